@@ -7,8 +7,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseYaml } from '../src/api/codec/yaml.ts';
-import { systemClock } from '../src/machinery/clock.ts';
+import { parseYaml } from '#api/machinery/codec/yaml.ts';
+import { systemClock } from '#machinery/clock.ts';
 
 /** As bin/cox.js has them. */
 export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=64', '--use-largepages=silent'];

@@ -1,9 +1,9 @@
 // The project's own client, as the administrator of a cluster in another process.
 
-import type { Client } from '../src/client/client.ts';
-import { createClient } from '../src/client/create-client.ts';
-import { createHttpTransport } from '../src/client/http/index.ts';
-import { systemClock } from '../src/machinery/clock.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { createHttpTransport } from '#client/http/index.ts';
+import { systemClock } from '#machinery/clock.ts';
 import type { Target } from './built-cluster.ts';
 
 export function connectTo(target: Target): { readonly client: Client; close(): void } {

@@ -5,22 +5,22 @@
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { decodeObject, encodeObject, parseYaml } from '../src/api/codec/index.ts';
-import { formatYaml } from '../src/api/codec/format-yaml.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '../src/api/codec/protobuf/index.ts';
-import type { MessageDescriptor } from '../src/api/descriptor.ts';
-import { newDefaultScheme } from '../src/api/default-scheme.ts';
-import { fuzzObject } from '../src/api/testing/fuzz.ts';
-import { readGolden } from '../src/api/testing/golden.ts';
-import { defaultTable } from '../src/apiserver/registry/table.ts';
-import { verbsOf } from '../src/apiserver/registry/rest.ts';
-import type { ServedResource } from '../src/apiserver/registry/rest.ts';
-import { openApiDifference } from '../src/apiserver/testing/openapi-difference.ts';
-import type { OpenApiDifference, OpenApiDocument } from '../src/apiserver/testing/openapi-difference.ts';
-import { send } from '../src/apiserver/testing/requests.ts';
-import { startTestServer } from '../src/apiserver/testing/server.ts';
-import { deepEqual } from '../src/machinery/deep.ts';
-import { SeededRandom } from '../src/machinery/random.ts';
+import { decodeObject, encodeObject, parseYaml } from '#api/machinery/codec/index.ts';
+import { formatYaml } from '#api/machinery/codec/format-yaml.ts';
+import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
+import { newDefaultScheme } from '#api/default-scheme.ts';
+import { fuzzObject } from '#api/testing/fuzz.ts';
+import { readGolden } from '#api/testing/golden.ts';
+import { defaultTable } from '#apiserver/tables/table.ts';
+import { verbsOf } from '#apiserver/registry/rest.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import { openApiDifference } from '#apiserver/testing/openapi-difference.ts';
+import type { OpenApiDifference, OpenApiDocument } from '#apiserver/testing/openapi-difference.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { differences } from './golden.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

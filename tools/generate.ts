@@ -1,15 +1,15 @@
-// `npm run generate`: writes src/api/<group>/<version>/{types,index}.ts from each schema.ts, and formats them.
+// `npm run generate`: writes src/api/groups/<group>/<version>/{types,index}.ts from each schema.ts, and formats them.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { schemas } from '../src/api/schema/all.ts';
-import { render } from './generate/render.ts';
+import { schemas } from '#api/machinery/schema/all.ts';
+import { folderOf, render } from './generate/render.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const paths: string[] = [];
 for (const schema of schemas) {
-  for (const file of render(schema, schemas, existsSync(`${root}src/api/${schema.key}/helpers.ts`))) {
+  for (const file of render(schema, schemas, existsSync(`${root}src/api/${folderOf(schema.key)}/helpers.ts`))) {
     const path = `${root}src/api/${file.path}`;
     writeFileSync(path, file.text);
     paths.push(path);

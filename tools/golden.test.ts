@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { encodeProtobuf } from '../src/api/codec/protobuf/index.ts';
-import { messageDescriptor } from '../src/api/schema/compile.ts';
+import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import { runGolden } from './golden.ts';
 
 let folder: string;

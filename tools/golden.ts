@@ -4,10 +4,10 @@
 
 import { realpathSync } from 'node:fs';
 
-import { decodeObject } from '../src/api/codec/index.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '../src/api/codec/protobuf/index.ts';
-import { readGolden } from '../src/api/testing/golden.ts';
-import type { GoldenFile } from '../src/api/testing/golden.ts';
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import { readGolden } from '#api/testing/golden.ts';
+import type { GoldenFile } from '#api/testing/golden.ts';
 
 /** How much of two texts is shown around the place where they part. */
 const SHOWN = 60;

@@ -45,7 +45,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const ALLOWED_IN_TESTS = ['apiserver', 'storage', 'client', 'runtime', 'cluster', 'controllers', 'scheduler'];
 
 const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)|(?:^|\n)import\s+['"](\.[^'"]+)['"]/g;
+  /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([.#][^'"]+)['"]|import\(\s*['"]([.#][^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([.#][^'"]+)['"]/g;
 
 function* importsOf(file: string): Generator<string> {
   for (const match of readFileSync(file, 'utf8').matchAll(IMPORT)) yield (match[1] ?? match[2] ?? match[3]) as string;
@@ -54,6 +54,10 @@ function* importsOf(file: string): Generator<string> {
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => join(source, file));
+
+/** The file that an import names: `#` stands for src/. */
+const resolveImport = (file: string, specifier: string): string =>
+  specifier.startsWith('#') ? join(source, specifier.slice(1)) : resolve(dirname(file), specifier);
 
 const layerOf = (file: string): string => relative(source, file).split('/')[0] as string;
 
@@ -69,7 +73,7 @@ describe('layers', () => {
       // Conformance suites and test helpers count as tests: nothing that ships imports them.
       const isTest = /\.test\.ts$|\/testing\/|\/conformance\.ts$/.test(file);
       for (const specifier of importsOf(file)) {
-        const to = layerOf(resolve(dirname(file), specifier));
+        const to = layerOf(resolveImport(file, specifier));
         if (to === from || ALLOWED[from]?.includes(to) || (isTest && ALLOWED_IN_TESTS.includes(to))) continue;
         wrong.push(
           `${relative(source, file)} imports ${specifier}: ${from} may import only ${ALLOWED[from]?.join(', ') || 'nothing'}. ` +

@@ -9,9 +9,9 @@ const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 
 /** The modules that open connections, and what keeps an error in each from being uncaught. A new one belongs in machinery/peer. */
 const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
-  'machinery/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
-  'machinery/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',
-  'machinery/remotecommand/client.ts': 'the client of tests and tools',
+  'machinery/net/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
+  'machinery/net/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',
+  'machinery/streams/remotecommand/client.ts': 'the client of tests and tools',
   'client/http/http-transport.ts': 'a listener from the dial on; then the exchange has its own',
   'client/http/http1-exchange.ts': 'on(error) of the request; the agent owns the sockets',
   'client/http/http2-exchange.ts': 'on(error) of the session and of each stream; pings',
@@ -40,7 +40,7 @@ test('connections to peers are opened only in modules that see to their errors',
   for (const file of files) {
     if (file in OPENS_CONNECTIONS || !IMPORTS.test(readFileSync(join(source, file), 'utf8'))) continue;
     for (const [line, place] of codeLines(file)) {
-      if (OPENS.test(line)) wrong.push(`${place}: use dial and exchange of machinery/peer instead: ${line.trim()}`);
+      if (OPENS.test(line)) wrong.push(`${place}: use dial and exchange of machinery/net/peer instead: ${line.trim()}`);
     }
   }
   expect(wrong).toEqual([]);

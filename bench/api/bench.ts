@@ -4,19 +4,19 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import { decodeObject } from '../../src/api/codec/index.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '../../src/api/codec/protobuf/index.ts';
-import { newDefaultScheme } from '../../src/api/default-scheme.ts';
-import { FieldManager } from '../../src/api/managed-fields/index.ts';
-import { messageDescriptor } from '../../src/api/schema/compile.ts';
-import type { ApiResponse, RequestBody } from '../../src/apiserver/request.ts';
-import { noBody } from '../../src/apiserver/http/body-reader.ts';
-import { ApiServer } from '../../src/apiserver/server.ts';
-import { LinkedAbort } from '../../src/client/abort.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { systemRandom } from '../../src/machinery/random.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import { newDefaultScheme } from '#api/default-scheme.ts';
+import { FieldManager } from '#api/machinery/managed-fields/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import type { ApiResponse, RequestBody } from '#apiserver/request.ts';
+import { noBody } from '#apiserver/http/body-reader.ts';
+import { ApiServer } from '#apiserver/server.ts';
+import { LinkedAbort } from '#client/abort.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import { heading, show } from '../report.ts';
 
 const ROUNDS = 5;

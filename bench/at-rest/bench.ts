@@ -1,10 +1,10 @@
 // What a cluster uses when nobody asks anything of it, with a thousand objects that controllers look after: processor time, and what it
 // writes meanwhile.
 
-import { deployments } from '../../src/api/apps/v1/index.ts';
-import { configMaps, pods, services } from '../../src/api/core/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { configMaps, pods, services } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';

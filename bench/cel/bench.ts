@@ -3,7 +3,7 @@
 
 import { celEnv, parse, plan } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
-import { Environment, kubernetesLibraries, types } from '../../src/cel/index.ts';
+import { Environment, kubernetesLibraries, types } from '#cel/index.ts';
 import { heading, show } from '../report.ts';
 
 const ROUNDS = 5;

@@ -1,10 +1,10 @@
 // How long many Deployments take from the first create until the last of them is available: the whole way through API server,
 // both controllers, scheduler and kubelets, in the built program. The nodes are simulated, so what is measured is the control plane.
 
-import { deployments } from '../../src/api/apps/v1/index.ts';
-import { pods } from '../../src/api/core/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';

@@ -4,10 +4,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { namespaces } from '../../src/api/core/v1/index.ts';
-import { Pki } from '../../src/cluster/pki.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { systemRandom } from '../../src/machinery/random.ts';
+import { namespaces } from '#api/groups/core/v1/index.ts';
+import { Pki } from '#cluster/pki.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
 import { BuiltCluster, NODE_FLAGS, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';

@@ -1,7 +1,7 @@
 // The load generator, a process of its own: opens its connections once, then does the work it is told to, for a time or a
 // number of requests, each connection one request at a time, and reports.
 
-import { systemClock } from '../../src/machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import type { Target } from '../built-cluster.ts';
 import type { Connection } from './connection.ts';
 import { Http1Connection } from './http1-connection.ts';

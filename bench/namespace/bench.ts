@@ -1,9 +1,9 @@
 // How long a namespace with ten thousand objects takes to go: from its deletion until it is not found any more.
 
-import { configMaps, namespaces } from '../../src/api/core/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
-import { isNotFound } from '../../src/machinery/apierrors.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { isNotFound } from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs } from '../process-usage.ts';

@@ -1,10 +1,10 @@
 // How long a ReplicaSet takes from being scaled to all its pods running: the whole way through API server, controller, scheduler
 // and kubelets, in the built program. The nodes are simulated, so what is measured is the control plane.
 
-import { pods } from '../../src/api/core/v1/index.ts';
-import { replicaSets } from '../../src/api/apps/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import { replicaSets } from '#api/groups/apps/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';

@@ -5,12 +5,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployments } from '../../src/api/apps/v1/index.ts';
-import { leases } from '../../src/api/coordination/v1/index.ts';
-import { nodes as nodeType, pods, type Node, type Pod } from '../../src/api/core/v1/index.ts';
-import type { Immutable } from '../../src/api/meta/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { nodes as nodeType, pods, type Node, type Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster, readKubeconfig, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, mainThreadMs, peakResidentMB, residentMB } from '../process-usage.ts';

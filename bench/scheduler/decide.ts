@@ -1,21 +1,21 @@
 // The decision alone, one pod after the other: requests counted, snapshot updated, nodes filtered and scored, one chosen, the pod
 // assumed. How long one takes, and how that grows with the number of nodes.
 
-import { systemClock } from '../../src/machinery/clock.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import { SchedulerCache } from '../../src/scheduler/cache/cache.ts';
-import { Snapshot } from '../../src/scheduler/cache/snapshot.ts';
-import { readConfiguration } from '../../src/scheduler/config/configuration.ts';
-import { resolveProfile } from '../../src/scheduler/config/profile.ts';
-import { CycleState } from '../../src/scheduler/framework/cycle-state.ts';
-import { Framework } from '../../src/scheduler/framework/framework.ts';
-import { PodInfo } from '../../src/scheduler/framework/pod-info.ts';
-import { WaitingPods } from '../../src/scheduler/framework/waiting-pods.ts';
-import { SchedulerMetrics } from '../../src/scheduler/metrics/scheduler-metrics.ts';
-import { inTreeRegistry } from '../../src/scheduler/plugins/registry.ts';
-import { SchedulingAlgorithm } from '../../src/scheduler/schedule-one.ts';
-import { makeHandle, RecordingLogger } from '../../src/scheduler/testing/handle.ts';
-import { makeNode, makePod } from '../../src/scheduler/testing/objects.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { SchedulerCache } from '#scheduler/cache/cache.ts';
+import { Snapshot } from '#scheduler/cache/snapshot.ts';
+import { readConfiguration } from '#scheduler/config/configuration.ts';
+import { resolveProfile } from '#scheduler/config/profile.ts';
+import { CycleState } from '#scheduler/framework/cycle-state.ts';
+import { Framework } from '#scheduler/framework/framework.ts';
+import { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { WaitingPods } from '#scheduler/framework/waiting-pods.ts';
+import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
+import { inTreeRegistry } from '#scheduler/plugins/registry.ts';
+import { SchedulingAlgorithm } from '#scheduler/schedule-one.ts';
+import { makeHandle, RecordingLogger } from '#scheduler/testing/handle.ts';
+import { makeNode, makePod } from '#scheduler/testing/objects.ts';
 import { quantile } from '../report.ts';
 import { nodeOf, podOf, PODS, type PodTemplate, ZONE } from './templates.ts';
 

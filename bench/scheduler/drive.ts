@@ -1,15 +1,15 @@
 // What drives a workload, wherever the API server and the scheduler are: makes nodes and pods, and watches until they are bound. What
 // is measured is what upstream's scheduler_perf measures: pods seen with a node by an informer, from the first pod made on.
 
-import { namespaces, nodes, pods, services, type Pod } from '../../src/api/core/v1/index.ts';
-import { priorityClasses } from '../../src/api/scheduling/v1/index.ts';
-import type { Immutable } from '../../src/api/meta/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
-import { SharedInformerFactory } from '../../src/client/informers/index.ts';
-import * as apierrors from '../../src/machinery/apierrors.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import { namespaces, nodes, pods, services, type Pod } from '#api/groups/core/v1/index.ts';
+import { priorityClasses } from '#api/groups/scheduling/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { cycleQuantileMs, cycleTimes } from './cycle-time.ts';
 import { nodeOf, podOf, priorityClassOf } from './templates.ts';
 import { limitVolumes, makeVolumes, withClaim } from './volumes.ts';

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nodes } from '../../src/api/core/v1/index.ts';
+import { nodes } from '#api/groups/core/v1/index.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';

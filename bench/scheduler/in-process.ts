@@ -1,14 +1,14 @@
 // One workload in one process: API server with the memory store, who makes the pods and watches them, and, in a thread beside them, the
 // scheduler.
 
-import { ApiServer } from '../../src/apiserver/server.ts';
-import type { Client } from '../../src/client/client.ts';
-import { createClient } from '../../src/client/create-client.ts';
-import { createInProcessTransport } from '../../src/client/in-process.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { ApiServer } from '#apiserver/server.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import { drive, type Measured } from './drive.ts';
 import { type SchedulerReport, SchedulerThread } from './scheduler-thread.ts';
 import type { Workload } from './workloads.ts';

@@ -1,15 +1,15 @@
 // The scheduler in a thread of its own, as a cluster of many nodes has it; the API server is in the main thread.
 
 import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
-import { createClient } from '../../src/client/create-client.ts';
-import { createInProcessTransport, type InProcessHandler } from '../../src/client/in-process.ts';
-import { SharedInformerFactory } from '../../src/client/informers/index.ts';
-import { ThreadClients, ThreadServer, type ThreadUser } from '../../src/client/thread/index.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import { SchedulerMetrics } from '../../src/scheduler/metrics/scheduler-metrics.ts';
-import { Scheduler } from '../../src/scheduler/scheduler.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import { ThreadClients, ThreadServer, type ThreadUser } from '#client/thread/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
+import { Scheduler } from '#scheduler/scheduler.ts';
 
 /** What the thread tells when it is asked. */
 export interface SchedulerReport {

@@ -1,6 +1,6 @@
 // The nodes and pods of the workloads: shapes, not code. Sizes and what pods ask for are those of upstream's scheduler_perf.
 
-import type { Container, Node, Pod, PodSpec } from '../../src/api/core/v1/index.ts';
+import type { Container, Node, Pod, PodSpec } from '#api/groups/core/v1/index.ts';
 
 export const ZONE = 'topology.kubernetes.io/zone';
 export const HOST = 'kubernetes.io/hostname';

@@ -1,8 +1,8 @@
 // Claims for pods, bound to volumes of a CSI driver, as a binder of volumes leaves them.
 
-import { persistentVolumeClaims, persistentVolumes } from '../../src/api/core/v1/index.ts';
-import { csiNodes } from '../../src/api/storage/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { csiNodes } from '#api/groups/storage/v1/index.ts';
+import type { Client } from '#client/client.ts';
 import type { NewPod } from './templates.ts';
 
 const nameOf = (namespace: string, i: number): string => `${namespace}-${i}`;

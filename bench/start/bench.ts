@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster, PROGRAM } from '../built-cluster.ts';
 import { cpuMs, mainThreadMs, residentMB } from '../process-usage.ts';
 import { heading, show } from '../report.ts';

@@ -1,26 +1,26 @@
 // What one write and one read cost, step by step, in one process without a network: the figures of `load` explained. Times are
 // of the processor; the least of several rounds says most, since whatever else runs on the machine only adds.
 
-import { configMaps, pods } from '../../src/api/core/v1/index.ts';
-import type { ResourceType } from '../../src/api/descriptor.ts';
+import { configMaps, pods } from '#api/groups/core/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
 import {
   decodeFromStorage,
   decodeObject,
   encodeForStorage,
   findDuplicateFields,
   spliceResourceVersion,
-} from '../../src/api/codec/index.ts';
-import { newDefaultScheme } from '../../src/api/default-scheme.ts';
-import { respond, type ResponseSink } from '../../src/apiserver/http/respond.ts';
-import { noBody } from '../../src/apiserver/http/body-reader.ts';
-import { ApiServer } from '../../src/apiserver/server.ts';
-import { LinkedAbort } from '../../src/client/abort.ts';
-import type { ApiResponse, RequestBody } from '../../src/apiserver/request.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { parseJson } from '../../src/machinery/json.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { systemRandom } from '../../src/machinery/random.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+} from '#api/machinery/codec/index.ts';
+import { newDefaultScheme } from '#api/default-scheme.ts';
+import { respond, type ResponseSink } from '#apiserver/http/respond.ts';
+import { noBody } from '#apiserver/http/body-reader.ts';
+import { ApiServer } from '#apiserver/server.ts';
+import { LinkedAbort } from '#client/abort.ts';
+import type { ApiResponse, RequestBody } from '#apiserver/request.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { parseJson } from '#machinery/text/json.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import { heading, show } from '../report.ts';
 
 const ROUNDS = 7;

@@ -7,11 +7,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { openEmbeddedStorage } from '../../src/storage/embedded/index.ts';
-import type { Storage } from '../../src/storage/interface.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { openEmbeddedStorage } from '#storage/embedded/index.ts';
+import type { Storage } from '#storage/interface.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 
 const VALUE_BYTES = 1024;
 const LIST_ITEMS = 24_000;

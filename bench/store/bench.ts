@@ -6,8 +6,8 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { loadSqlite } from '../../src/storage/embedded/sqlite.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { loadSqlite } from '#storage/embedded/sqlite.ts';
 import { BuiltCluster } from '../built-cluster.ts';
 import { createNamespace, measureBare } from '../load/bench.ts';
 import type { RunReport } from '../load/generator.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 
 /** With these the server's process has the probe. */
 export const PROBE_FLAGS: readonly string[] = ['--require', fileURLToPath(new URL('loop-delay-probe.cjs', import.meta.url))];

@@ -7,12 +7,12 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { systemRandom } from '../../src/machinery/random.ts';
-import { EtcdConnection } from '../../src/storage/etcd/connection.ts';
-import { openEtcdStorage } from '../../src/storage/etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '../../src/storage/etcd/testing/etcd-process.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { EtcdConnection } from '#storage/etcd/connection.ts';
+import { openEtcdStorage } from '#storage/etcd/index.ts';
+import { ETCD_HINT, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
 import { heading, median, note, quantile, show } from '../report.ts';
 
 const WRITERS = 64;

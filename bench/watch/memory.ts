@@ -3,15 +3,15 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { WatchQueue } from '../../src/machinery/watch.ts';
-import type { KeyValue, Storage, StorageEvent } from '../../src/storage/interface.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
-import { openWatchCache } from '../../src/storage/watch-cache/index.ts';
-import { startTestServer } from '../../src/apiserver/testing/server.ts';
-import type { Selection } from '../../src/apiserver/registry/selection.ts';
-import { everything } from '../../src/apiserver/registry/selection.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { WatchQueue } from '#machinery/watch.ts';
+import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
+import { openWatchCache } from '#storage/watch-cache/index.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { Selection } from '#apiserver/registry/selection.ts';
+import { everything } from '#apiserver/registry/selection.ts';
 import { podKey, podValue } from './objects.ts';
 
 const PODS = 150_000;

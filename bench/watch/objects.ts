@@ -1,6 +1,6 @@
 // Pods of a given size, as they are stored.
 
-import { ObjectFormat } from '../../src/apiserver/registry/encoded-object.ts';
+import { ObjectFormat } from '#apiserver/registry/encoded-object.ts';
 
 const NODES = 500;
 const format = new ObjectFormat('v1', 'Pod');

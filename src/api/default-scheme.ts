@@ -7,18 +7,18 @@ import {
   setPolicyBindingDefaults,
   setValidatingAdmissionPolicyDefaults,
   setValidatingWebhookConfigurationDefaults,
-} from './admissionregistration/v1/defaults.ts';
-import { setAPIServiceDefaults } from './apiregistration/v1/defaults.ts';
+} from './groups/admissionregistration/v1/defaults.ts';
+import { setAPIServiceDefaults } from './groups/apiregistration/v1/defaults.ts';
 import {
   setDaemonSetDefaults,
   setDeploymentDefaults,
   setReplicaSetDefaults,
   setStatefulSetDefaults,
-} from './apps/v1/defaults.ts';
-import { fromV1 as autoscalerFromV1, toV1 as autoscalerToV1 } from './autoscaling/v1/conversion.ts';
-import { setHorizontalPodAutoscalerDefaults as setFirstAutoscalerDefaults } from './autoscaling/v1/defaults.ts';
-import { setHorizontalPodAutoscalerDefaults } from './autoscaling/v2/defaults.ts';
-import { setCronJobDefaults, setJobDefaults } from './batch/v1/defaults.ts';
+} from './groups/apps/v1/defaults.ts';
+import { fromV1 as autoscalerFromV1, toV1 as autoscalerToV1 } from './groups/autoscaling/v1/conversion.ts';
+import { setHorizontalPodAutoscalerDefaults as setFirstAutoscalerDefaults } from './groups/autoscaling/v1/defaults.ts';
+import { setHorizontalPodAutoscalerDefaults } from './groups/autoscaling/v2/defaults.ts';
+import { setCronJobDefaults, setJobDefaults } from './groups/batch/v1/defaults.ts';
 import {
   setLimitRangeDefaults,
   setNamespaceDefaults,
@@ -32,19 +32,19 @@ import {
   setSecretDefaults,
   setEndpointsDefaults,
   setServiceDefaults,
-} from './core/v1/defaults.ts';
-import type { GroupVersionKind } from './descriptor.ts';
-import { fromCore, toCore } from './events/v1/conversion.ts';
+} from './groups/core/v1/defaults.ts';
+import type { GroupVersionKind } from './machinery/descriptor.ts';
+import { fromCore, toCore } from './groups/events/v1/conversion.ts';
 import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
-import { schemas } from './schema/all.ts';
-import { Scheme } from './scheme.ts';
-import { setEndpointSliceDefaults } from './discovery/v1/defaults.ts';
-import { setFlowSchemaDefaults, setPriorityLevelConfigurationDefaults } from './flowcontrol/v1/defaults.ts';
-import { setIngressClassDefaults, setNetworkPolicyDefaults } from './networking/v1/defaults.ts';
-import { setResourceClaimDefaults, setResourceClaimTemplateDefaults } from './resource/v1/defaults.ts';
-import { setRoleBindingDefaults } from './rbac/v1/defaults.ts';
-import { setPriorityClassDefaults } from './scheduling/v1/defaults.ts';
-import { setCSIDriverDefaults, setStorageClassDefaults, setVolumeAttachmentDefaults } from './storage/v1/defaults.ts';
+import { schemas } from './machinery/schema/all.ts';
+import { Scheme } from './machinery/scheme.ts';
+import { setEndpointSliceDefaults } from './groups/discovery/v1/defaults.ts';
+import { setFlowSchemaDefaults, setPriorityLevelConfigurationDefaults } from './groups/flowcontrol/v1/defaults.ts';
+import { setIngressClassDefaults, setNetworkPolicyDefaults } from './groups/networking/v1/defaults.ts';
+import { setResourceClaimDefaults, setResourceClaimTemplateDefaults } from './groups/resource/v1/defaults.ts';
+import { setRoleBindingDefaults } from './groups/rbac/v1/defaults.ts';
+import { setPriorityClassDefaults } from './groups/scheduling/v1/defaults.ts';
+import { setCSIDriverDefaults, setStorageClassDefaults, setVolumeAttachmentDefaults } from './groups/storage/v1/defaults.ts';
 
 /** A new Scheme; registering more in it changes no other. */
 export function newDefaultScheme(): Scheme {

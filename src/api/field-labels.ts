@@ -1,6 +1,6 @@
 // The fields that field selectors may name, per kind, beyond metadata.name and metadata.namespace.
 
-import type { GroupVersionKind } from './descriptor.ts';
+import type { GroupVersionKind } from './machinery/descriptor.ts';
 
 interface FieldLabels {
   readonly gvk: GroupVersionKind;

@@ -1,16 +1,16 @@
 // The objects that every cluster begins with: its namespaces, the system's priority classes, its flow schemas and priority
 // levels, an API service of each of its groups, and the Service by which pods reach the API server.
 
-import { apiServices } from '../api/apiregistration/v1/index.ts';
-import { namespaces, services } from '../api/core/v1/index.ts';
-import { flowSchemas } from '../api/flowcontrol/v1/index.ts';
-import { priorityClasses } from '../api/scheduling/v1/index.ts';
-import { SYSTEM_PRIORITY_CLASSES } from '../api/scheduling/v1/system-classes.ts';
-import type { Client } from '../client/client.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
-import { createLocalApiServices } from './registry/apiregistration/bootstrap.ts';
-import { keepFlowControlObjects } from './registry/flowcontrol/bootstrap.ts';
+import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
+import { namespaces, services } from '#api/groups/core/v1/index.ts';
+import { flowSchemas } from '#api/groups/flowcontrol/v1/index.ts';
+import { priorityClasses } from '#api/groups/scheduling/v1/index.ts';
+import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classes.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { createLocalApiServices } from './kinds/apiregistration/bootstrap.ts';
+import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
 import type { ServedResource } from './registry/rest.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;

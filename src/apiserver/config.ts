@@ -1,11 +1,11 @@
 // What an API server is made from.
 
-import type { Scheme } from '../api/scheme.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
-import type { ConnectionLimits } from '../machinery/serving/index.ts';
-import type { Storage } from '../storage/interface.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { ConnectionLimits } from '#machinery/serving/index.ts';
+import type { Storage } from '#storage/interface.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
@@ -14,7 +14,7 @@ import type { Authorizer } from './authorization/authorizer.ts';
 import type { AuthorizationMode } from './authorization/modes.ts';
 import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
-import type { ComponentHealth } from './registry/core/component-status/index.ts';
+import type { ComponentHealth } from './kinds/core/component-status.ts';
 import type { NodeConnector } from './node-connector.ts';
 import type { UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';

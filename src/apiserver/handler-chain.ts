@@ -1,8 +1,8 @@
 // The way of every request, from the outside in. In-process requests go the same way; they bring their user, so that
 // authentication has nothing to do for them.
 
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { audit } from './filters/audit.ts';

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { HealthEndpoint, StartHooks } from '../machinery/serving/health.ts';
-import { HealthSlis } from '../machinery/serving/health-slis.ts';
+import { HealthEndpoint, StartHooks } from '#machinery/serving/health.ts';
+import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { send } from './testing/requests.ts';
 import { startTestServer } from './testing/server.ts';
 import type { TestServer } from './testing/server.ts';

@@ -2,9 +2,9 @@
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-import { componentMetricsText } from '../machinery/component-metrics.ts';
-import type { BuildInfo } from '../machinery/component-metrics.ts';
-import type { HealthSlis } from '../machinery/serving/health-slis.ts';
+import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
+import type { BuildInfo } from '#machinery/metrics/component-metrics.ts';
+import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 
 export interface MetricsRouteConfig {

@@ -2,8 +2,8 @@
 
 import type { Duplex } from 'node:stream';
 
-import type { Clock } from '../machinery/clock.ts';
-import { dial } from '../machinery/peer/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { dial } from '#machinery/net/peer/index.ts';
 
 /** What a node's status says about how to reach it. */
 export interface NodeTarget {

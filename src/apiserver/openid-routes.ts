@@ -1,9 +1,9 @@
 // Discovery of the ServiceAccount issuer: by it others verify tokens without asking the API server for each of them.
 // https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery
 
-import * as apierrors from '../machinery/apierrors.ts';
-import { publicJwk } from '../machinery/token-keys.ts';
-import type { TokenKey } from '../machinery/token-keys.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { publicJwk } from '#machinery/token-keys.ts';
+import type { TokenKey } from '#machinery/token-keys.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 import { acceptsType } from './endpoints/negotiation.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endpoints, services } from '../api/core/v1/index.ts';
-import { endpointSlices } from '../api/discovery/v1/index.ts';
-import { VirtualClock } from '../machinery/clock.ts';
+import { endpoints, services } from '#api/groups/core/v1/index.ts';
+import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { advertisedAddress, OwnEndpoints, publishEndpoints } from './own-endpoints.ts';
 import { startTestServer } from './testing/server.ts';
 import type { TestServer } from './testing/server.ts';

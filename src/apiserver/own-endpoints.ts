@@ -2,14 +2,14 @@
 
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { endpoints } from '../api/core/v1/index.ts';
-import { endpointSlices } from '../api/discovery/v1/index.ts';
-import type { Client } from '../client/client.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
-import { semanticEqual } from '../machinery/deep.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Storage } from '../storage/interface.ts';
+import { endpoints } from '#api/groups/core/v1/index.ts';
+import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Storage } from '#storage/interface.ts';
 import { type ServerAddress, ServerLeases } from './server-leases.ts';
 
 const NAME = 'kubernetes';

@@ -1,8 +1,8 @@
 // A request on its way through the chain. What is rarely needed (the abort signal, parsed query) is made when asked for: most
 // requests are reads of a few microseconds.
 
-import type { Histogram } from '../machinery/instruments.ts';
-import { Link } from '../machinery/linked-list.ts';
+import type { Histogram } from '#machinery/metrics/instruments.ts';
+import { Link } from '#machinery/collections/linked-list.ts';
 import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
 import type { AuditIds } from './http/audit-ids.ts';
 import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';

@@ -1,12 +1,12 @@
 // What passes through the handler chain: an API request and its response, independent of HTTP, so that the in-process
 // transport walks the same chain (authentication excepted: it brings its user) without serialization.
 
-import type { Awaitable } from '../machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Duplex, Readable } from 'node:stream';
 
-import type { Verb } from '../client/transport.ts';
-import type { WatchStream } from '../machinery/watch.ts';
-import type { Histogram } from '../machinery/instruments.ts';
+import type { Verb } from '#client/transport.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import type { Histogram } from '#machinery/metrics/instruments.ts';
 import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
 
 export interface UserInfo {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { storageVersionMigrations } from '../api/storagemigration/v1beta1/index.ts';
-import { clusterRoles } from '../api/rbac/v1/index.ts';
+import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
+import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import { servedUnder } from './runtime-config.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
 import { send } from './testing/requests.ts';

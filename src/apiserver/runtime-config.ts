@@ -2,7 +2,7 @@
 // 'api/all', 'api/ga', 'api/beta', 'api/alpha', 'group/version' ('/v1' for the core group) and 'group/version/resource', each true or
 // false, the more special over the more general. Without a word, stable versions are served and no others.
 
-import type { ResourceType } from '../api/descriptor.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
 
 /** By key; '' is true, but not for 'api/…'. */
 export type RuntimeConfig = Readonly<Record<string, string>>;

@@ -1,9 +1,9 @@
 // Which API servers run on one store: each keeps a key of its own there, which goes by itself when the server does.
 
-import type { Endpoints } from '../api/core/v1/index.ts';
-import { decodeFromStorage, encodeForStorage } from '../api/codec/index.ts';
-import type { Storage } from '../storage/interface.ts';
-import { StorageError } from '../storage/interface.ts';
+import type { Endpoints } from '#api/groups/core/v1/index.ts';
+import { decodeFromStorage, encodeForStorage } from '#api/machinery/codec/index.ts';
+import type { Storage } from '#storage/interface.ts';
+import { StorageError } from '#storage/interface.ts';
 
 const PREFIX = '/registry/masterleases/';
 /** As long as Kubernetes gives a server that has died. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { configMaps, namespaces } from '../api/core/v1/index.ts';
+import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import { startTestServer } from './testing/server.ts';
 import type { TestServer } from './testing/server.ts';
 

@@ -1,15 +1,15 @@
 // The paths at which the API server publishes its state: health, statusz and flagz.
 
-import { formatYamlLazily } from '../api/codec/format-yaml-lazily.ts';
-import type { Logger } from '../machinery/log.ts';
+import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 import type { RequestMetrics } from './filters/request-metrics.ts';
-import { HealthEndpoint, NOSNIFF, TEXT } from '../machinery/serving/health.ts';
-import type { HealthCheck, TextResponse } from '../machinery/serving/health.ts';
-import type { HealthSlis } from '../machinery/serving/health-slis.ts';
+import { HealthEndpoint, NOSNIFF, TEXT } from '#machinery/serving/health.ts';
+import type { HealthCheck, TextResponse } from '#machinery/serving/health.ts';
+import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
-import { flagz, statusz } from '../machinery/serving/zpages.ts';
-import type { StatuszConfig } from '../machinery/serving/zpages.ts';
+import { flagz, statusz } from '#machinery/serving/zpages.ts';
+import type { StatuszConfig } from '#machinery/serving/zpages.ts';
 
 export interface HealthRouteConfig {
   /** '/readyz'. */

@@ -1,7 +1,7 @@
 // The version of Kubernetes whose API is served, as /version, metrics and /statusz publish it.
 
-import * as apierrors from '../machinery/apierrors.ts';
-import { versionInfo } from '../machinery/version-info.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { versionInfo } from '#machinery/version-info.ts';
 import { acceptsType } from './endpoints/negotiation.ts';
 import { FreshObject } from './registry/encoded-object.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';

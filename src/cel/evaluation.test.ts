@@ -5,7 +5,7 @@ import { Environment, type EnvironmentConfig } from './environment.ts';
 import { LazyMap } from './lazy-map.ts';
 import { kubernetesLibraries } from './library/index.ts';
 import { QUANTITY, QuantityValue } from './library/quantity.ts';
-import { parseQuantity } from '../machinery/quantity.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import {
   ANY,
   BOOL,

@@ -6,8 +6,8 @@ import {
   type KubeconfigRole,
   nodeCertificate,
   roleKubeconfig,
-} from '../cluster/certificates.ts';
-import { UserError } from '../cluster/user-error.ts';
+} from '#cluster/certificates.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { shortest } from './terminal.ts';
 
 export async function init(options: {

@@ -2,8 +2,8 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { UserError } from '../cluster/user-error.ts';
-import { warmUp } from '../cluster/warm-up.ts';
+import { UserError } from '#cluster/user-error.ts';
+import { warmUp } from '#cluster/warm-up.ts';
 import type { Build } from './build.ts';
 
 /** `build`: undefined where the program runs from its sources. */

@@ -3,7 +3,7 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
-import { COXSWAIN_VERSION } from '../cluster/version.ts';
+import { COXSWAIN_VERSION } from '#cluster/version.ts';
 import { address, list, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';

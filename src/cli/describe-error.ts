@@ -1,7 +1,7 @@
 // Describes an error that ends the command. The text never contains a line of the program: in the built one they are of 100 KB.
 
 import { CommanderError } from 'commander';
-import { UserError } from '../cluster/user-error.ts';
+import { UserError } from '#cluster/user-error.ts';
 
 const MAX_MESSAGE = 1000;
 const MAX_FRAMES = 12;

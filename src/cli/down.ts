@@ -1,10 +1,10 @@
 // `cox down`: stops the cluster that runs on a data directory and waits until it is gone.
 
-import { systemClock } from '../machinery/clock.ts';
-import * as wait from '../machinery/wait.ts';
-import { dataDirLayout, readClaim, runningProcess } from '../cluster/data-dir.ts';
-import { leftoversOf } from '../cluster/reset.ts';
-import { UserError } from '../cluster/user-error.ts';
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
+import { dataDirLayout, readClaim, runningProcess } from '#cluster/data-dir.ts';
+import { leftoversOf } from '#cluster/reset.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { shortest } from './terminal.ts';
 
 const STOP_TIMEOUT_MS = 60_000;

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
-import { DurationError, parseDuration } from '../machinery/duration.ts';
+import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 
 export const port = (text: string): number => {
   const value = Number(text);

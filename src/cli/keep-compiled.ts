@@ -1,6 +1,6 @@
 // What was compiled while a cluster ran is kept when it stops, if nothing was there when it began.
 
-import type { Logger } from '../machinery/log.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { Build } from './build.ts';
 
 /** After this long, what was needed for the start and not since is compiled no more. */

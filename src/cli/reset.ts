@@ -1,10 +1,10 @@
 // `cox reset`: removes a cluster from this machine, after a question.
 
 import { createInterface } from 'node:readline/promises';
-import { systemClock } from '../machinery/clock.ts';
-import { dataDirLayout, readClaim } from '../cluster/data-dir.ts';
-import { checkResettable, reset as resetDataDir } from '../cluster/reset.ts';
-import { UserError } from '../cluster/user-error.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { dataDirLayout, readClaim } from '#cluster/data-dir.ts';
+import { checkResettable, reset as resetDataDir } from '#cluster/reset.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { down } from './down.ts';
 import { progressLine } from './terminal.ts';
 

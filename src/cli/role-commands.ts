@@ -1,7 +1,7 @@
 // The commands of roles that run apart. Their flags have the names of upstream's components; upstream/ says what becomes of each.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { KUBERNETES_VERSION } from '../cluster/version.ts';
+import { KUBERNETES_VERSION } from '#cluster/version.ts';
 import {
   count,
   duration,

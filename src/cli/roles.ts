@@ -1,17 +1,17 @@
 // The roles as processes: started from their flags, until a signal or until something ends that should not.
 
-import { createLogger, type Logger, type LogLevel } from '../machinery/log.ts';
-import { systemClock } from '../machinery/clock.ts';
-import { systemRandom } from '../machinery/random.ts';
-import { startApiServerRole, type ApiServerRoleConfig } from '../cluster/roles/api-server.ts';
-import { startControllerManagerRole, type ControllerManagerRoleConfig } from '../cluster/roles/controller-manager.ts';
-import type { LeaderElectionSettings } from '../cluster/roles/leading.ts';
-import { startKubeletRole, type KubeletRoleConfig } from '../cluster/roles/kubelet.ts';
-import { type KubeletConfiguration, readKubeletConfiguration } from '../cluster/roles/kubelet-configuration.ts';
-import type { RoleConfig, RunningRole } from '../cluster/roles/role.ts';
-import { startSchedulerRole, type SchedulerRoleConfig } from '../cluster/roles/scheduler.ts';
-import { UncaughtErrors } from '../cluster/faults/index.ts';
-import { UserError } from '../cluster/user-error.ts';
+import { createLogger, type Logger, type LogLevel } from '#machinery/log.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { startApiServerRole, type ApiServerRoleConfig } from '#cluster/roles/api-server.ts';
+import { startControllerManagerRole, type ControllerManagerRoleConfig } from '#cluster/roles/controller-manager.ts';
+import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
+import { startKubeletRole, type KubeletRoleConfig } from '#cluster/roles/kubelet.ts';
+import { type KubeletConfiguration, readKubeletConfiguration } from '#cluster/roles/kubelet-configuration.ts';
+import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
+import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
+import { UncaughtErrors } from '#cluster/faults/index.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
 import { checkFeatureGates } from './upstream/feature-gates.ts';
 import { progressLine, stopSignal } from './terminal.ts';

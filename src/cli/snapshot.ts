@@ -1,7 +1,7 @@
 // `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put back while it does not.
 
-import type { SnapshotStatus } from '../cluster/snapshot.ts';
-import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from '../cluster/snapshot.ts';
+import type { SnapshotStatus } from '#cluster/snapshot.ts';
+import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from '#cluster/snapshot.ts';
 
 export async function save(file: string, options: { dataDir: string }): Promise<void> {
   const status = await saveClusterSnapshot({ file, dataDir: options.dataDir });

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { VirtualClock } from '../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { progressLine } from './terminal.ts';
 
 function streamOf(isTTY: boolean): { written: string[]; stream: Parameters<typeof progressLine>[2] } {

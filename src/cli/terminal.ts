@@ -3,7 +3,7 @@
 import { relative } from 'node:path';
 import { isatty } from 'node:tty';
 import picocolors from 'picocolors';
-import { type Clock, systemClock } from '../machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 
 /** Colours only for a person at a terminal: never into a pipe or a file, in CI either. */
 export const coloursFor = (stream: { readonly fd: number }): ReturnType<typeof picocolors.createColors> =>

@@ -1,7 +1,7 @@
 // Giving up on what takes too long.
 
 import { setMaxListeners } from 'node:events';
-import { Link, LinkedList } from '../machinery/linked-list.ts';
+import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
 
 /** Many wait on this signal, as many as there are calls under way: that is no leak, so the platform need not warn of it. */
 export function sharedByMany(signal: AbortSignal): AbortSignal {

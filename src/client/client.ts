@@ -1,23 +1,9 @@
 // The typed client: `client.resource(pods).namespace('x').get('y')`. The same for every resource and both transports.
 
-import type { Immutable, New, ObjectMeta } from '../api/meta/v1/index.ts';
-import type { ResourceType } from '../api/descriptor.ts';
-import type { WatchStream } from '../machinery/watch.ts';
+import type { Immutable, KubeObject, ListOf, New } from '#api/machinery/meta/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type { PatchType, Transport, WatchEvent } from './transport.ts';
-
-/** What every API object has. */
-export interface KubeObject {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata: Immutable<ObjectMeta>;
-}
-
-export interface ListOf<T> {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
-  readonly items: readonly T[];
-}
 
 export interface CallOptions {
   readonly signal?: AbortSignal;

@@ -1,6 +1,6 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, it } from 'vitest';
-import type { ResourceType } from '../api/descriptor.ts';
-import type { KubeObject } from './client.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { createClient } from './create-client.ts';
 import { createInProcessTransport } from './in-process.ts';
 import { FakeServer } from './testing/fake-server.ts';

@@ -1,19 +1,9 @@
 // The typed client over any transport.
 
-import type { ResourceType } from '../api/descriptor.ts';
-import type { Immutable, New } from '../api/meta/v1/index.ts';
-import type { WatchStream } from '../machinery/watch.ts';
-import type {
-  Client,
-  DeleteOptions,
-  GetOptions,
-  KubeObject,
-  ListOf,
-  ListOptions,
-  ResourceClient,
-  WatchOptions,
-  WriteOptions,
-} from './client.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject, ListOf, New } from '#api/machinery/meta/v1/index.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import type { Client, DeleteOptions, GetOptions, ListOptions, ResourceClient, WatchOptions, WriteOptions } from './client.ts';
 import { resourcePath } from './request.ts';
 import type { PatchType, Query, Transport, WatchEvent } from './transport.ts';
 

@@ -2,7 +2,7 @@
 // creates or deletes too much. So it notes what it is about to write, and decides again when that has come back through the
 // informer, or when it has waited so long that the note must be wrong.
 
-import type { Clock } from '../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 
 export interface ControllerExpectationsConfig {
   readonly clock: Clock;

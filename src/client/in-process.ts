@@ -2,9 +2,9 @@
 // come over HTTP (authorization and admission included), but objects pass by reference and nothing is serialized.
 
 import { STATUS_CODES } from 'node:http';
-import * as apierrors from '../machinery/apierrors.ts';
-import { endedBy, mapWatch } from '../machinery/watch.ts';
-import type { WatchEventType, WatchStream } from '../machinery/watch.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { endedBy, mapWatch } from '#machinery/watch.ts';
+import type { WatchEventType, WatchStream } from '#machinery/watch.ts';
 import { type Abortable, LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
 import type { Transport, TransportRequest, WatchEvent } from './transport.ts';

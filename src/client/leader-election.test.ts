@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { leases } from '../api/coordination/v1/index.ts';
-import { ApiServer } from '../apiserver/server.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { VirtualClock } from '../machinery/clock.ts';
-import { recordingLogger } from '../machinery/log.ts';
-import { SeededRandom } from '../machinery/random.ts';
-import { createMemoryStorage } from '../storage/memory/index.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { ApiServer } from '#apiserver/server.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { createInProcessTransport } from './in-process.ts';

@@ -4,14 +4,14 @@
 // while, can overlap; nobody compares the clocks of two machines (the age of a lease is measured from when its change was
 // seen). What must not happen twice needs a precondition in its own write.
 
-import { leases } from '../api/coordination/v1/index.ts';
-import type { Lease } from '../api/coordination/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
-import * as wait from '../machinery/wait.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import type { Lease } from '#api/groups/coordination/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
 import { LinkedAbort } from './abort.ts';
 import type { Client } from './client.ts';
 import type { Recorder } from './events/event-recorder.ts';

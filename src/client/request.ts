@@ -1,6 +1,6 @@
 // Paths and queries of the REST API.
 
-import type { ResourceType } from '../api/descriptor.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Query } from './transport.ts';
 
 /** '/api/v1', '/apis/apps/v1'. */

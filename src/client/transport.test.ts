@@ -2,10 +2,10 @@
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import * as apierrors from '../machinery/apierrors.ts';
-import { systemClock } from '../machinery/clock.ts';
-import { silentLogger } from '../machinery/log.ts';
-import * as wait from '../machinery/wait.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import * as wait from '#machinery/wait.ts';
 import { createHttpTransport } from './http/index.ts';
 import type { HttpTransportConfig } from './http/index.ts';
 import { createInProcessTransport } from './in-process.ts';

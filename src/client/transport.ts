@@ -1,7 +1,7 @@
 // How a client reaches the API server. Two implementations with one behaviour: HTTP, and in-process (the same handler chain,
 // authorization and admission, without serialization). Components are given a Client and never know which it is.
 
-import type { WatchEventType, WatchStream } from '../machinery/watch.ts';
+import type { WatchEventType, WatchStream } from '#machinery/watch.ts';
 
 export type Verb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 

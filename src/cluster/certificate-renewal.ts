@@ -1,8 +1,8 @@
 // Renews certificates while the process runs. A process that runs for a year would otherwise serve an expired certificate.
 
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import * as wait from '../machinery/wait.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import * as wait from '#machinery/wait.ts';
 import type { KeyPair } from './pki.ts';
 
 /** How often a Pki is asked for the latest certificate. It signs a new one when the stored one has less than 30 days left. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadKubeconfig } from '../client/kubeconfig.ts';
+import { loadKubeconfig } from '#client/kubeconfig.ts';
 import { initCertificates, nodeCertificate, roleKubeconfig, type KubeconfigRole } from './certificates.ts';
 
 let dir: string;

@@ -1,9 +1,9 @@
 // The certificates of roles that run apart, made in one directory under the names that kubeadm, and `cox up`, give them.
 
 import { readdirSync } from 'node:fs';
-import { systemClock } from '../machinery/clock.ts';
-import { systemRandom } from '../machinery/random.ts';
-import { isDNS1123Subdomain } from '../machinery/validation.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ADMIN_USER } from './cluster.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';

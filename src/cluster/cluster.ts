@@ -3,22 +3,22 @@
 
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
-import { nodes as nodeType, type Node } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import { createTlsNodeConnector, type NodeConnector } from '../apiserver/node-connector.ts';
-import type { ComponentHealth } from '../apiserver/registry/core/component-status/index.ts';
-import type { RuntimeConfig } from '../apiserver/runtime-config.ts';
-import { ApiServer } from '../apiserver/server.ts';
-import { sharedByMany } from '../client/abort.ts';
-import type { Client } from '../client/client.ts';
-import { createClient } from '../client/create-client.ts';
-import { createInProcessTransport, type InProcessHandler } from '../client/in-process.ts';
-import type { ControllerName } from '../controllers/controllers.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
-import type { PluginRegistration } from '../scheduler/framework/index.ts';
-import type { Storage } from '../storage/interface.ts';
+import { nodes as nodeType, type Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
+import type { ComponentHealth } from '#apiserver/kinds/core/component-status.ts';
+import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import { ApiServer } from '#apiserver/server.ts';
+import { sharedByMany } from '#client/abort.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
+import type { ControllerName } from '#controllers/controllers.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import type { Storage } from '#storage/interface.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
 import {

@@ -2,8 +2,8 @@ import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock, VirtualClock } from '../machinery/clock.ts';
-import { systemRandom } from '../machinery/random.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
 import { bounded, healthz } from './component-health.ts';
 import { Pki } from './pki.ts';
 

@@ -1,8 +1,8 @@
 // Checks whether the controller manager and the scheduler are healthy, for the API server's ComponentStatuses.
 
 import { request } from 'node:https';
-import type { ComponentHealth, ComponentCheck } from '../apiserver/registry/core/component-status/index.ts';
-import type { Clock } from '../machinery/clock.ts';
+import type { ComponentHealth, ComponentCheck } from '#apiserver/kinds/core/component-status.ts';
+import type { Clock } from '#machinery/clock.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BODY_BYTES = 1024;

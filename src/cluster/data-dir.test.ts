@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { identify } from '../runtime/process-identity.ts';
+import { identify } from '#runtime/process-identity.ts';
 import {
   claimDataDir,
   type DataDirLayout,

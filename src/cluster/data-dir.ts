@@ -9,11 +9,11 @@
 
 import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { syncDirectory, writeDurableFile } from '../machinery/durable-file.ts';
-import { identify, isAlive, type ProcessIdentity } from '../runtime/process-identity.ts';
+import { syncDirectory, writeDurableFile } from '#machinery/files/durable-file.ts';
+import { identify, isAlive, type ProcessIdentity } from '#runtime/process-identity.ts';
 import { UserError } from './user-error.ts';
 
-export type { ProcessIdentity } from '../runtime/process-identity.ts';
+export type { ProcessIdentity } from '#runtime/process-identity.ts';
 
 export interface DataDirLayout {
   readonly root: string;
@@ -187,7 +187,7 @@ function inUse({ root }: DataDirLayout, { pid }: ProcessIdentity): UserError {
 
 /** Throws UserError if a process has the store open. */
 export async function checkStoreUnused(layout: DataDirLayout): Promise<void> {
-  const { storeHolder } = await import('../storage/embedded/lock.ts');
+  const { storeHolder } = await import('#storage/embedded/lock.ts');
   const holder = await storeHolder(layout.store);
   if (holder === undefined) return;
   throw new UserError(

@@ -2,12 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
-import { allResources } from '../api/schema/compile.ts';
-import { storagePrefix } from '../apiserver/registry/storage-prefix.ts';
-import type { Random } from '../machinery/random.ts';
-import type { EncryptionConfiguration, GroupResource } from '../storage/encryption/index.ts';
-import { encryptedStorage, readEncryptionConfiguration } from '../storage/encryption/index.ts';
-import type { Storage } from '../storage/interface.ts';
+import { allResources } from '#api/machinery/schema/compile.ts';
+import { storagePrefix } from '#apiserver/registry/storage-prefix.ts';
+import type { Random } from '#machinery/random.ts';
+import type { EncryptionConfiguration, GroupResource } from '#storage/encryption/index.ts';
+import { encryptedStorage, readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import type { Storage } from '#storage/interface.ts';
 import { UserError } from './user-error.ts';
 
 const FLAG = '--encryption-provider-config';

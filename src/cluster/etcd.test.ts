@@ -1,15 +1,15 @@
 // Several API servers on one etcd serve one truth.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configMaps, services } from '../api/core/v1/index.ts';
-import { ipAddresses } from '../api/networking/v1/index.ts';
-import { type TestServer, startTestServer } from '../apiserver/testing/server.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { systemClock } from '../machinery/clock.ts';
-import { silentLogger } from '../machinery/log.ts';
-import { systemRandom } from '../machinery/random.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '../storage/etcd/testing/etcd-process.ts';
-import type { EtcdProcess } from '../storage/etcd/testing/etcd-process.ts';
+import { configMaps, services } from '#api/groups/core/v1/index.ts';
+import { ipAddresses } from '#api/groups/networking/v1/index.ts';
+import { type TestServer, startTestServer } from '#apiserver/testing/server.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { ETCD_HINT, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
+import type { EtcdProcess } from '#storage/etcd/testing/etcd-process.ts';
 import { openStorage } from './stores.ts';
 
 const mapsOf = ({ client }: TestServer) => client.resource(configMaps).namespace('default');

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { configMaps } from '../api/core/v1/index.ts';
-import { startTestServer } from '../apiserver/testing/server.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { systemClock } from '../machinery/clock.ts';
-import { silentLogger } from '../machinery/log.ts';
-import { openEmbeddedStorage } from '../storage/embedded/index.ts';
+import { configMaps } from '#api/groups/core/v1/index.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 
 it('a full store refuses writes with the reason, is not ready, answers reads, and writes again when there is room', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-full-'));

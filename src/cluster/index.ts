@@ -4,22 +4,23 @@
 //   await cluster.apply(manifest);
 //   await cluster.stop();
 
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseYamlDocuments } from '../api/codec/index.ts';
-import { allResources } from '../api/schema/compile.ts';
-import { apiVersionOf } from '../api/scheme.ts';
-import type { RuntimeConfig } from '../apiserver/runtime-config.ts';
-import type { Client, KubeObject } from '../client/client.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { selectControllers } from '../controllers/index.ts';
-import { systemClock, VirtualClock, type Clock } from '../machinery/clock.ts';
-import { silentLogger, type Logger } from '../machinery/log.ts';
-import { SeededRandom, systemRandom } from '../machinery/random.ts';
-import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
-import type { PluginRegistration } from '../scheduler/framework/index.ts';
-import { createMemoryStorage } from '../storage/memory/index.ts';
+import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
+import { allResources } from '#api/machinery/schema/compile.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { selectControllers } from '#controllers/index.ts';
+import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
+import { silentLogger, type Logger } from '#machinery/log.ts';
+import { SeededRandom, systemRandom } from '#machinery/random.ts';
+import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
+import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from './cluster.ts';
 import type { ClusterNode } from './components.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
@@ -27,7 +28,7 @@ import { defaultPodRange, nodeRange, parseRange } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 
 /** For plugins of the scheduler. */
-export * as scheduling from '../scheduler/framework/index.ts';
+export * as scheduling from '#scheduler/framework/index.ts';
 
 export interface StartClusterOptions {
   /** How many nodes; their pods only pretend to run. Default: 1. */

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { writeDurableFile } from '../machinery/durable-file.ts';
+import { writeDurableFile } from '#machinery/files/durable-file.ts';
 import { normalizedPrivateKey } from './private-key.ts';
 
 export interface KubeconfigEntry {

@@ -1,9 +1,9 @@
 // Where the kubelets of `cox up` listen. Each node has a port of its own, announced in its status, since all nodes of the process
 // share the machine's addresses.
 
-import { machineAddresses } from '../kubelet/node/machine.ts';
-import type { ServerTlsConfig } from '../kubelet/server/listeners.ts';
-import type { NodeAddress } from '../kubelet/types.ts';
+import { machineAddresses } from '#kubelet/node/machine.ts';
+import type { ServerTlsConfig } from '#kubelet/server/listeners.ts';
+import type { NodeAddress } from '#kubelet/types.ts';
 import type { KeyPair, Pki } from './pki.ts';
 
 /** Sent to other threads as it is. */

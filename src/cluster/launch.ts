@@ -3,13 +3,13 @@
 
 import { availableParallelism, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type RuntimeConfig, RuntimeConfigError } from '../apiserver/runtime-config.ts';
-import { SimulationJournal } from '../runtime/simulated/journal.ts';
-import { type Clock, systemClock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import { systemRandom } from '../machinery/random.ts';
-import { isDNS1123Subdomain } from '../machinery/validation.ts';
-import { StorageError, type Storage } from '../storage/interface.ts';
+import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
+import { SimulationJournal } from '#runtime/simulated/journal.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode } from './components.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';

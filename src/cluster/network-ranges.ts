@@ -1,8 +1,8 @@
 // Checks address ranges that a person gives.
 
 import { isIPv4 } from 'node:net';
-import { formatIp, overlaps, parseCidr } from '../machinery/ip.ts';
-import type { IpFamily, IpRange } from '../machinery/ip.ts';
+import { formatIp, overlaps, parseCidr } from '#machinery/net/ip.ts';
+import type { IpFamily, IpRange } from '#machinery/net/ip.ts';
 import { UserError } from './user-error.ts';
 
 export interface Range {

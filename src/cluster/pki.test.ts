@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock, VirtualClock } from '../machinery/clock.ts';
-import { systemRandom } from '../machinery/random.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
 import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 

@@ -16,9 +16,9 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type * as X509Module from '@peculiar/x509';
 import type { Extension } from '@peculiar/x509';
-import type { Clock } from '../machinery/clock.ts';
-import { writeDurableFile } from '../machinery/durable-file.ts';
-import type { Random } from '../machinery/random.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { writeDurableFile } from '#machinery/files/durable-file.ts';
+import type { Random } from '#machinery/random.ts';
 import { privateKeyPem } from './private-key.ts';
 import { UserError } from './user-error.ts';
 

@@ -3,11 +3,11 @@
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import * as wait from '../machinery/wait.ts';
-import { bridgeName, bridgeNetwork, findCniPlugins, removeBridgeNetwork, writeCniConfig } from '../network/index.ts';
-import { launchContainerd, type LaunchContainerdConfig, type LaunchedContainerd } from '../runtime/containerd/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import * as wait from '#machinery/wait.ts';
+import { bridgeName, bridgeNetwork, findCniPlugins, removeBridgeNetwork, writeCniConfig } from '#network/index.ts';
+import { launchContainerd, type LaunchContainerdConfig, type LaunchedContainerd } from '#runtime/containerd/index.ts';
 import { findProgram } from './install.ts';
 import { UserError } from './user-error.ts';
 

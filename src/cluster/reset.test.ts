@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { dataDirLayout, tagDataDir } from './data-dir.ts';
 import { checkResettable, leftoversOf, reset } from './reset.ts';
 

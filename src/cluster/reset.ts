@@ -8,11 +8,11 @@ import { execFile } from 'node:child_process';
 import { lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { parseMountPoints } from '../kubelet/volumes/mounter.ts';
-import type { Clock } from '../machinery/clock.ts';
-import { bridgeName, removeBridgeNetwork, removePodNetworks } from '../network/index.ts';
-import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '../runtime/containerd/reset.ts';
-import { containerProcesses, killContainers } from '../runtime/process/reset.ts';
+import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { bridgeName, removeBridgeNetwork, removePodNetworks } from '#network/index.ts';
+import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
+import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
   checkStoreUnused,
   claimDataDir,

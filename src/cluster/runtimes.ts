@@ -1,11 +1,11 @@
 // Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
 
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
-import type { Runtime } from '../cri/index.ts';
-import { SimulationJournal } from '../runtime/simulated/journal.ts';
-import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Runtime } from '#cri/index.ts';
+import { SimulationJournal } from '#runtime/simulated/journal.ts';
+import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
 import type { DataDirLayout } from './data-dir.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
 import { UserError } from './user-error.ts';
@@ -89,7 +89,7 @@ function simulated({ clock, random, logger, podCidr, simulationJournal: path }: 
 }
 
 async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, description: string): Promise<PreparedRuntime> {
-  const { createProcessRuntime } = await import('../runtime/process/index.ts');
+  const { createProcessRuntime } = await import('#runtime/process/index.ts');
   logger.warn(
     'containers run as processes of this host, without isolation: pods can read and change what this process can, and Pod Security levels, limits and network policies protect nothing',
     { runtime: 'process' },
@@ -105,7 +105,7 @@ async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, 
 
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   const { layout, clock, logger, podCidr, progress, signal } = request;
-  const { createContainerdRuntime, imageVolumesIn } = await import('../runtime/containerd/index.ts');
+  const { createContainerdRuntime, imageVolumesIn } = await import('#runtime/containerd/index.ts');
   if (request.endpoint !== undefined) {
     const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
     try {

@@ -1,10 +1,10 @@
 // Nodes whose machine is only pretended.
 
-import type { MachineInfo } from '../kubelet/node/machine.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Random } from '../machinery/random.ts';
-import type { SimulationJournal } from '../runtime/simulated/journal.ts';
-import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.ts';
+import type { MachineInfo } from '#kubelet/node/machine.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
+import type { SimulationJournal } from '#runtime/simulated/journal.ts';
+import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
 import type { ClusterNode } from './components.ts';
 import type { SimulatedNode } from './thread/messages.ts';
 

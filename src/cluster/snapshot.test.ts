@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../machinery/clock.ts';
-import { silentLogger } from '../machinery/log.ts';
-import { systemRandom } from '../machinery/random.ts';
-import type { Storage } from '../storage/interface.ts';
-import { identify } from '../runtime/process-identity.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import type { Storage } from '#storage/interface.ts';
+import { identify } from '#runtime/process-identity.ts';
 import { dataDirLayout } from './data-dir.ts';
 import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from './snapshot.ts';
 import { openStorage } from './stores.ts';

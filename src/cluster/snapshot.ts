@@ -2,19 +2,19 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { systemClock } from '../machinery/clock.ts';
-import { renameDurably } from '../machinery/durable-file.ts';
-import { silentLogger } from '../machinery/log.ts';
-import type { SnapshotStatus } from '../storage/embedded/snapshot.ts';
-import { StorageError } from '../storage/interface.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { renameDurably } from '#machinery/files/durable-file.ts';
+import { silentLogger } from '#machinery/log.ts';
+import type { SnapshotStatus } from '#storage/embedded/snapshot.ts';
+import { StorageError } from '#storage/interface.ts';
 import { claimDataDir, dataDirLayout } from './data-dir.ts';
 import { UserError } from './user-error.ts';
 
-export type { SnapshotStatus } from '../storage/embedded/snapshot.ts';
+export type { SnapshotStatus } from '#storage/embedded/snapshot.ts';
 
 /** Of a cluster that runs, or does not. Throws UserError. */
 export async function saveClusterSnapshot(options: { readonly dataDir: string; readonly file: string }): Promise<SnapshotStatus> {
-  const { saveSnapshot } = await import('../storage/embedded/snapshot.ts');
+  const { saveSnapshot } = await import('#storage/embedded/snapshot.ts');
   const dataDir = dataDirLayout(options.dataDir).store;
   return await asUserErrors(() =>
     saveSnapshot({ clock: systemClock, logger: silentLogger, dataDir, file: resolve(options.file) }),
@@ -23,7 +23,7 @@ export async function saveClusterSnapshot(options: { readonly dataDir: string; r
 
 /** Throws UserError if the snapshot cannot be used. */
 export async function clusterSnapshotStatus(file: string): Promise<SnapshotStatus> {
-  const { snapshotStatus } = await import('../storage/embedded/snapshot.ts');
+  const { snapshotStatus } = await import('#storage/embedded/snapshot.ts');
   return await asUserErrors(() => snapshotStatus(resolve(file)));
 }
 
@@ -33,7 +33,7 @@ export async function restoreClusterSnapshot(options: {
   readonly file: string;
   readonly bumpRevision: number;
 }): Promise<{ readonly status: SnapshotStatus; readonly store: string; readonly movedTo: string | undefined }> {
-  const { restoreSnapshot } = await import('../storage/embedded/snapshot.ts');
+  const { restoreSnapshot } = await import('#storage/embedded/snapshot.ts');
   const layout = dataDirLayout(options.dataDir);
   const release = await claimDataDir(layout);
   try {

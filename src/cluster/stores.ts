@@ -1,10 +1,10 @@
 // The store of a cluster: in memory, in a file of its own, or on an etcd cluster that others may share.
 
 import { readFileSync } from 'node:fs';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
-import type { Storage } from '../storage/interface.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Storage } from '#storage/interface.ts';
 import { finishRestore } from './snapshot.ts';
 import { UserError } from './user-error.ts';
 
@@ -39,18 +39,18 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
   const { choice, clock, random, dir, etcd } = config;
   const logger = config.logger.with({ component: 'storage' });
   if (choice === 'memory') {
-    const { createMemoryStorage } = await import('../storage/memory/index.ts');
+    const { createMemoryStorage } = await import('#storage/memory/index.ts');
     return createMemoryStorage({ clock, logger });
   }
   if (choice === 'embedded') {
-    const { openEmbeddedStorage } = await import('../storage/embedded/index.ts');
+    const { openEmbeddedStorage } = await import('#storage/embedded/index.ts');
     finishRestore(dir);
     return openEmbeddedStorage({ clock, logger, dataDir: dir, onFailure: config.onFailure });
   }
   if (etcd === undefined || etcd.servers.length === 0) {
     throw new UserError('--store etcd needs --etcd-servers, such as https://10.0.0.1:2379,https://10.0.0.2:2379');
   }
-  const { openEtcdStorage, parseEndpoint } = await import('../storage/etcd/index.ts');
+  const { openEtcdStorage, parseEndpoint } = await import('#storage/etcd/index.ts');
   for (const server of etcd.servers) {
     try {
       parseEndpoint(server);
@@ -74,7 +74,7 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
     },
     prefix: prefixOf(etcd.prefix),
   });
-  const { openWatchCache } = await import('../storage/watch-cache/index.ts');
+  const { openWatchCache } = await import('#storage/watch-cache/index.ts');
   try {
     return await openWatchCache({ storage, clock, logger, prefix: '/registry/' });
   } catch (err) {

@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '../machinery/log.ts';
+import { silentLogger } from '#machinery/log.ts';
 import { launch } from './launch.ts';
 
 /** Nothing of it stays. Rejects if the cluster does not start. */

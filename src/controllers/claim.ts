@@ -1,11 +1,11 @@
 // Which objects belong to a controller's object: it adopts those that match and have no other controller, releases those that no
 // longer match, and never takes one from somebody else. Decided as a value first, then carried out.
 
-import type { ResourceType } from '../api/descriptor.ts';
-import type { Immutable, ObjectMeta } from '../api/meta/v1/index.ts';
-import type { Client, KubeObject } from '../client/client.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Selector } from '../machinery/labels.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Selector } from '#machinery/selectors/labels.ts';
 import { controllerOf, newControllerRef } from './controller-ref.ts';
 import type { TypeName } from './controller-ref.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { replicaSets } from '../api/apps/v1/index.ts';
-import { configMaps, namespaces, nodes, pods } from '../api/core/v1/index.ts';
-import { SeededRandom } from '../machinery/random.ts';
+import { replicaSets } from '#api/groups/apps/v1/index.ts';
+import { configMaps, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { CONTROLLER_NAMES, ControllerManager, ControllerManagerMetrics } from './index.ts';
 import type { ControllerManagerConfig } from './index.ts';
 import { startTestCluster } from './testing/test-cluster.ts';

@@ -1,11 +1,11 @@
 // Runs the controllers, on one set of informers.
 
-import { sharedByMany } from '../client/abort.ts';
-import type { Client } from '../client/client.ts';
-import { SharedInformerFactory } from '../client/informers/index.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
+import { sharedByMany } from '#client/abort.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
 import type { ControllerName, ControllerNeeds } from './controllers.ts';
 import type { ControllerManagerMetrics } from './metrics.ts';

@@ -1,7 +1,6 @@
 // Who controls an object: the one owner reference with `controller: true`.
 
-import type { Immutable, ObjectMeta, OwnerReference } from '../api/meta/v1/index.ts';
-import type { KubeObject } from '../client/client.ts';
+import type { Immutable, KubeObject, ObjectMeta, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 
 /** A kind as references name it: { apiVersion: 'apps/v1', kind: 'ReplicaSet' }. */
 export interface TypeName {

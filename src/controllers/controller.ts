@@ -1,12 +1,12 @@
 // What every controller is made of and looks like.
 
-import type { Client } from '../client/client.ts';
-import type { SharedInformerFactory } from '../client/informers/index.ts';
-import type { QueueMetrics } from '../client/workqueue/index.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Instruments } from '../machinery/instruments.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
+import type { Client } from '#client/client.ts';
+import type { SharedInformerFactory } from '#client/informers/index.ts';
+import type { QueueMetrics } from '#client/workqueue/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Instruments } from '#machinery/metrics/instruments.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 
 /** What the controller manager hands to each controller. */
 export interface ControllerConfig {

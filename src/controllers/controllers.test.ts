@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { controllerPolicy } from '../apiserver/authorization/policy/controller-roles.ts';
-import { CLUSTER_ROLE_BINDINGS } from '../apiserver/authorization/policy/cluster-roles.ts';
-import { NAMESPACE_ROLE_BINDINGS } from '../apiserver/authorization/policy/namespace-roles.ts';
+import { controllerPolicy } from '#apiserver/authorization/policy/controller-roles.ts';
+import { CLUSTER_ROLE_BINDINGS } from '#apiserver/authorization/policy/cluster-roles.ts';
+import { NAMESPACE_ROLE_BINDINGS } from '#apiserver/authorization/policy/namespace-roles.ts';
 import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
 
 test('every account that a controller works as has a role', () => {

@@ -1,8 +1,9 @@
 // Which resources the API server has, for controllers that work on all of them.
 
-import type { ResourceType } from '../api/descriptor.ts';
-import type { Client, KubeObject } from '../client/client.ts';
-import { groupVersionPath } from '../client/request.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Client } from '#client/client.ts';
+import { groupVersionPath } from '#client/request.ts';
 
 /** One resource in one version. */
 export interface DiscoveredResource extends ResourceType<KubeObject> {

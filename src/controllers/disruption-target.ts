@@ -1,8 +1,8 @@
 // The condition by which a pod says that it is going to be, or has been, taken away from outside, and why.
 
-import type { Pod, PodCondition } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import { formatTime } from '../client/time.ts';
+import type { Pod, PodCondition } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
 import { podCondition } from './pod-state.ts';
 
 /** `nowMs`: since the epoch. One that said so before keeps the time from which it does. */

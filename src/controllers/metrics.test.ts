@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { replicaSets, statefulSets } from '../api/apps/v1/index.ts';
-import { horizontalPodAutoscalers } from '../api/autoscaling/v2/index.ts';
-import { cronJobs, jobs } from '../api/batch/v1/index.ts';
+import { replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
+import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
+import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
 import {
   configMaps,
   endpoints,
@@ -14,10 +14,10 @@ import {
   persistentVolumes,
   pods,
   services,
-} from '../api/core/v1/index.ts';
-import { csiDrivers, storageClasses, volumeAttachments } from '../api/storage/v1/index.ts';
-import { formatTime } from '../client/time.ts';
-import { Instruments } from '../machinery/instruments.ts';
+} from '#api/groups/core/v1/index.ts';
+import { csiDrivers, storageClasses, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import { formatTime } from '#client/time.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import { AttachDetachController } from './attach-detach/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';

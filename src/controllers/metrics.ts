@@ -1,9 +1,9 @@
 // What a controller manager tells of itself, under the names that Kubernetes' has, in the form that Prometheus reads.
 
-import { QUEUE_BUCKETS_SECONDS, QueueMetrics } from '../client/workqueue/index.ts';
-import type { Durations } from '../client/workqueue/index.ts';
-import type { Clock } from '../machinery/clock.ts';
-import { boundText, Instruments } from '../machinery/instruments.ts';
+import { QUEUE_BUCKETS_SECONDS, QueueMetrics } from '#client/workqueue/index.ts';
+import type { Durations } from '#client/workqueue/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { boundText, Instruments } from '#machinery/metrics/instruments.ts';
 
 export class ControllerManagerMetrics {
   /** What single controllers tell. */

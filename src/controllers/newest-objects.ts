@@ -1,8 +1,8 @@
 // What an informer shows, and what a controller has written since: the newest of both.
 
-import type { KubeObject } from '../client/client.ts';
-import { objectKey } from '../client/informers/index.ts';
-import type { SharedInformer } from '../client/informers/index.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
 
 /** Sync, in order; `before` and `after` are undefined for objects that were not there or are gone. */
 export type OnChange<T> = (before: T | undefined, after: T | undefined) => void;

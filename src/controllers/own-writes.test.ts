@@ -1,7 +1,7 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { expect, test } from 'vitest';
-import type { KubeObject } from '../client/client.ts';
-import { VirtualClock } from '../machinery/clock.ts';
-import { Instruments } from '../machinery/instruments.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import { OwnWrites, staleSyncSkips } from './own-writes.ts';
 
 const object = (uid: string, resourceVersion: number): KubeObject =>

@@ -1,9 +1,9 @@
 // The last versions of objects that a controller has written, until its cache has them. Deciding on an older version would do
 // the same thing twice. For controllers that change objects; those that only create and delete count (client/expectations.ts).
 
-import type { KubeObject } from '../client/client.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Counter, Family, Instruments } from '../machinery/instruments.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Counter, Family, Instruments } from '#machinery/metrics/instruments.ts';
 
 export interface OwnWritesConfig {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 // Which persistent volume claims a pod refers to.
 
-import type { Pod, Volume } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
+import type { Pod, Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type ReadPod = Immutable<Pod>;
 

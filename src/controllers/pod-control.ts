@@ -1,12 +1,12 @@
 // Creates and deletes pods on behalf of a controller, and tells people in events of the controller's object.
 
-import { pods } from '../api/core/v1/index.ts';
-import type { Pod, PodTemplateSpec } from '../api/core/v1/index.ts';
-import type { Immutable, New, ObjectMeta, OwnerReference } from '../api/meta/v1/index.ts';
-import type { Client } from '../client/client.ts';
-import type { Recorder } from '../client/events/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { DNS1123_SUBDOMAIN_MAX_LENGTH } from '../machinery/validation.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New, ObjectMeta, OwnerReference } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { Recorder } from '#client/events/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { DNS1123_SUBDOMAIN_MAX_LENGTH } from '#machinery/validation/validation.ts';
 import type { TypeName } from './controller-ref.ts';
 
 export interface PodControlConfig {

@@ -1,8 +1,8 @@
 // What controllers conclude from a pod's status.
 
-import type { Pod, PodCondition } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import { parseTime } from '../client/time.ts';
+import type { Pod, PodCondition } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseTime } from '#client/time.ts';
 
 type ReadPod = Immutable<Pod>;
 

@@ -1,7 +1,7 @@
 // The index by which pods of a node are found.
 
-import type { Pod } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 export const BY_NODE = 'node';
 

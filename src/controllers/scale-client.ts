@@ -1,11 +1,11 @@
 // Scales of objects of any kind: looked up in discovery, so that also kinds that nobody knows here can be scaled.
 
-import type { Scale as MutableScale } from '../api/autoscaling/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import type { Client } from '../client/client.ts';
-import { groupVersionPath } from '../client/request.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { quote } from '../machinery/go-format.ts';
+import type { Scale as MutableScale } from '#api/groups/autoscaling/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { groupVersionPath } from '#client/request.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
 
 export type Scale = Immutable<MutableScale>;
 

@@ -1,7 +1,7 @@
 // Taints and tolerations, as controllers read them.
 
-import type { Taint, Toleration } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
+import type { Taint, Toleration } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 export type ReadTaint = Immutable<Taint>;
 export type ReadToleration = Immutable<Toleration>;

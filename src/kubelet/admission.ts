@@ -1,11 +1,11 @@
 // Whether a pod that was bound to this node may run here. The scheduler has decided so, but from what it knew then; and pods
 // can be bound without it.
 
-import type * as v1 from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type Amounts, amounts, podRequests } from './runtime/resources.ts';
 import type { Node, Pod, ResourceList } from './types.ts';
-import { ownValue } from '../machinery/string-map.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 export interface AdmissionInput {
   readonly pod: Pod;

@@ -3,7 +3,7 @@
 //
 // Kept in memory: after a restart it is read from the statuses, which say what was allocated to containers that run.
 
-import { semanticEqual } from '../machinery/deep.ts';
+import { semanticEqual } from '#machinery/deep.ts';
 import { amounts, podRequests } from './runtime/resources.ts';
 import { podUid, type Container, type Pod, type ResourceList, type ResourceRequirements } from './types.ts';
 

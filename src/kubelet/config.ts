@@ -1,11 +1,11 @@
 // What a kubelet is made from.
 
-import type { Client } from '../client/client.ts';
-import type { Runtime } from '../cri/index.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
-import type * as v1 from '../api/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { Runtime } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { MachineInfo } from './node/machine.ts';
 import type { AccessSettings } from './server/access.ts';
 import type { ServerListenConfig } from './server/server.ts';

@@ -1,6 +1,6 @@
 // What a pod's resolv.conf says: the dnsPolicy, the cluster's DNS and search domains, and the pod's own dnsConfig.
 
-import type { Input } from '../cri/types.ts';
+import type { Input } from '#cri/types.ts';
 import type { PodEvents } from './events.ts';
 import type { Pod } from './types.ts';
 

@@ -2,9 +2,9 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { RuntimeService } from '../cri/index.ts';
-import { removeTree } from '../machinery/files/directory.ts';
-import type { Logger } from '../machinery/log.ts';
+import type { RuntimeService } from '#cri/index.ts';
+import { removeTree } from '#machinery/files/directory.ts';
+import type { Logger } from '#machinery/log.ts';
 import { podsDir } from './paths.ts';
 import type { RuntimePodStatus } from './runtime/pod-status.ts';
 

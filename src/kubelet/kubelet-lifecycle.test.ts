@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { configMaps, pods } from '../api/core/v1/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { systemClock } from '../machinery/clock.ts';
+import { configMaps, pods } from '#api/groups/core/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { startHarness, type Harness } from './testing/harness.ts';
 import type { Pod } from './types.ts';
 
@@ -162,7 +162,7 @@ describe('hooks and order', () => {
     const { runtime } = harness.runtime;
     const status = runtime.status.bind(runtime);
     runtime.status = () => Promise.reject(new Error('connection refused'));
-    const { nodes } = await import('../api/core/v1/index.ts');
+    const { nodes } = await import('#api/groups/core/v1/index.ts');
     const ready = async () =>
       (await harness.client.resource(nodes).get('node-1')).status.conditions?.find(({ type }) => type === 'Ready');
     await harness.clock.advance('15s');

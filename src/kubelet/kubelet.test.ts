@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { leases } from '../api/coordination/v1/index.ts';
-import { configMaps, events, nodes } from '../api/core/v1/index.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { configMaps, events, nodes } from '#api/groups/core/v1/index.ts';
 import { NODE_NAME, startHarness, type Harness } from './testing/harness.ts';
 import type { Pod } from './types.ts';
 

@@ -8,14 +8,22 @@ import { mkdir, realpath } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { configMaps, nodes, persistentVolumeClaims, persistentVolumes, pods, secrets, services } from '../api/core/v1/index.ts';
-import { runtimeClasses } from '../api/node/v1/index.ts';
-import { EventRecorder } from '../client/events/index.ts';
-import { SharedInformerFactory, type Lister, type SharedInformer } from '../client/informers/index.ts';
-import type { Runtime } from '../cri/index.ts';
-import type { Clock, Timer } from '../machinery/clock.ts';
-import { readUntrusted } from '../machinery/files/untrusted.ts';
-import type { Logger } from '../machinery/log.ts';
+import {
+  configMaps,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  services,
+} from '#api/groups/core/v1/index.ts';
+import { runtimeClasses } from '#api/groups/node/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { SharedInformerFactory, type Lister, type SharedInformer } from '#client/informers/index.ts';
+import type { Runtime } from '#cri/index.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import { readUntrusted } from '#machinery/files/untrusted.ts';
+import type { Logger } from '#machinery/log.ts';
 import { admitPod, selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
 import { DesiredPods } from './desired-pods.ts';
@@ -45,7 +53,7 @@ import { isRunning, type RuntimePodStatus } from './runtime/pod-status.ts';
 import { amountOf, qosClass } from './runtime/resources.ts';
 import { RuntimeManager } from './runtime/runtime-manager.ts';
 import { instrumentRuntime } from './metrics/instrumented-runtime.ts';
-import { versionInfo } from '../machinery/version-info.ts';
+import { versionInfo } from '#machinery/version-info.ts';
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { ApiAccess } from './server/access.ts';

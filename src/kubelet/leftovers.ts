@@ -1,6 +1,6 @@
 // What the runtime still has of pods that are gone, until it is removed.
 
-import type { Logger } from '../machinery/log.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { GarbageCollector } from './garbage.ts';
 import type { Pleg } from './pleg.ts';
 import type { RuntimePodStatus } from './runtime/pod-status.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { VirtualClock } from '../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { ObjectTracker, references, untilAbortedObjects } from './objects.ts';
 import { makeContainer, makePod } from './testing/make-pod.ts';
 import type { ConfigMap } from './types.ts';

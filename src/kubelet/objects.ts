@@ -1,8 +1,8 @@
 // The config maps and secrets that pods on this node refer to. Each is followed from the first pod that names it to the last:
 // what a pod's start finds is then at hand, and what changes is told to the pods that use it.
 
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { untilAborted } from './handlers/timeout.ts';
 import type { ConfigMap, Pod, Secret } from './types.ts';
 

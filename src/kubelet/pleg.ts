@@ -4,9 +4,9 @@
 // Where it has none, everything is listed once a second: two calls, whatever the number of pods. Either way only a pod whose
 // containers or sandboxes have changed is looked at in full, and only then is `onChange` called.
 
-import type { Container as CriContainer, ContainerEvent, PodSandbox, RuntimeService } from '../cri/index.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
+import type { Container as CriContainer, ContainerEvent, PodSandbox, RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from './runtime/labels.ts';
 import {
   emptyPodStatus,

@@ -1,8 +1,8 @@
 // What a pod's worker does at each step: bring the pod up and keep it so, stop it, tidy up after it. Each step begins with
 // what the runtime shows and ends with the status that follows from it.
 
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { Allocations } from './allocations.ts';
 import type { DownwardContext } from './env/downward.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { VirtualClock } from '../machinery/clock.ts';
-import { SeededRandom } from '../machinery/random.ts';
-import type { Logger } from '../machinery/log.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { Logger } from '#machinery/log.ts';
 import { PodWorkers, type PodSyncer, type StatusChange, type SyncResult } from './pod-workers.ts';
 import { makePod } from './testing/make-pod.ts';
 import type { Pod } from './types.ts';

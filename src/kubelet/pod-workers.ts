@@ -8,9 +8,9 @@
 //   finished     nothing runs any more; the worker remembers the UID, so that the pod is never started again, until
 //                `syncKnownPods` says that nobody asks for it
 
-import type { Clock, Timer } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { podUid, type Pod, type PodStatus } from './types.ts';
 

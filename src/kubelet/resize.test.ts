@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { pods } from '../api/core/v1/index.ts';
-import type * as v1 from '../api/core/v1/index.ts';
-import type { New } from '../api/meta/v1/index.ts';
-import { CriError } from '../cri/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { CriError } from '#cri/index.ts';
 import { startHarness, type Harness } from './testing/harness.ts';
 import type { Pod } from './types.ts';
 

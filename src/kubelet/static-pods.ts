@@ -4,16 +4,16 @@
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeObject } from '../api/codec/index.ts';
-import { setPodDefaults } from '../api/core/v1/defaults.ts';
-import { pods } from '../api/core/v1/index.ts';
-import type * as v1 from '../api/core/v1/index.ts';
-import { messageDescriptor } from '../api/schema/compile.ts';
-import type { Client } from '../client/client.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
-import { FileTypeError, readUntrusted } from '../machinery/files/untrusted.ts';
-import type { Logger } from '../machinery/log.ts';
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import { setPodDefaults } from '#api/groups/core/v1/defaults.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { FileTypeError, readUntrusted } from '#machinery/files/untrusted.ts';
+import type { Logger } from '#machinery/log.ts';
 import { timestamp } from './time.ts';
 import { podUid, type Pod } from './types.ts';
 
@@ -185,7 +185,7 @@ export class StaticPods {
 
   async #parse(text: string): Promise<Pod[]> {
     // Few nodes have static pods, and the parser is large: it is loaded when it is needed.
-    const { parseYamlDocuments } = await import('../api/codec/yaml.ts');
+    const { parseYamlDocuments } = await import('#api/machinery/codec/yaml.ts');
     return parseYamlDocuments(text)
       .filter((document) => document !== null && document !== undefined)
       .map((document) => this.#makePod(document));

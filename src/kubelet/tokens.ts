@@ -1,10 +1,10 @@
 // Tokens of service accounts, for pods. One is asked for when a pod's volume needs it, kept while it is good, and asked for
 // anew when four fifths of its time (or a day) have gone by.
 
-import { serviceAccounts } from '../api/core/v1/index.ts';
-import type { TokenRequest as TokenRequestObject } from '../api/authentication/v1/index.ts';
-import type { Client } from '../client/client.ts';
-import type { Clock } from '../machinery/clock.ts';
+import { serviceAccounts } from '#api/groups/core/v1/index.ts';
+import type { TokenRequest as TokenRequestObject } from '#api/groups/authentication/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { podUid } from './types.ts';
 import type { TokenRequest } from './volumes/payload.ts';
 

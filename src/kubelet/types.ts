@@ -1,7 +1,7 @@
 // The API types that the kubelet works with, in the immutable form in which clients and informers hand them out.
 
-import type * as v1 from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 export type Pod = Immutable<v1.Pod>;
 export type PodSpec = Immutable<v1.PodSpec>;

@@ -1,12 +1,12 @@
 // Follows a single object of the API, for as long as somebody needs it.
 
-import type { ResourceType } from '../api/descriptor.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import type { Client, KubeObject } from '../client/client.ts';
-import { SharedInformer } from '../client/informers/index.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformer } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import type { ObjectWatch } from './objects.ts';
 
 export interface WatchObjectConfig {

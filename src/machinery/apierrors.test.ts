@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as apierrors from './apierrors.ts';
 import type { Status, StatusError } from './apierrors.ts';
-import * as field from './field.ts';
+import * as field from './validation/field.ts';
 
 const pods = { group: '', resource: 'pods' };
 const replicaSets = { group: 'apps', resource: 'replicasets' };

@@ -3,9 +3,9 @@
 //
 // Codes, reasons and messages are Kubernetes' own (apimachinery pkg/api/errors).
 
-import { joinMessages } from './field.ts';
-import type { FieldError } from './field.ts';
-import { quote } from './go-format.ts';
+import { joinMessages } from './validation/field.ts';
+import type { FieldError } from './validation/field.ts';
+import { quote } from './text/go-format.ts';
 
 /** The known values of `Status.reason`; '' (unknown) is left out of the JSON. */
 export type StatusReason =

@@ -1,8 +1,8 @@
 // Time for everything. This is the only file that reads the system clock or sets a timer, so that a whole
 // cluster can run on a VirtualClock: a test waits a simulated day in milliseconds.
 
-import { toMilliseconds } from './duration.ts';
-import { KeyedHeap } from './heap.ts';
+import { toMilliseconds } from './text/duration.ts';
+import { KeyedHeap } from './collections/heap.ts';
 
 /** A timer that was set. Cancelling one that has fired, or twice, does nothing. */
 export interface Timer {

@@ -3,7 +3,7 @@
 // outside simulation.
 
 import { randomBytes, randomFillSync } from 'node:crypto';
-import { fnv32a } from './hash.ts';
+import { fnv32a } from './text/hash.ts';
 
 export interface Random {
   /** A number in [0, 1). */

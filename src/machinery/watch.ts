@@ -1,6 +1,6 @@
 // A watch: an ordered stream of events with an explicit end. Producers push, one consumer iterates.
 
-import { Fifo } from './fifo.ts';
+import { Fifo } from './collections/fifo.ts';
 
 /** What a WatchStream yields, in order. The stream ends (iteration completes) when the producer closes it normally. */
 export interface WatchStream<E> extends AsyncIterable<E> {

@@ -2,7 +2,7 @@
 // seen in a log is not soon somebody else's.
 
 import { isIP } from 'node:net';
-import { CriError } from '../cri/index.ts';
+import { CriError } from '#cri/index.ts';
 
 function parseIPv4(text: string): bigint {
   return text.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);

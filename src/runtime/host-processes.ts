@@ -1,8 +1,8 @@
 // The processes of this host, from /proc: found by what they are, and ended together. Where there is no /proc, none is found.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import type { Clock } from '../machinery/clock.ts';
-import * as wait from '../machinery/wait.ts';
+import type { Clock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 import { identify, isAlive, readStat, signalProcess } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 

@@ -2,7 +2,7 @@
 // digests follow from the names alone.
 
 import { createHash } from 'node:crypto';
-import { complete, CriError, toNanoseconds } from '../cri/index.ts';
+import { complete, CriError, toNanoseconds } from '#cri/index.ts';
 import type {
   CallOptions,
   Image,
@@ -12,8 +12,8 @@ import type {
   ImageSpec,
   ImageStatusResponse,
   Input,
-} from '../cri/index.ts';
-import type { Clock } from '../machinery/clock.ts';
+} from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 
 /** What every image is said to weigh, in bytes. */
 const IMAGE_SIZE = 10_000_000;

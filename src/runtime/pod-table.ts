@@ -1,7 +1,7 @@
 // The sandboxes and containers of a runtime of our own, by id and by identity, with the CRI answers that follow from their
 // records and the events that tell of their changes. What a container does is the runtime's business.
 
-import { complete, CriError, toNanoseconds } from '../cri/index.ts';
+import { complete, CriError, toNanoseconds } from '#cri/index.ts';
 import type {
   Container,
   ContainerEvent,
@@ -12,8 +12,8 @@ import type {
   PodSandbox,
   PodSandboxFilter,
   PodSandboxStatusResponse,
-} from '../cri/index.ts';
-import type { Clock } from '../machinery/clock.ts';
+} from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { Broadcast } from './broadcast.ts';
 import { LabelIndex } from './label-index.ts';
 import {

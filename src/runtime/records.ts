@@ -1,7 +1,7 @@
 // What a runtime of our own (process, simulated) remembers of a sandbox and of a container, as plain JSON, and the CRI
 // answers and filters that follow from it. Pure: records in, messages out.
 
-import { complete, CriError } from '../cri/index.ts';
+import { complete, CriError } from '#cri/index.ts';
 import type {
   Container,
   ContainerConfig,
@@ -13,7 +13,7 @@ import type {
   PodSandboxFilter,
   PodSandboxState,
   PodSandboxStatus,
-} from '../cri/index.ts';
+} from '#cri/index.ts';
 
 export interface SandboxRecord {
   readonly id: string;

@@ -1,11 +1,11 @@
 // What must never happen, whatever goes wrong: a pod bound twice, a node filled beyond what it holds, a pod forgotten.
 
 import { describe, expect, it } from 'vitest';
-import { type Pod, pods } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import type { Client } from '../client/client.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { SeededRandom } from '../machinery/random.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { type Fault, startTestCluster } from './testing/cluster.ts';
 
 const NODES = 4;

@@ -2,11 +2,11 @@
 // are, and in the end all that can run does.
 
 import { describe, expect, it } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../api/core/v1/index.ts';
-import { deviceClasses, resourceClaims, resourceSlices } from '../api/resource/v1/index.ts';
-import { storageClasses } from '../api/storage/v1/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { SeededRandom } from '../machinery/random.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
+import { deviceClasses, resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { type Fault, startTestCluster, type TestCluster } from './testing/cluster.ts';
 import { DRIVER, request, using } from './testing/devices.ts';
 import { mounting, onHost } from './testing/volumes.ts';

@@ -2,10 +2,10 @@
 // every pod gets one node, no node holds more than it has, and the important pod gets the room that was to be made for it.
 
 import { describe, expect, it } from 'vitest';
-import { type Pod, pods } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import type { TransportRequest } from '../client/transport.ts';
-import * as apierrors from '../machinery/apierrors.ts';
+import { type Pod, pods } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TransportRequest } from '#client/transport.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { type Fault, type RunningScheduler, startTestCluster, type TestCluster } from './testing/cluster.ts';
 
 const CORES = 2;

@@ -2,16 +2,16 @@
 // cycles. Whatever goes wrong, the pod ends in exactly one place: on its node, back in the queue, or dropped because it is
 // gone or somebody else has bound it.
 
-import { pods } from '../api/core/v1/index.ts';
-import { sharedByMany } from '../client/abort.ts';
-import type { Client } from '../client/client.ts';
-import type { EventType, Recorder } from '../client/events/index.ts';
-import type { Lister } from '../client/informers/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
-import * as wait from '../machinery/wait.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import { sharedByMany } from '#client/abort.ts';
+import type { Client } from '#client/client.ts';
+import type { EventType, Recorder } from '#client/events/index.ts';
+import type { Lister } from '#client/informers/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
 import type { SchedulerCache } from './cache/cache.ts';
 import type { Snapshot } from './cache/snapshot.ts';
 import { CycleState } from './framework/cycle-state.ts';

@@ -1,7 +1,7 @@
 // Claims to devices through an API server: found, promised, written, waited for, given back.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { events, nodes, pods, type PodSpec } from '../api/core/v1/index.ts';
+import { events, nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';
 import {
   type AllocatedDeviceStatus,
   type Device,
@@ -9,10 +9,10 @@ import {
   resourceClaims,
   resourceSlices,
   type ResourceClaimStatus,
-} from '../api/resource/v1/index.ts';
-import { ControllerManager } from '../controllers/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { SeededRandom } from '../machinery/random.ts';
+} from '#api/groups/resource/v1/index.ts';
+import { ControllerManager } from '#controllers/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 import { RecordingLogger } from './testing/handle.ts';
 import { DRIVER, makeDeviceClass, makeResourceClaim, makeSlice, request, using } from './testing/devices.ts';

@@ -1,6 +1,6 @@
 // What informers tell, brought to the cache and the queue.
 
-import type { HandlerRegistration, SharedInformer } from '../client/informers/index.ts';
+import type { HandlerRegistration, SharedInformer } from '#client/informers/index.ts';
 import type { SchedulerCache } from './cache/cache.ts';
 import { nodeUpdateEvent, podUpdateEvent } from './framework/changes.ts';
 import { assignedPodAdd, assignedPodDelete, nodeAdd, nodeDelete } from './framework/events.ts';

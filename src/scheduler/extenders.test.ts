@@ -3,7 +3,7 @@
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pods } from '../api/core/v1/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 
 interface Asked {

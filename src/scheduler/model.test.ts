@@ -3,13 +3,13 @@
 // than it has. In the end: a pod that waits fits nowhere, and nobody less important is in its way.
 
 import { describe, expect, it } from 'vitest';
-import { nodes, type Pod, pods } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { VirtualClock } from '../machinery/clock.ts';
-import { SeededRandom } from '../machinery/random.ts';
-import { WatchQueue } from '../machinery/watch.ts';
-import type { WatchEvent } from '../client/transport.ts';
+import { nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { WatchQueue } from '#machinery/watch.ts';
+import type { WatchEvent } from '#client/transport.ts';
 import { type Fault, type RunningScheduler, startTestCluster, type TestCluster, type WatchFault } from './testing/cluster.ts';
 
 const SEEDS = Number(process.env['MODEL_SEEDS'] ?? 6);

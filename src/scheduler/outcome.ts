@@ -1,6 +1,6 @@
 // Whether a write that failed was done all the same.
 
-import * as apierrors from '../machinery/apierrors.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 
 /**
  * Whether the API server has said no, so that nothing was done. Not if it broke or did not answer; nor if it found a conflict,

@@ -1,9 +1,9 @@
 // The changes that plugins have registered for besides those of pods and nodes: brought from informers to the queue.
 
-import { namespaces, persistentVolumeClaims, persistentVolumes } from '../api/core/v1/index.ts';
-import { deviceClasses, resourceClaims, resourceSlices } from '../api/resource/v1/index.ts';
-import { csiDrivers, csiNodes, csiStorageCapacities, storageClasses, volumeAttachments } from '../api/storage/v1/index.ts';
-import type { EventHandler, HandlerRegistration, SharedInformerFactory } from '../client/informers/index.ts';
+import { namespaces, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { deviceClasses, resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { csiDrivers, csiNodes, csiStorageCapacities, storageClasses, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import type { EventHandler, HandlerRegistration, SharedInformerFactory } from '#client/informers/index.ts';
 import { ActionType, clusterEvent, type ClusterEventWithHint, type EventResource, UPDATE } from './framework/events.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 

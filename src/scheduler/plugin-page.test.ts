@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { parseYaml } from '../api/codec/index.ts';
+import { parseYaml } from '#api/machinery/codec/index.ts';
 import { startTestCluster } from './testing/cluster.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));

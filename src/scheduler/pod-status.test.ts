@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../client/client.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import { VirtualClock } from '../machinery/clock.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { patchFor, PodStatusWriter } from './pod-status.ts';
 import { RecordingLogger } from './testing/handle.ts';
 import { makePod } from './testing/objects.ts';

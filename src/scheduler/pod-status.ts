@@ -1,13 +1,13 @@
 // Tells a pod's status why the pod is not scheduled. Writing goes on behind the scheduler's back, a few at a time; while a
 // write waits, a newer one for the same pod takes its place.
 
-import { pods, type PodCondition } from '../api/core/v1/index.ts';
-import type { Immutable } from '../api/meta/v1/index.ts';
-import type { Client } from '../client/client.ts';
-import { formatTime } from '../client/time.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
+import { pods, type PodCondition } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { formatTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { Pod } from './framework/objects.ts';
 
 export interface PodStatusWriterConfig {

@@ -1,10 +1,10 @@
 // Preemption through an API server: who has to go, what everybody is told, and that the pod gets the room that was made for it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodes, pods, type PodSpec } from '../api/core/v1/index.ts';
-import { podDisruptionBudgets } from '../api/policy/v1/index.ts';
-import type { TransportRequest } from '../client/transport.ts';
-import * as apierrors from '../machinery/apierrors.ts';
+import { nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';
+import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
+import type { TransportRequest } from '#client/transport.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 
 /** Priority 2,000,000,000 and 2,000,001,000. */

@@ -4,8 +4,8 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient } from '../client/create-client.ts';
-import type { TransportRequest } from '../client/transport.ts';
+import { createClient } from '#client/create-client.ts';
+import type { TransportRequest } from '#client/transport.ts';
 import { readConfiguration } from './config/configuration.ts';
 import { resolveProfile } from './config/profile.ts';
 import { CycleState } from './framework/cycle-state.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../machinery/clock.ts';
-import { SeededRandom } from '../machinery/random.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { SchedulerCache } from './cache/cache.ts';
 import { Snapshot } from './cache/snapshot.ts';
 import { readConfiguration } from './config/configuration.ts';

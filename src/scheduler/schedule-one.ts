@@ -1,7 +1,7 @@
 // The decision for one pod: which nodes it could run on, and which of them it gets. Nothing is changed here and nothing is
 // awaited; acting on the decision is for cycle.ts.
 
-import type { Random } from '../machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
 import type { SnapshotReader } from './cache/snapshot.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import type { Diagnosis } from './framework/fit-error.ts';

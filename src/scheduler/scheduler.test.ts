@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pods } from '../api/core/v1/index.ts';
-import type { TransportRequest } from '../client/transport.ts';
-import * as apierrors from '../machinery/apierrors.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { TransportRequest } from '#client/transport.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { PluginRegistration } from './framework/handle.ts';
 import type { PermitPlugin, PostBindPlugin, PreBindPlugin, ReservePlugin } from './framework/plugin.ts';
 import { Status } from './framework/status.ts';

@@ -1,13 +1,13 @@
 // The scheduler: finds a node for every pod that has none, and binds the pod to it.
 
-import { nodes, pods } from '../api/core/v1/index.ts';
-import type { Client } from '../client/client.ts';
-import { EventRecorder, type Recorder } from '../client/events/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '../client/informers/index.ts';
-import { LeaderElector } from '../client/leader-election.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { EventRecorder, type Recorder } from '#client/events/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import { LeaderElector } from '#client/leader-election.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { readConfiguration, type SchedulerConfiguration } from './config/configuration.ts';
 import type { PluginRegistration } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';

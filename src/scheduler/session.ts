@@ -1,13 +1,13 @@
 // The scheduler's parts put together, for one time of leading: what a former leader remembered is worth nothing, so each
 // session begins with what the API server says.
 
-import { sharedByMany } from '../client/abort.ts';
-import type { Client } from '../client/client.ts';
-import type { Recorder } from '../client/events/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '../client/informers/index.ts';
-import type { Clock } from '../machinery/clock.ts';
-import type { Logger } from '../machinery/log.ts';
-import type { Random } from '../machinery/random.ts';
+import { sharedByMany } from '#client/abort.ts';
+import type { Client } from '#client/client.ts';
+import type { Recorder } from '#client/events/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { SchedulerCache } from './cache/cache.ts';
 import { Snapshot } from './cache/snapshot.ts';
 import type { SchedulerConfiguration } from './config/configuration.ts';
@@ -24,7 +24,7 @@ import { EVERY_EVENT, Framework } from './framework/framework.ts';
 import type { Handle, PodNominator } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
-import * as field from '../machinery/field.ts';
+import * as field from '#machinery/validation/field.ts';
 import { addPluginEventHandlers } from './plugin-informers.ts';
 import type { Gauges, SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { Registry } from './plugins/registry.ts';

@@ -1,8 +1,16 @@
 // Inter-pod affinity and topology spread through an API server: what pods are told, and which changes bring them back.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { namespaces, nodes, type PodAffinityTerm, pods, type PodSpec, serviceAccounts, services } from '../api/core/v1/index.ts';
-import { replicaSets } from '../api/apps/v1/index.ts';
+import {
+  namespaces,
+  nodes,
+  type PodAffinityTerm,
+  pods,
+  type PodSpec,
+  serviceAccounts,
+  services,
+} from '#api/groups/core/v1/index.ts';
+import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 
 const HOST = 'kubernetes.io/hostname';

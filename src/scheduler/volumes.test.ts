@@ -1,9 +1,9 @@
 // Volumes through an API server: the scheduler says where they are needed, waits until they are bound, and binds the pod then.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../api/core/v1/index.ts';
-import { storageClasses } from '../api/storage/v1/index.ts';
-import * as apierrors from '../machinery/apierrors.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 import { mounting, onHost } from './testing/volumes.ts';
 

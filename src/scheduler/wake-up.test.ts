@@ -3,8 +3,8 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PodSpec, Toleration } from '../api/core/v1/index.ts';
-import { SeededRandom } from '../machinery/random.ts';
+import type { PodSpec, Toleration } from '#api/groups/core/v1/index.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { readConfiguration } from './config/configuration.ts';
 import { resolveProfile } from './config/profile.ts';
 import { NO_NODES } from './cycle.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { WatchStream } from '../machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type {
   IndexListOptions,
   KeyValue,

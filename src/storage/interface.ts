@@ -7,7 +7,7 @@
 //
 // Errors are StorageError (below), a closed set of reasons; anything else thrown is a bug.
 
-import type { WatchStream } from '../machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 
 /** A store-wide revision, >= 1 once anything was written. Exact in a JS number (below 2^53). */
 export type Revision = number;

@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '../../src/cluster/install.ts';
-import { UserError } from '../../src/cluster/user-error.ts';
+import { findProgram } from '#cluster/install.ts';
+import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
 

@@ -6,7 +6,7 @@ import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UserError } from '../../src/cluster/user-error.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { cleanUp } from './clean-up.ts';
 import { FIRST_ADDRESS, layCable, POD_CIDR, removeCable, startSecondNode } from './second-node.ts';
 

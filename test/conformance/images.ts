@@ -21,8 +21,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { findProgram } from '../../src/cluster/install.ts';
-import { UserError } from '../../src/cluster/user-error.ts';
+import { findProgram } from '#cluster/install.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
 import { goBuild, moduleSource } from './binaries.ts';
 

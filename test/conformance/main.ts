@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync, mkdirSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { UserError } from '../../src/cluster/user-error.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { builtBinaries, cacheDir, conformanceTests, ensureBinaries, type Binaries } from './binaries.ts';
 import { startCluster } from './cluster.ts';
 import { ensureImages, importImages } from './images.ts';

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Binaries } from './binaries.ts';
 import { parseReport, type Outcome, type Report } from './results.ts';
-import { UserError } from '../../src/cluster/user-error.ts';
+import { UserError } from '#cluster/user-error.ts';
 
 export interface RunConfig {
   readonly binaries: Binaries;

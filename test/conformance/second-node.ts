@@ -6,8 +6,8 @@ import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '../../src/cluster/install.ts';
-import { UserError } from '../../src/cluster/user-error.ts';
+import { findProgram } from '#cluster/install.ts';
+import { UserError } from '#cluster/user-error.ts';
 
 const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 

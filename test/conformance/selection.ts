@@ -1,6 +1,6 @@
 // Which tests the flags choose.
 
-import { UserError } from '../../src/cluster/user-error.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { isTestSet, testKey, testSets, type TestSet } from './needs.ts';
 import { smokeTests } from './smoke.ts';
 

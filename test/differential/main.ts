@@ -2,9 +2,9 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { send } from '../../src/apiserver/testing/requests.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { SeededRandom, systemRandom } from '../../src/machinery/random.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { SeededRandom, systemRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
 import { parsed, Reference } from './reference.ts';
@@ -13,7 +13,7 @@ import { samples } from './samples.ts';
 import { metricDifferences } from './metrics.ts';
 import { wireDifferences, wireShots, type WireAnswer, type WireShot } from './wire.ts';
 import { creation, shots, targetOf, type Shot, type Target } from './shots.ts';
-import { ADMIN, startTestServer } from '../../src/apiserver/testing/server.ts';
+import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
 
 const { values: flags } = parseArgs({
   options: {

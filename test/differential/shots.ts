@@ -1,9 +1,9 @@
 // Requests about objects of a kind, each slightly wrong or unusual.
 
-import type { SeededRandom } from '../../src/machinery/random.ts';
-import { messageOfKind } from '../../src/api/schema/compile.ts';
+import type { SeededRandom } from '#machinery/random.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import type { KindManifest } from '../e2e/kinds.ts';
-import type { ServedResource } from '../../src/apiserver/registry/rest.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
 import { Mutator } from './mutations.ts';
 
 export interface Shot {

@@ -1,7 +1,7 @@
 // Server-side apply, as people use it with kubectl: conflicts, force, fields that go, and the way from client-side apply.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseYaml } from '../../src/api/codec/yaml.ts';
+import { parseYaml } from '#api/machinery/codec/yaml.ts';
 import { coxUp, type Kubectl, kubectls, missingKubectl, named, type RunningCluster, temporaryDir } from './harness.ts';
 import { replicaSet } from './manifests.ts';
 

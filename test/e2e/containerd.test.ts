@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import {
   coxUp,
   eventually,

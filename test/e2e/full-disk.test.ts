@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isRoot } from '../../src/cluster/install.ts';
+import { isRoot } from '#cluster/install.ts';
 import { coxUp, eventually, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
 
 const missing =

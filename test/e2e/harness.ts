@@ -6,9 +6,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram, isRoot, missingTools } from '../../src/cluster/install.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import * as wait from '../../src/machinery/wait.ts';
+import { findProgram, isRoot, missingTools } from '#cluster/install.ts';
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** How Node runs the command: built, or with E2E_FROM_SOURCE=1 straight from src/. */

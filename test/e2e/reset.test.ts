@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isRoot } from '../../src/cluster/install.ts';
-import { bridgeName } from '../../src/network/index.ts';
-import { hostProcesses } from '../../src/runtime/host-processes.ts';
+import { isRoot } from '#cluster/install.ts';
+import { bridgeName } from '#network/index.ts';
+import { hostProcesses } from '#runtime/host-processes.ts';
 import {
   coxArgs,
   coxUp,

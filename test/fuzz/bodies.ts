@@ -2,15 +2,15 @@
 // blame the client, come soon, and leave the server as it was.
 
 import { stringify } from 'yaml';
-import { encodeProtobuf } from '../../src/api/codec/protobuf/index.ts';
-import { messageOfKind } from '../../src/api/schema/compile.ts';
-import { fuzzObject } from '../../src/api/testing/fuzz.ts';
-import type { ServedResource } from '../../src/apiserver/registry/rest.ts';
-import { send } from '../../src/apiserver/testing/requests.ts';
-import type { RawResponse } from '../../src/apiserver/testing/requests.ts';
-import { startTestServer } from '../../src/apiserver/testing/server.ts';
-import type { TestServer } from '../../src/apiserver/testing/server.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import { fuzzObject } from '#api/testing/fuzz.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import type { RawResponse } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { loopUse, machineFactor } from '../security/loop-meter.ts';
 import { jsonPatch, pick, wrongBytes, wrongValues } from './hostile.ts';
 

@@ -1,6 +1,6 @@
 // Bodies that nobody should send: what is right, changed at random in its structure or in its bytes.
 
-import type { SeededRandom } from '../../src/machinery/random.ts';
+import type { SeededRandom } from '#machinery/random.ts';
 
 type Path = readonly (string | number)[];
 

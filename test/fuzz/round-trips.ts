@@ -1,13 +1,13 @@
 // Fills every kind with random values and sends it through every encoding and conversion: it must come back the same.
 
-import { decodeObject, encodeObject } from '../../src/api/codec/index.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '../../src/api/codec/protobuf/index.ts';
-import { newDefaultScheme } from '../../src/api/default-scheme.ts';
-import type { GroupVersionKind, MessageDescriptor } from '../../src/api/descriptor.ts';
-import { schemas } from '../../src/api/schema/all.ts';
-import { messagesOf } from '../../src/api/schema/compile.ts';
-import { fuzzObject, settlesFirst } from '../../src/api/testing/fuzz.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import { decodeObject, encodeObject } from '#api/machinery/codec/index.ts';
+import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import { newDefaultScheme } from '#api/default-scheme.ts';
+import type { GroupVersionKind, MessageDescriptor } from '#api/machinery/descriptor.ts';
+import { schemas } from '#api/machinery/schema/all.ts';
+import { messagesOf } from '#api/machinery/schema/compile.ts';
+import { fuzzObject, settlesFirst } from '#api/testing/fuzz.ts';
+import { SeededRandom } from '#machinery/random.ts';
 
 export interface RoundTripsOptions {
   /** So many random objects of each kind. */

@@ -1,10 +1,10 @@
 // Long texts and long lists in every field of every kind: whatever a server does with them must take time in proportion to their length.
 
-import type { MessageDescriptor, TypeRef } from '../../src/api/descriptor.ts';
-import { messageOfKind } from '../../src/api/schema/compile.ts';
-import type { ServedResource } from '../../src/apiserver/registry/rest.ts';
-import { send } from '../../src/apiserver/testing/requests.ts';
-import { startTestServer } from '../../src/apiserver/testing/server.ts';
+import type { MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { loopUse, machineFactor } from '../security/loop-meter.ts';
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createProgram, execute } from '../../src/cli/cox.ts';
-import { describeError } from '../../src/cli/describe-error.ts';
-import { initCertificates, nodeCertificate, roleKubeconfig } from '../../src/cluster/certificates.ts';
+import { createProgram, execute } from '#cli/cox.ts';
+import { describeError } from '#cli/describe-error.ts';
+import { initCertificates, nodeCertificate, roleKubeconfig } from '#cluster/certificates.ts';
 
 let dir: string;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 // Which resource a word of a transcript means: 'rs', 'replicasets' and 'ReplicaSet' are one.
 
-import type { ResourceType } from '../../src/api/descriptor.ts';
-import { allResources } from '../../src/api/schema/compile.ts';
-import type { KubeObject } from '../../src/client/client.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { allResources } from '#api/machinery/schema/compile.ts';
 
 export type AnyResource = ResourceType<KubeObject>;
 

@@ -1,16 +1,16 @@
 // A metrics API for autoscalers, as far as a transcript needs one: it says what pods use of the CPU, as the transcript wants it.
 // The API server has none of its own, so the autoscalers' controller runs here, on a client that asks this instead.
 
-import { pods } from '../../src/api/core/v1/index.ts';
-import { createClient } from '../../src/client/create-client.ts';
-import { SharedInformerFactory } from '../../src/client/informers/index.ts';
-import type { Transport, TransportRequest } from '../../src/client/transport.ts';
-import type { EmbeddedCluster } from '../../src/cluster/index.ts';
-import { HorizontalPodAutoscalerController } from '../../src/controllers/horizontal-pod-autoscaler/index.ts';
-import type { VirtualClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { parseQuantity } from '../../src/machinery/quantity.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import { createClient } from '#client/create-client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Transport, TransportRequest } from '#client/transport.ts';
+import type { EmbeddedCluster } from '#cluster/index.ts';
+import { HorizontalPodAutoscalerController } from '#controllers/horizontal-pod-autoscaler/index.ts';
+import type { VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import { SeededRandom } from '#machinery/random.ts';
 
 const PODS = /^\/apis\/metrics\.k8s\.io\/v1beta1\/namespaces\/([^/]+)\/pods$/;
 

@@ -2,8 +2,8 @@
 // nothing is written for hours but what nodes say of themselves.
 
 import { expect, test } from 'vitest';
-import { startCluster } from '../../src/cluster/index.ts';
-import type { EmbeddedCluster } from '../../src/cluster/index.ts';
+import { startCluster } from '#cluster/index.ts';
+import type { EmbeddedCluster } from '#cluster/index.ts';
 import { WriteCounter } from './write-counter.ts';
 
 const NAMESPACES = ['one', 'two', 'three', 'four'];

@@ -1,14 +1,15 @@
 // Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything goes through the API, as
 // the administrator's kubectl would, but for the commands that act on the cluster's machines.
 
-import { parseYamlDocuments } from '../../src/api/codec/index.ts';
-import type { KubeObject, ResourceClient } from '../../src/client/client.ts';
-import { resourcePath } from '../../src/client/request.ts';
-import type { TransportRequest } from '../../src/client/transport.ts';
-import { startCluster } from '../../src/cluster/index.ts';
-import type { EmbeddedCluster } from '../../src/cluster/index.ts';
-import * as apierrors from '../../src/machinery/apierrors.ts';
-import type { VirtualClock } from '../../src/machinery/clock.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
+import type { ResourceClient } from '#client/client.ts';
+import { resourcePath } from '#client/request.ts';
+import type { TransportRequest } from '#client/transport.ts';
+import { startCluster } from '#cluster/index.ts';
+import type { EmbeddedCluster } from '#cluster/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { VirtualClock } from '#machinery/clock.ts';
 import { parseArguments } from './arguments.ts';
 import type { Arguments } from './arguments.ts';
 import { displayName, objectNamed, resourceNamed } from './kinds.ts';

@@ -1,8 +1,8 @@
 // A watch whose events are kept until they are asked for, each a row with the time at which it came.
 
-import type { WatchEvent } from '../../src/client/transport.ts';
-import type { VirtualClock } from '../../src/machinery/clock.ts';
-import type { WatchStream } from '../../src/machinery/watch.ts';
+import type { WatchEvent } from '#client/transport.ts';
+import type { VirtualClock } from '#machinery/clock.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import { formatRows, selectColumns } from './table.ts';
 import type { Table } from './table.ts';
 

@@ -1,6 +1,5 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 // The server's Tables as text, the way kubectl prints them.
-
-import type { KubeObject } from '../../src/client/client.ts';
 
 export interface Table {
   readonly metadata: { readonly resourceVersion: string };

@@ -1,11 +1,11 @@
 // Counts what is written while time passes: by a watch on everything there is, checked against how far the revision has grown,
 // so that no write goes unseen.
 
-import { namespaces } from '../../src/api/core/v1/index.ts';
-import type { Client } from '../../src/client/client.ts';
-import { groupVersionPath } from '../../src/client/request.ts';
-import type { WatchEvent } from '../../src/client/transport.ts';
-import type { WatchStream } from '../../src/machinery/watch.ts';
+import { namespaces } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { groupVersionPath } from '#client/request.ts';
+import type { WatchEvent } from '#client/transport.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import { formatRows } from './table.ts';
 
 interface Discovered {

@@ -1,7 +1,7 @@
 // Requests without credentials, or with credentials that this cluster did not issue.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeTestAuthority } from '../../src/apiserver/testing/certificates.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { type SecuredCluster, startSecuredCluster } from './cluster.ts';
 
 let cluster: SecuredCluster;

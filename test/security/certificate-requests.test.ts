@@ -8,18 +8,18 @@ import 'reflect-metadata';
 import { X509Certificate as PeculiarCertificate, SubjectAlternativeNameExtension } from '@peculiar/x509';
 import { generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { certificateSigningRequests } from '../../src/api/certificates/v1/index.ts';
-import { encodeForStorage } from '../../src/api/codec/storage-codec.ts';
-import { pemBlocks } from '../../src/api/certificates/v1/pem.ts';
-import { parseCertificateRequest } from '../../src/api/certificates/v1/request.ts';
-import type { CertificateRequest } from '../../src/api/certificates/v1/request.ts';
-import { CertificateSigner } from '../../src/controllers/certificates/index.ts';
-import { makeAuthority } from '../../src/controllers/certificates/testing/authority.ts';
-import { makeCertificate } from '../../src/controllers/certificates/x509.ts';
-import { startTestCluster } from '../../src/controllers/testing/test-cluster.ts';
-import type { TestCluster } from '../../src/controllers/testing/test-cluster.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import type { Storage } from '../../src/storage/interface.ts';
+import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
+import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
+import { pemBlocks } from '#api/groups/certificates/v1/pem.ts';
+import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import { CertificateSigner } from '#controllers/certificates/index.ts';
+import { makeAuthority } from '#controllers/certificates/testing/authority.ts';
+import { makeCertificate } from '#controllers/certificates/x509.ts';
+import { startTestCluster } from '#controllers/testing/test-cluster.ts';
+import type { TestCluster } from '#controllers/testing/test-cluster.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { Storage } from '#storage/interface.ts';
 
 // Minimal DER.
 const tlv = (tag: number, ...values: readonly Uint8Array[]): Buffer => {

@@ -2,9 +2,9 @@
 
 import { Agent, request as httpsRequest } from 'node:https';
 import { parse } from 'yaml';
-import { namespaces } from '../../src/api/core/v1/index.ts';
-import { type EmbeddedCluster, startCluster, type StartClusterOptions } from '../../src/cluster/index.ts';
-import * as apierrors from '../../src/machinery/apierrors.ts';
+import { namespaces } from '#api/groups/core/v1/index.ts';
+import { type EmbeddedCluster, startCluster, type StartClusterOptions } from '#cluster/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 
 export interface RequestOptions {
   readonly method?: string;

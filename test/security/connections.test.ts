@@ -8,16 +8,16 @@ import { connect as tlsConnect } from 'node:tls';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { Listener } from '../../src/apiserver/http/listener.ts';
-import { MAX_BODY_BYTES } from '../../src/apiserver/http/body-reader.ts';
-import type { ApiRequest, ApiResponse } from '../../src/apiserver/request.ts';
-import { makeTestAuthority } from '../../src/apiserver/testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../../src/apiserver/testing/certificates.ts';
-import { badRequest, StatusError } from '../../src/machinery/apierrors.ts';
-import { VirtualClock } from '../../src/machinery/clock.ts';
-import type { Logger } from '../../src/machinery/log.ts';
-import { systemRandom } from '../../src/machinery/random.ts';
-import type { ConnectionState } from '../../src/machinery/serving/index.ts';
+import { Listener } from '#apiserver/http/listener.ts';
+import { MAX_BODY_BYTES } from '#apiserver/http/body-reader.ts';
+import type { ApiRequest, ApiResponse } from '#apiserver/request.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
+import type { Credentials, TestAuthority } from '#apiserver/testing/certificates.ts';
+import { badRequest, StatusError } from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import type { ConnectionState } from '#machinery/serving/index.ts';
 
 const NOW = Date.now();
 

@@ -3,10 +3,10 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { send } from '../../src/apiserver/testing/requests.ts';
-import { startTestServer } from '../../src/apiserver/testing/server.ts';
-import type { TestServer } from '../../src/apiserver/testing/server.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { cases, MAX_BODY } from './hostile-requests.ts';
 import { loopUse, machineFactor } from './loop-meter.ts';
 

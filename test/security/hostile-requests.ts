@@ -1,6 +1,6 @@
 // Requests of up to 3 MiB that are as expensive as their sender can make them.
 
-import type { RawRequest } from '../../src/apiserver/testing/requests.ts';
+import type { RawRequest } from '#apiserver/testing/requests.ts';
 
 export interface HostileRequest {
   readonly name: string;

@@ -3,8 +3,8 @@
 
 import { connect as tlsConnect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/machinery/clock.ts';
-import * as wait from '../../src/machinery/wait.ts';
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 import { type SecuredCluster, startSecuredCluster } from './cluster.ts';
 
 let cluster: SecuredCluster;

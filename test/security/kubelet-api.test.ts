@@ -5,17 +5,17 @@ import { request } from 'node:https';
 import { connect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nodes, serviceAccounts } from '../../src/api/core/v1/index.ts';
-import { clusterRoleBindings, clusterRoles } from '../../src/api/rbac/v1/index.ts';
-import { Cluster } from '../../src/cluster/cluster.ts';
-import { makeKubeletPorts } from '../../src/cluster/kubelet-ports.ts';
-import { Pki } from '../../src/cluster/pki.ts';
-import { simulatedNode } from '../../src/cluster/simulated-machine.ts';
-import { isOwnAddress, TlsListeners } from '../../src/kubelet/server/listeners.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { systemRandom } from '../../src/machinery/random.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { nodes, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
+import { Cluster } from '#cluster/cluster.ts';
+import { makeKubeletPorts } from '#cluster/kubelet-ports.ts';
+import { Pki } from '#cluster/pki.ts';
+import { simulatedNode } from '#cluster/simulated-machine.ts';
+import { isOwnAddress, TlsListeners } from '#kubelet/server/listeners.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 
 /** Method, path and the subresources of nodes of which each grants it. */
 const ROUTES: readonly (readonly [method: string, path: string, subresources: readonly string[]])[] = [

@@ -6,13 +6,13 @@ import type { Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { silentLogger } from '../../src/machinery/log.ts';
-import { TlsListeners } from '../../src/kubelet/server/listeners.ts';
-import { Pki } from '../../src/cluster/pki.ts';
-import type { KeyPair } from '../../src/cluster/pki.ts';
-import { startHarness, type Harness } from '../../src/kubelet/testing/harness.ts';
-import { systemClock, VirtualClock } from '../../src/machinery/clock.ts';
-import { SeededRandom, systemRandom } from '../../src/machinery/random.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { TlsListeners } from '#kubelet/server/listeners.ts';
+import { Pki } from '#cluster/pki.ts';
+import type { KeyPair } from '#cluster/pki.ts';
+import { startHarness, type Harness } from '#kubelet/testing/harness.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom, systemRandom } from '#machinery/random.ts';
 
 let harness: Harness;
 let clock: VirtualClock;

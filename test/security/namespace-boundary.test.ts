@@ -3,14 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { Attributes, Authorizer } from '../../src/apiserver/authorization/authorizer.ts';
-import type { ServedResource } from '../../src/apiserver/registry/rest.ts';
-import { handle, send } from '../../src/apiserver/testing/requests.ts';
-import type { RawRequest } from '../../src/apiserver/testing/requests.ts';
-import { ADMIN, startTestServer } from '../../src/apiserver/testing/server.ts';
-import type { TestServer } from '../../src/apiserver/testing/server.ts';
-import * as apierrors from '../../src/machinery/apierrors.ts';
-import type { UserInfo } from '../../src/apiserver/request.ts';
+import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import { handle, send } from '#apiserver/testing/requests.ts';
+import type { RawRequest } from '#apiserver/testing/requests.ts';
+import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 
 /** May do everything that is authorized in the namespace 'tenant'. */

@@ -1,22 +1,22 @@
 // Every exchange that the API server has with a peer (kubelets, pods, endpoints of services), against peers that reset, close, stall,
 // or send garbage at every byte of the response. Each exchange must settle, leave no connection open, and raise no uncaught error.
 
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { duplexPair, Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { podProxySubresource, serviceProxySubresource } from '../../src/apiserver/endpoint-proxy/proxy.ts';
-import { nodeProxySubresource, podNodeSubresources } from '../../src/apiserver/node-proxy/subresources.ts';
-import type { Find } from '../../src/apiserver/registry/find.ts';
-import type { ServedSubresource } from '../../src/apiserver/registry/rest.ts';
-import { RequestState } from '../../src/apiserver/request-state.ts';
-import type { ApiResponse, RequestBody } from '../../src/apiserver/request.ts';
-import type { KubeObject } from '../../src/client/client.ts';
-import { VirtualClock } from '../../src/machinery/clock.ts';
-import { dial } from '../../src/machinery/peer/index.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import { podProxySubresource, serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
+import { nodeProxySubresource, podNodeSubresources } from '#apiserver/node-proxy/subresources.ts';
+import type { Find } from '#apiserver/catalog/find.ts';
+import type { ServedSubresource } from '#apiserver/registry/rest.ts';
+import { RequestState } from '#apiserver/request-state.ts';
+import type { ApiResponse, RequestBody } from '#apiserver/request.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { dial } from '#machinery/net/peer/index.ts';
+import { SeededRandom } from '#machinery/random.ts';
 
 type Script = (socket: Socket) => void;
 

@@ -2,8 +2,8 @@
 // policies that must see each of these paths, too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/machinery/clock.ts';
-import * as wait from '../../src/machinery/wait.ts';
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 import { type SecuredCluster, startSecuredCluster } from './cluster.ts';
 
 let cluster: SecuredCluster;

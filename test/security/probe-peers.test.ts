@@ -4,17 +4,17 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ExecSyncResult, RuntimeService } from '../../src/cri/index.ts';
-import { HookRunner } from '../../src/kubelet/handlers/hooks.ts';
-import { TimeoutError, withTimeout } from '../../src/kubelet/handlers/timeout.ts';
-import { ProbeRunner, type ProbeOutcome } from '../../src/kubelet/probes/probe-runner.ts';
-import { withDeadlines } from '../../src/kubelet/runtime/deadlines.ts';
-import { ContainerKiller } from '../../src/kubelet/runtime/kill.ts';
-import { emptyPodStatus, type ContainerRecord } from '../../src/kubelet/runtime/pod-status.ts';
-import { makeContainer, makePod } from '../../src/kubelet/testing/make-pod.ts';
-import type { Probe } from '../../src/kubelet/types.ts';
-import { systemClock, VirtualClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
+import type { ExecSyncResult, RuntimeService } from '#cri/index.ts';
+import { HookRunner } from '#kubelet/handlers/hooks.ts';
+import { TimeoutError, withTimeout } from '#kubelet/handlers/timeout.ts';
+import { ProbeRunner, type ProbeOutcome } from '#kubelet/probes/probe-runner.ts';
+import { withDeadlines } from '#kubelet/runtime/deadlines.ts';
+import { ContainerKiller } from '#kubelet/runtime/kill.ts';
+import { emptyPodStatus, type ContainerRecord } from '#kubelet/runtime/pod-status.ts';
+import { makeContainer, makePod } from '#kubelet/testing/make-pod.ts';
+import type { Probe } from '#kubelet/types.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
 
 type Peer = (socket: Socket) => void;
 

@@ -6,18 +6,18 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { deployments } from '../../src/api/apps/v1/index.ts';
-import { pods } from '../../src/api/core/v1/index.ts';
-import { Cluster } from '../../src/cluster/cluster.ts';
-import { UncaughtErrors } from '../../src/cluster/faults/index.ts';
-import { startCluster } from '../../src/cluster/index.ts';
-import { simulatedNode } from '../../src/cluster/simulated-machine.ts';
-import { KeptThread } from '../../src/cluster/thread/index.ts';
-import type { ComponentsRunner } from '../../src/cluster/thread/index.ts';
-import { VirtualClock } from '../../src/machinery/clock.ts';
-import type { Logger, LogValues } from '../../src/machinery/log.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import { Cluster } from '#cluster/cluster.ts';
+import { UncaughtErrors } from '#cluster/faults/index.ts';
+import { startCluster } from '#cluster/index.ts';
+import { simulatedNode } from '#cluster/simulated-machine.ts';
+import { KeptThread } from '#cluster/thread/index.ts';
+import type { ComponentsRunner } from '#cluster/thread/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import type { Logger, LogValues } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 
 interface Line {
   readonly message: string;
@@ -193,7 +193,7 @@ describe('a cluster', () => {
 
 test('components that fail again and again wait longer each time', async () => {
   const delays: unknown[] = [];
-  const { keepRunning } = await import('../../src/cluster/faults/index.ts');
+  const { keepRunning } = await import('#cluster/faults/index.ts');
   const stop = new AbortController();
   const run = (): Promise<void> => Promise.reject(new Error('broken'));
   const done = keepRunning({ name: 'scheduler', folder: 'scheduler', clock, logger, faults, run }, stop.signal);

@@ -18,12 +18,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ContainerConfig, ContainerStatus, PodSandboxConfig, Runtime } from '../../src/cri/index.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { recordingLogger, type RecordingLogger } from '../../src/machinery/log.ts';
-import * as wait from '../../src/machinery/wait.ts';
-import { hasPty } from '../../src/runtime/process/pty.ts';
-import { createProcessRuntime } from '../../src/runtime/process/runtime.ts';
+import type { ContainerConfig, ContainerStatus, PodSandboxConfig, Runtime } from '#cri/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { recordingLogger, type RecordingLogger } from '#machinery/log.ts';
+import * as wait from '#machinery/wait.ts';
+import { hasPty } from '#runtime/process/pty.ts';
+import { createProcessRuntime } from '#runtime/process/runtime.ts';
 
 const isRoot = process.getuid?.() === 0;
 const waitFor = (condition: wait.Condition): Promise<void> =>

@@ -10,14 +10,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { createTlsNodeConnector } from '../../src/apiserver/node-connector.ts';
-import { makeTestAuthority } from '../../src/apiserver/testing/certificates.ts';
-import type { Credentials } from '../../src/apiserver/testing/certificates.ts';
-import { send } from '../../src/apiserver/testing/requests.ts';
-import { startTestServer } from '../../src/apiserver/testing/server.ts';
-import type { TestServer } from '../../src/apiserver/testing/server.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { AddressNotAllowedError, dial } from '../../src/machinery/peer/index.ts';
+import { createTlsNodeConnector } from '#apiserver/node-connector.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
+import type { Credentials } from '#apiserver/testing/certificates.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { AddressNotAllowedError, dial } from '#machinery/net/peer/index.ts';
 
 const SIZE = 12 * 1024 * 1024;
 const CHUNK = Buffer.alloc(64 * 1024, 'x');

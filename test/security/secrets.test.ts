@@ -1,7 +1,7 @@
 // Secrets and tokens must not reach the log, at any level, nor the metrics.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '../../src/machinery/log.ts';
+import { createLogger } from '#machinery/log.ts';
 import { type SecuredCluster, startSecuredCluster } from './cluster.ts';
 
 const PLAIN = 'correct-horse-battery-staple';

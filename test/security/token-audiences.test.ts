@@ -3,9 +3,9 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { send } from '../../src/apiserver/testing/requests.ts';
-import { startTestServer } from '../../src/apiserver/testing/server.ts';
-import type { TestServer } from '../../src/apiserver/testing/server.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 
 const API_SERVER = 'https://kubernetes.default.svc.cluster.local';
 const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })

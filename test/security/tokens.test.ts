@@ -2,8 +2,8 @@
 
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/machinery/clock.ts';
-import * as wait from '../../src/machinery/wait.ts';
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 import { type AnswerBody, type SecuredCluster, startSecuredCluster } from './cluster.ts';
 
 let cluster: SecuredCluster;

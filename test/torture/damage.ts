@@ -15,9 +15,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Random } from '../../src/machinery/random.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import { SNAPSHOT_SOCKET } from '../../src/storage/embedded/snapshot-socket.ts';
+import type { Random } from '#machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { SNAPSHOT_SOCKET } from '#storage/embedded/snapshot-socket.ts';
 import type { FileLayer, FileOperation } from './file-layer.ts';
 import { readTrace } from './file-layer.ts';
 import type { Ack } from './read-store.ts';

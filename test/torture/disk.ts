@@ -4,7 +4,7 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Random } from '../../src/machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
 import type { FileOperation } from './file-layer.ts';
 
 const SECTOR_BYTES = 512;

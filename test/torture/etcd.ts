@@ -2,17 +2,17 @@
 // from each other, servers end between a write and its answer; and what the clients were answered is judged like any history.
 
 import { execFileSync } from 'node:child_process';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import type { Random } from '../../src/machinery/random.ts';
-import { SeededRandom, systemRandom } from '../../src/machinery/random.ts';
-import { openEtcdStorage } from '../../src/storage/etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcdCluster } from '../../src/storage/etcd/testing/etcd-process.ts';
-import type { EtcdPlace, EtcdProcess } from '../../src/storage/etcd/testing/etcd-process.ts';
-import { LossyProxy } from '../../src/storage/etcd/testing/lossy-proxy.ts';
-import type { Storage, StorageEvent } from '../../src/storage/interface.ts';
-import { StorageError } from '../../src/storage/interface.ts';
-import { openWatchCache } from '../../src/storage/watch-cache/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import { SeededRandom, systemRandom } from '#machinery/random.ts';
+import { openEtcdStorage } from '#storage/etcd/index.ts';
+import { ETCD_HINT, hasEtcd, startEtcdCluster } from '#storage/etcd/testing/etcd-process.ts';
+import type { EtcdPlace, EtcdProcess } from '#storage/etcd/testing/etcd-process.ts';
+import { LossyProxy } from '#storage/etcd/testing/lossy-proxy.ts';
+import type { Storage, StorageEvent } from '#storage/interface.ts';
+import { StorageError } from '#storage/interface.ts';
+import { openWatchCache } from '#storage/watch-cache/index.ts';
 import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
 import { isLinearizable } from './checker.ts';
 

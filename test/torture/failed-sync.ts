@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import type { FileLayer } from './file-layer.ts';
 import { readTrace } from './file-layer.ts';
 import { compare, parseAcks, readStore } from './read-store.ts';

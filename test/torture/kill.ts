@@ -7,8 +7,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '../../src/machinery/random.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import type { Failpoint } from './failpoints.ts';
 import { endAt, findFailpoints, nameOfFailpoint, someTime } from './failpoints.ts';
 import type { FileLayer } from './file-layer.ts';

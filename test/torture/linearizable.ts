@@ -3,10 +3,10 @@
 //
 // Some operations are slow to reach the store, and their client stops waiting: these may be done at any later time, or never.
 
-import type { Random } from '../../src/machinery/random.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import type { ListResult, Storage, StorageEvent } from '../../src/storage/interface.ts';
-import { StorageError } from '../../src/storage/interface.ts';
+import type { Random } from '#machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { ListResult, Storage, StorageEvent } from '#storage/interface.ts';
+import { StorageError } from '#storage/interface.ts';
 import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
 import { isLinearizable } from './checker.ts';
 

@@ -3,7 +3,7 @@
 // anything is wrong.
 
 import { Command } from 'commander';
-import { systemClock } from '../../src/machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { PARTS } from './suite.ts';
 
 const program = new Command('npm run torture --')

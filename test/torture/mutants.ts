@@ -1,9 +1,9 @@
 // Stores with one fault each, to see that the proof would notice: a store that is wrong now and then must be caught.
 
-import type { Random } from '../../src/machinery/random.ts';
-import type { WatchStream } from '../../src/machinery/watch.ts';
-import { WatchQueue } from '../../src/machinery/watch.ts';
-import { StorageError } from '../../src/storage/interface.ts';
+import type { Random } from '#machinery/random.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue } from '#machinery/watch.ts';
+import { StorageError } from '#storage/interface.ts';
 import type {
   GetOptions,
   IndexDefinition,
@@ -16,7 +16,7 @@ import type {
   UpdateDecision,
   UpdateResult,
   WatchOptions,
-} from '../../src/storage/interface.ts';
+} from '#storage/interface.ts';
 
 export const MUTANTS = [
   'lost update',

@@ -4,8 +4,8 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '../../src/machinery/random.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { Disk } from './disk.ts';
 import type { FileLayer, FileOperation } from './file-layer.ts';
 import { readTrace } from './file-layer.ts';

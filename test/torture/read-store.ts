@@ -1,8 +1,8 @@
 // What a store on disk holds, as a server would find it when it starts, and what that has to do with what was acknowledged.
 
-import { LogDatabase } from '../../src/storage/embedded/log-database.ts';
-import { readWrites } from '../../src/storage/embedded/record.ts';
-import { StorageError } from '../../src/storage/interface.ts';
+import { LogDatabase } from '#storage/embedded/log-database.ts';
+import { readWrites } from '#storage/embedded/record.ts';
+import { StorageError } from '#storage/interface.ts';
 import { nameOf } from './values.ts';
 
 export interface FoundWrite {

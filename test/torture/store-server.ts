@@ -3,11 +3,11 @@
 
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { openEmbeddedStorage } from '../../src/storage/embedded/index.ts';
-import type { KeyValue, Storage, StorageEvent } from '../../src/storage/interface.ts';
-import { StorageError } from '../../src/storage/interface.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { openEmbeddedStorage } from '#storage/embedded/index.ts';
+import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
+import { StorageError } from '#storage/interface.ts';
 
 export type ServerRequest =
   | { readonly id: number; readonly op: 'put'; readonly key: string; readonly value: string }

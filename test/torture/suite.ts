@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/machinery/clock.ts';
-import { silentLogger } from '../../src/machinery/log.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
-import { openEmbeddedStorage } from '../../src/storage/embedded/index.ts';
-import type { Storage } from '../../src/storage/interface.ts';
-import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { openEmbeddedStorage } from '#storage/embedded/index.ts';
+import type { Storage } from '#storage/interface.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import { flipBits, tearWrites } from './damage.ts';
 import { failSyncs } from './failed-sync.ts';
 import { fileLayer, type FileLayer } from './file-layer.ts';

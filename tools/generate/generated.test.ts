@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { schemas } from '../../src/api/schema/all.ts';
-import { constantName, render } from './render.ts';
+import { schemas } from '#api/machinery/schema/all.ts';
+import { constantName, folderOf, render } from './render.ts';
 
 const api = fileURLToPath(new URL('../../src/api/', import.meta.url));
 
@@ -16,7 +16,7 @@ function withoutLayout(text: string): string {
 
 describe('generated files', () => {
   it.each(schemas)('$key is current (else: npm run generate)', (schema) => {
-    for (const { path, text } of render(schema, schemas, existsSync(`${api}${schema.key}/helpers.ts`))) {
+    for (const { path, text } of render(schema, schemas, existsSync(`${api}${folderOf(schema.key)}/helpers.ts`))) {
       expect(withoutLayout(readFileSync(api + path, 'utf8'))).toBe(withoutLayout(text));
     }
   });

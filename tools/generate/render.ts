@@ -1,7 +1,7 @@
 // Renders one group and version's types.ts and index.ts from its schema.
 
-import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from '../../src/api/schema/builder.ts';
-import { resourceType } from '../../src/api/schema/resource-type.ts';
+import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from '#api/machinery/schema/builder.ts';
+import { resourceType } from '#api/machinery/schema/resource-type.ts';
 
 export interface GeneratedFile {
   /** Relative to src/api. */
@@ -33,10 +33,15 @@ const scalarTypes: Readonly<Record<string, string>> = {
 const nullableStructs = new Set(['time', 'microTime', 'rawExtension']);
 const zeroStructs = new Set(['quantity', 'intOrString', 'duration']);
 
+/** The folder of a schema, below src/api/: what every group uses is machinery. */
+export function folderOf(key: string): string {
+  return key.startsWith('meta/') ? `machinery/${key}` : `groups/${key}`;
+}
+
 export function render(schema: GroupVersionSchema, all: readonly GroupVersionSchema[], hasHelpers: boolean): GeneratedFile[] {
   return [
-    { path: `${schema.key}/types.ts`, text: new TypesRenderer(schema, all).render() },
-    { path: `${schema.key}/index.ts`, text: renderIndex(schema, hasHelpers) },
+    { path: `${folderOf(schema.key)}/types.ts`, text: new TypesRenderer(schema, all).render() },
+    { path: `${folderOf(schema.key)}/index.ts`, text: renderIndex(schema, hasHelpers) },
   ];
 }
 
@@ -57,7 +62,7 @@ class TypesRenderer {
       .join('\n');
     const imports = [...this.#imports]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, name]) => `import type * as ${name} from '../../${key}/types.ts';\n`)
+      .map(([key, name]) => `import type * as ${name} from '#api/${folderOf(key)}/types.ts';\n`)
       .join('');
     return `// Generated from schema.ts by \`npm run generate\`. Do not edit.\n\n${imports}${imports === '' ? '' : '\n'}${body}`;
   }
@@ -144,7 +149,7 @@ function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
   const kinds = Object.entries(schema.types).filter(([, spec]) => 'fields' in spec && spec.resource !== undefined);
   let text = '// Generated from schema.ts by `npm run generate`. Do not edit.\n\n';
   if (kinds.length > 0) {
-    text += `import type { ResourceType } from '../../descriptor.ts';\nimport type * as types from './types.ts';\n\n`;
+    text += `import type { ResourceType } from '#api/machinery/descriptor.ts';\nimport type * as types from './types.ts';\n\n`;
   }
   text += `export type * from './types.ts';\n`;
   if (hasHelpers) text += `export type * from './helpers.ts';\n`;

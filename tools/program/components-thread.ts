@@ -1,8 +1,8 @@
 // dist/components-thread.js: the thread of the components. What is compiled of the program there is not what is elsewhere.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { keepCompiledOnce } from '../../src/cli/keep-compiled.ts';
-import type { ThreadConfig } from '../../src/cluster/thread/messages.ts';
+import { keepCompiledOnce } from '#cli/keep-compiled.ts';
+import type { ThreadConfig } from '#cluster/thread/messages.ts';
 import { loadProgram } from './load.ts';
 
 const { program, ...build } = loadProgram({ part: 'components' });

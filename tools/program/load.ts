@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { cachedDataVersionTag } from 'node:v8';
 import { runInThisContext, Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
-import type { Build } from '../../src/cli/build.ts';
+import type { Build } from '#cli/build.ts';
 import type { Program } from './program.ts';
 
 const CHECKSUM_BYTES = 4;

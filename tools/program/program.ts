@@ -1,8 +1,8 @@
 // The built program: all of src/ in one file, whose parts are evaluated when they are first asked for.
 
-import type { Build } from '../../src/cli/build.ts';
-import type * as cluster from '../../src/cluster/index.ts';
-import type * as threadWorker from '../../src/cluster/thread/worker.ts';
+import type { Build } from '#cli/build.ts';
+import type * as cluster from '#cluster/index.ts';
+import type * as threadWorker from '#cluster/thread/worker.ts';
 
 export interface Program {
   /** The `cox` command. */
@@ -13,7 +13,7 @@ export interface Program {
   thread(): typeof threadWorker;
 }
 
-export const cox: Program['cox'] = async (build) => (await import('../../src/cli/cox.ts')).runCox(build);
+export const cox: Program['cox'] = async (build) => (await import('#cli/cox.ts')).runCox(build);
 
 // Not `import()`: the package can then be had by `require`, too.
 export const embedding: Program['embedding'] = () => require('../../src/cluster/index.ts');

@@ -1,9 +1,9 @@
 // Fills any type with seeded random values, in the normalized form that a decoder would make: what goes through a codec or
 // a conversion and back must come out the same. For tests.
 
-import { setOwn } from '../../machinery/deep.ts';
-import type { Random } from '../../machinery/random.ts';
-import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
+import { setOwn } from '#machinery/deep.ts';
+import type { Random } from '#machinery/random.ts';
+import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../machinery/descriptor.ts';
 
 export interface FuzzOptions {
   /** How likely a field that may be absent is there. Default: 0.5. */

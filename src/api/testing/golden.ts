@@ -4,8 +4,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { MessageDescriptor } from '../descriptor.ts';
-import { messageDescriptor, messageOfKind } from '../schema/compile.ts';
+import type { MessageDescriptor } from '../machinery/descriptor.ts';
+import { messageDescriptor, messageOfKind } from '../machinery/schema/compile.ts';
 
 const folder = fileURLToPath(new URL('../../../../shared/golden/', import.meta.url));
 

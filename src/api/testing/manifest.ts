@@ -1,9 +1,9 @@
 // Objects for tests, as YAML: decoded and with their defaults, as the API server would take them.
 
-import type { FieldErrorList } from '../../machinery/field.ts';
-import { decodeObject, parseYaml } from '../codec/index.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { decodeObject, parseYaml } from '../machinery/codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
-import { messageDescriptor } from '../schema/compile.ts';
+import { messageDescriptor } from '../machinery/schema/compile.ts';
 
 const scheme = newDefaultScheme();
 

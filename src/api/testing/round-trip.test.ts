@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../machinery/random.ts';
-import { decodeFromStorage, decodeObject, encodeForStorage, encodeObject, spliceResourceVersion } from '../codec/index.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import {
+  decodeFromStorage,
+  decodeObject,
+  encodeForStorage,
+  encodeObject,
+  spliceResourceVersion,
+} from '../machinery/codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
-import type { MessageDescriptor } from '../descriptor.ts';
-import { schemas } from '../schema/all.ts';
-import { messageDescriptor, messagesOf } from '../schema/compile.ts';
+import type { MessageDescriptor } from '../machinery/descriptor.ts';
+import { schemas } from '../machinery/schema/all.ts';
+import { messageDescriptor, messagesOf } from '../machinery/schema/compile.ts';
 import { fuzzObject, settlesFirst } from './fuzz.ts';
 
 const SEEDS = 5;

@@ -1,9 +1,9 @@
 // Objects for tables of tests: a good one, and for each line a change to it (a JSON merge patch).
 
-import { applyMergePatch } from '../../machinery/merge-patch.ts';
-import { decodeObject } from '../codec/index.ts';
+import { applyMergePatch } from '#machinery/patch/merge-patch.ts';
+import { decodeObject } from '../machinery/codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
-import { messageDescriptor } from '../schema/compile.ts';
+import { messageDescriptor } from '../machinery/schema/compile.ts';
 
 const scheme = newDefaultScheme();
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import type { VirtualClock } from '../../machinery/clock.ts';
+import type { VirtualClock } from '#machinery/clock.ts';
 import { send } from '../testing/requests.ts';
 import type { RawRequest } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';

@@ -1,5 +1,5 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../client/client.ts';
 import { AdmissionChain } from './chain.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
 

@@ -1,8 +1,8 @@
 // All admission plugins as one.
 
-import type { KubeObject } from '../../client/client.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { StepTimer } from './metrics.ts';
 import type { AdmissionDurations, AdmissionMetrics, Step } from './metrics.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget, Operation } from './plugin.ts';

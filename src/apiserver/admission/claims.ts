@@ -1,7 +1,7 @@
 // What several plugins ask about persistent volume claims.
 
-import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionTarget } from './plugin.ts';
 
 export type ImmutableClaim = Immutable<PersistentVolumeClaim>;

@@ -1,8 +1,7 @@
 // An ingress that does not say who implements it gets the default class, if there is one: of several the newest.
 
-import type { Ingress, IngressClass } from '../../api/networking/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
+import type { Ingress, IngressClass } from '#api/groups/networking/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 

@@ -1,8 +1,7 @@
 // A claim that does not say of which class its volume should be gets the default one, if there is one: of several the newest.
 
-import type { StorageClass } from '../../api/storage/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
+import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { classOfClaim, isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';

@@ -1,6 +1,6 @@
 // Gives pods that say nothing about it a toleration for nodes that are not ready or unreachable: of five minutes, by default.
 
-import type { KubeObject } from '../../client/client.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import { isPodWrite } from './pod-defaults.ts';
 import type { ImmutablePod } from './pod-defaults.ts';

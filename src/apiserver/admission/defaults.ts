@@ -1,8 +1,8 @@
 // The plugins that every API server runs, in their order.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Random } from '../../machinery/random.ts';
-import type { Find, FindAll, UpdateStatus } from '../registry/find.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Find, FindAll, UpdateStatus } from '../catalog/find.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { CertificateApproval, CertificateSigning, CertificateSubjectRestriction } from './certificates/index.ts';
 import { DefaultIngressClass } from './default-ingress-class.ts';

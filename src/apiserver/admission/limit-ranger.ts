@@ -1,14 +1,13 @@
 // What pods and claims of a namespace may take is bounded by its LimitRanges: containers that say nothing get their defaults,
 // and whatever takes too little or too much is refused.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { andThen } from '../../machinery/awaitable.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import { parseQuantity, type Quantity } from '../../machinery/quantity.ts';
-import { aggregateContainerResources } from '../../api/core/v1/pod-resources.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
+import { aggregateContainerResources } from '#api/groups/core/v1/pod-resources.ts';
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './defaults.ts';
 import { isPodWrite, type ImmutablePod } from './pod-defaults.ts';

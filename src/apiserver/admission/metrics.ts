@@ -1,7 +1,7 @@
 // How long admission took: each plugin, and all of them together in a step. Under upstream's names.
 
-import type { Clock } from '../../machinery/clock.ts';
-import { Family, Histogram, histogramsText } from '../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { Family, Histogram, histogramsText } from '#machinery/metrics/instruments.ts';
 import type { Operation } from './plugin.ts';
 
 export type Step = 'admit' | 'validate';

@@ -1,9 +1,9 @@
 // A claim may ask for more room only where somebody can give it: it is bound, and its class says that its volumes grow.
 
-import type { StorageClass } from '../../api/storage/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import { classOfClaim, isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';

@@ -1,9 +1,9 @@
 // Admission: what is asked of a write after authorization and before it reaches the registry. Plugins may change an object
 // (all of them, in order, before its kind's own validation) and then refuse it (all of them, after that).
 
-import type { GroupVersionKind } from '../../api/descriptor.ts';
-import type { KubeObject } from '../../client/client.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
 import type { UserInfo } from '../request.ts';
 import type { Reinvocation } from './reinvocation.ts';

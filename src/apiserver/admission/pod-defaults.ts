@@ -1,7 +1,7 @@
 // What several plugins ask about pods.
 
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionTarget } from './plugin.ts';
 
 export type ImmutablePod = Immutable<Pod>;

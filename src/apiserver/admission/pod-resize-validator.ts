@@ -1,12 +1,12 @@
 // What a pod on a node is resized to must be something that its node could have: only what others hold of it may become free one day.
 
-import type { Node, ResourceList } from '../../api/core/v1/index.ts';
-import { podAmounts } from '../../api/core/v1/quota/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { andThen } from '../../machinery/awaitable.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { Node, ResourceList } from '#api/groups/core/v1/index.ts';
+import { podAmounts } from '#api/groups/core/v1/quota/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import type { ImmutablePod } from './pod-defaults.ts';

@@ -1,12 +1,11 @@
 // A pod says where it runs: as it comes to its node, the zone and the region of that become labels of the pod, from where the downward
 // API hands them on to its containers. What the pod says otherwise does not count.
 
-import type { Binding as MutableBinding, Node } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { andThen } from '../../machinery/awaitable.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import { mergedMap } from '../../machinery/string-map.ts';
+import type { Binding as MutableBinding, Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { mergedMap } from '#machinery/collections/string-map.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import type { ImmutablePod } from './pod-defaults.ts';

@@ -1,6 +1,6 @@
 // Volumes, claims and attributes classes are made with the finalizer that keeps them for as long as something uses them.
 
-import type { KubeObject } from '../../client/client.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const FINALIZERS: ReadonlyMap<string, string> = new Map([

@@ -1,9 +1,8 @@
 // A node that has just been registered takes no pods until somebody has seen that it is ready: it begins with the taint that says so,
 // which the node controller takes away.
 
-import type { Node } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
+import type { Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;

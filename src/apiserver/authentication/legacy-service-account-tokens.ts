@@ -1,10 +1,10 @@
 // Tokens that are kept in Secrets: the token controller makes one for every Secret that asks for it. They do not run out; each is
 // good as long as its Secret holds it and its ServiceAccount is there.
 
-import type { Secret, ServiceAccount } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Find } from '../registry/find.ts';
+import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Find } from '../catalog/find.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import { bearerToken, looksLikeJwt } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';

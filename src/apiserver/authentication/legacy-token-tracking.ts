@@ -1,10 +1,10 @@
 // Since when, and on which day last, tokens in Secrets were used: noted so that those which nobody uses can be found and removed.
 
-import { configMaps, secrets } from '../../api/core/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 
 /** Of a Secret: the day on which its token was last used. */
 export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';

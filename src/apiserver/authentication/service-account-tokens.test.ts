@@ -3,10 +3,10 @@ import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 import { decodeProtectedHeader, SignJWT } from 'jose';
 import type { JWTPayload } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { tokenKeysOf } from '../../machinery/token-keys.ts';
-import type { Find } from '../registry/find.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { tokenKeysOf } from '#machinery/token-keys.ts';
+import type { Find } from '../catalog/find.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 import type { TokenWish } from './service-account-tokens.ts';
 

@@ -1,15 +1,14 @@
 // Tokens of ServiceAccounts: JSON web tokens, signed here, short-lived, and bound to the objects that they are for. A token
 // is good as long as its signature, its time and all those objects are.
 
-import type { Node, Pod, Secret, ServiceAccount } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { isPlainObject } from '../../machinery/deep.ts';
-import type { Random } from '../../machinery/random.ts';
-import { tokenKeysOf, tokenSigner } from '../../machinery/token-keys.ts';
-import type { TokenSigner } from '../../machinery/token-keys.ts';
-import type { Find } from '../registry/find.ts';
+import type { Node, Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import type { Random } from '#machinery/random.ts';
+import { tokenKeysOf, tokenSigner } from '#machinery/token-keys.ts';
+import type { TokenSigner } from '#machinery/token-keys.ts';
+import type { Find } from '../catalog/find.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import { bearerToken, CLOCK_LEEWAY_SECONDS, looksLikeJwt } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';

@@ -1,6 +1,6 @@
 // Verifies signatures of ServiceAccount tokens with any of several public keys, so that keys can be rotated.
 
-import type { TokenKey } from '../../machinery/token-keys.ts';
+import type { TokenKey } from '#machinery/token-keys.ts';
 import { CLOCK_LEEWAY_SECONDS } from './authenticator.ts';
 
 export interface VerifyOptions {

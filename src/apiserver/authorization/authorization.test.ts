@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { send } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { TestServer } from '../testing/server.ts';
-import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
+import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 
 const AUTHENTICATED = ['system:authenticated'];
 const user = (name: string, ...groups: string[]) => ({ name, groups: [...groups, ...AUTHENTICATED] });

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { decodeMessage, openEnvelope } from '../../api/codec/protobuf/index.ts';
-import { messageOfKind } from '../../api/schema/compile.ts';
+import { decodeMessage, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import { send } from '../testing/requests.ts';
 import type { RawResponse } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';

@@ -2,9 +2,9 @@
 // aggregated form). Both are made once from the installed resources.
 
 import { createHash } from 'node:crypto';
-import type { APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery } from '../../api/apidiscovery/v2/index.ts';
-import type { GroupVersionKind } from '../../api/descriptor.ts';
-import type { APIGroup, APIResource, APIResourceList } from '../../api/meta/v1/index.ts';
+import type { APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import type { APIGroup, APIResource, APIResourceList } from '#api/machinery/meta/v1/index.ts';
 import { verbsOf, type ServedResource } from '../registry/rest.ts';
 
 /** Groups in the order in which clients that know only the name of a resource try them. Others come behind, by name. */

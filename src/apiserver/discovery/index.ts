@@ -2,11 +2,11 @@
 // and kept as bytes; with the ETag of an answer a client learns that nothing has changed.
 
 import { createHash } from 'node:crypto';
-import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { trimEnd } from '../../machinery/trim.ts';
+import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { trimEnd } from '#machinery/text/trim.ts';
 import { negotiate } from '../endpoints/negotiation.ts';
-import { parseAccept } from '../../machinery/serving/accept.ts';
+import { parseAccept } from '#machinery/serving/accept.ts';
 import { notFound } from '../status-routes.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
 import type { ServedResource } from '../registry/rest.ts';

@@ -1,13 +1,13 @@
 // Which address a request to pods/proxy or services/proxy goes to.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { isGlobalUnicast } from '../../machinery/ip.ts';
-import type { Random } from '../../machinery/random.ts';
-import { isValidPortNum } from '../../machinery/validation.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { isGlobalUnicast } from '#machinery/net/ip.ts';
+import type { Random } from '#machinery/random.ts';
+import { isValidPortNum } from '#machinery/validation/validation.ts';
 import { podOf } from '../node-proxy/pod-target.ts';
-import type { Find } from '../registry/find.ts';
+import type { Find } from '../catalog/find.ts';
 
 export interface Location {
   readonly scheme: 'http' | 'https';

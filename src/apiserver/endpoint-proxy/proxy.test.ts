@@ -1,5 +1,6 @@
 // Requests to pods and services through the API server.
 
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -8,10 +9,9 @@ import type { Duplex } from 'node:stream';
 import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import type { KubeObject } from '../../client/client.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import type { Find } from '../registry/find.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { Find } from '../catalog/find.ts';
 import { rawRequest, send, type RawRequest } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { ServedSubresource } from '../registry/rest.ts';

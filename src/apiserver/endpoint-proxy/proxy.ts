@@ -3,14 +3,14 @@
 
 import type { Duplex } from 'node:stream';
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { dial as dialPeer, joinHostPort } from '../../machinery/peer/index.ts';
-import type { Random } from '../../machinery/random.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { dial as dialPeer, joinHostPort } from '#machinery/net/peer/index.ts';
+import type { Random } from '#machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import { NodeRelay } from '../node-proxy/relay.ts';
 import type { RelayTarget } from '../node-proxy/relay.ts';
-import type { Find } from '../registry/find.ts';
+import type { Find } from '../catalog/find.ts';
 import type { ServedSubresource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { locatePod, locateService, type Location } from './locate.ts';

@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { send } from '../testing/requests.ts';
 import type { Answer, RawResponse } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';

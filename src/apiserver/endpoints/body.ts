@@ -1,29 +1,29 @@
 // Bodies of requests: from bytes (or from the object that an in-process client hands over) to a normalized object of the
 // kind that the endpoint takes.
 
-import { decodeObject, DecodeError, findDuplicateFields } from '../../api/codec/index.ts';
-import { YamlError } from '../../api/codec/yaml-error.ts';
-import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '../../api/codec/limits.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { decodeObject, DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts';
+import { YamlError } from '#api/machinery/codec/yaml-error.ts';
+import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
 import {
   decodeProtobuf,
   openEnvelope,
   PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE,
   ProtobufError,
-} from '../../api/codec/protobuf/index.ts';
-import type { Envelope } from '../../api/codec/protobuf/index.ts';
-import type { GroupVersionKind, MessageDescriptor } from '../../api/descriptor.ts';
-import { apiVersionOf, parseApiVersion } from '../../api/scheme.ts';
-import type { Scheme } from '../../api/scheme.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { andThen } from '../../machinery/awaitable.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { isPlainObject } from '../../machinery/deep.ts';
-import { quote } from '../../machinery/go-format.ts';
-import { jsonType } from '../../machinery/go-value.ts';
-import { countKeys, JsonError, parseJsonCounting } from '../../machinery/json.ts';
-import { isLarge } from '../../machinery/turn.ts';
+} from '#api/machinery/codec/protobuf/index.ts';
+import type { Envelope } from '#api/machinery/codec/protobuf/index.ts';
+import type { GroupVersionKind, MessageDescriptor } from '#api/machinery/descriptor.ts';
+import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { jsonType } from '#machinery/text/go-value.ts';
+import { countKeys, JsonError, parseJsonCounting } from '#machinery/text/json.ts';
+import { isLarge } from '#machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
 import { messageOf } from './scope.ts';

@@ -1,9 +1,9 @@
 // What somebody who connects asks for, as the object that Kubernetes makes of it: PodExecOptions from `?command=ls&stdin=true`.
 
-import { decodeObject } from '../../api/codec/index.ts';
-import type { GroupVersionKind, TypeRef } from '../../api/descriptor.ts';
-import { apiVersionOf } from '../../api/scheme.ts';
-import { messageOfKind } from '../../api/schema/compile.ts';
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import type { GroupVersionKind, TypeRef } from '#api/machinery/descriptor.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import type { ApiRequest } from '../request.ts';
 
 /** Undefined: the kind has no description. What the query has beyond the kind's fields is left out. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { messageDescriptor } from '../../api/schema/compile.ts';
-import { encodeProtobuf } from '../../api/codec/protobuf/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
 import { handle, send } from '../testing/requests.ts';
 import type { RawRequest } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';

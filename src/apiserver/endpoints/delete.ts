@@ -1,13 +1,13 @@
 // delete and deletecollection.
 
-import { decodeObject, DecodeError } from '../../api/codec/index.ts';
-import { decodeProtobuf, ProtobufError } from '../../api/codec/protobuf/index.ts';
-import { messageDescriptor } from '../../api/schema/compile.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { isPlainObject } from '../../machinery/deep.ts';
-import { quote } from '../../machinery/go-format.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { decodeObject, DecodeError } from '#api/machinery/codec/index.ts';
+import { decodeProtobuf, ProtobufError } from '#api/machinery/codec/protobuf/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { parseBody } from './body.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { StatusError } from '../../machinery/apierrors.ts';
+import type { StatusError } from '#machinery/apierrors.ts';
 import { negotiate, negotiateStatus } from './negotiation.ts';
 
 const JSON_TYPE = 'application/json';

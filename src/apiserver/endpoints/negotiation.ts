@@ -1,9 +1,9 @@
 // In which form does the client want its answer? JSON, YAML or protobuf, and for objects and lists: as they are, as a Table, or as
 // metadata only. https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
 
-import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { type AcceptClause, parseAccept, wantsPretty } from '../../machinery/serving/accept.ts';
+import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { type AcceptClause, parseAccept, wantsPretty } from '#machinery/serving/accept.ts';
 import type { ApiRequest, ResponseFormat } from '../request.ts';
 
 export type Representation = 'object' | 'table' | 'partialMetadata';

@@ -1,20 +1,20 @@
 // What a patch makes of an object, and what is applied: the four kinds of patches, read.
 
-import type { MessageDescriptor } from '../../api/descriptor.ts';
-import { findDuplicateFields } from '../../api/codec/index.ts';
-import { MAX_NEW_VALUES } from '../../api/codec/limits.ts';
-import { patchSchema } from '../../api/patch-schema.ts';
-import { YamlError } from '../../api/codec/yaml-error.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import { isPlainObject, isWithinDepth } from '../../machinery/deep.ts';
-import { jsonType } from '../../machinery/go-value.ts';
-import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJsonCounting } from '../../machinery/json.ts';
-import { applyJsonPatchInParts, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
-import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
-import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
-import { nextTurn } from '../../machinery/turn.ts';
+import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
+import { findDuplicateFields } from '#api/machinery/codec/index.ts';
+import { MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
+import { patchSchema } from '#api/machinery/patch-schema.ts';
+import { YamlError } from '#api/machinery/codec/yaml-error.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { isPlainObject, isWithinDepth } from '#machinery/deep.ts';
+import { jsonType } from '#machinery/text/go-value.ts';
+import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJsonCounting } from '#machinery/text/json.ts';
+import { applyJsonPatchInParts, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
+import { applyMergePatch, MergePatchDepthError } from '#machinery/patch/merge-patch.ts';
+import { applyStrategicMergePatch, StrategicMergePatchError } from '#machinery/patch/strategic-merge-patch.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
 import { contentTypeOf, isLargeBody, isTooMany } from './body.ts';
 import { parseYamlBody } from './yaml-bodies.ts';

@@ -7,10 +7,10 @@ import {
   encodeProtobuf,
   messageInEnvelope,
   openEnvelope,
-} from '../../api/codec/protobuf/index.ts';
-import { messageDescriptor, messageOfKind } from '../../api/schema/compile.ts';
-import { fuzzObject } from '../../api/testing/fuzz.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+} from '#api/machinery/codec/protobuf/index.ts';
+import { messageDescriptor, messageOfKind } from '#api/machinery/schema/compile.ts';
+import { fuzzObject } from '#api/testing/fuzz.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { handle, send } from '../testing/requests.ts';
 import type { Answer, RawRequest, RawResponse } from '../testing/requests.ts';

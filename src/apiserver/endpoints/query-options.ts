@@ -1,14 +1,14 @@
 // Options that come with a request in its query: read and checked. Kubernetes' words for what is wrong with them.
 
-import type { GroupVersionKind } from '../../api/descriptor.ts';
-import { SchemeError } from '../../api/scheme.ts';
-import type { Scheme } from '../../api/scheme.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { FieldPath } from '../../machinery/field.ts';
-import type { FieldErrorList } from '../../machinery/field.ts';
-import * as field from '../../machinery/field.ts';
-import * as fields from '../../machinery/fields.ts';
-import * as labels from '../../machinery/labels.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import { SchemeError } from '#api/machinery/scheme.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { FieldPath } from '#machinery/validation/field.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
+import * as fields from '#machinery/selectors/fields.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import { parseResourceVersion } from '../registry/resource-version.ts';
 import type { DeleteOptions, ListOptions, WatchOptions } from '../registry/rest.ts';
 import { everything, Selection } from '../registry/selection.ts';

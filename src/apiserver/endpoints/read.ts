@@ -1,9 +1,9 @@
 // get, list and watch.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Timer } from '../../machinery/clock.ts';
-import { endedBy } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Timer } from '#machinery/clock.ts';
+import { endedBy } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../request.ts';
 import { negotiate } from './negotiation.ts';
 import { parseListQuery, parseWatchQuery } from './query-options.ts';

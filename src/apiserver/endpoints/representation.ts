@@ -1,14 +1,14 @@
 // Objects as clients asked for them: as they are, as rows of a Table, or as their metadata only.
 
-import { apiVersionOf } from '../../api/scheme.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { mapWatch } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { mapWatch } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import { FreshObject, SharedWatchEvent } from '../registry/encoded-object.ts';
 import type { ListAnswer } from '../registry/rest.ts';
-import { defaultTable } from '../registry/table.ts';
-import type { TableConvertor } from '../registry/table.ts';
+import { defaultTable } from '../tables/table.ts';
+import type { TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { internalPackage } from './body.ts';
 import type { Negotiated } from './negotiation.ts';

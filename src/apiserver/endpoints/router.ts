@@ -1,8 +1,8 @@
 // From a request to the function that serves it.
 
-import type { ResourceType } from '../../api/descriptor.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { quote } from '../../machinery/go-format.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { EndpointMetrics } from '../filters/endpoint-metrics.ts';
 import type { RequestMetrics } from '../filters/request-metrics.ts';
 import { notFound } from '../status-routes.ts';

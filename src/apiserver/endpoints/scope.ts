@@ -1,17 +1,17 @@
 // What one endpoint (a resource or subresource in one version) is about.
 
-import type { GroupVersionKind, MessageDescriptor, ResourceType } from '../../api/descriptor.ts';
-import { fieldElement, FieldManager, FieldSet, mergeTypeOf } from '../../api/managed-fields/index.ts';
-import type { MergeType, Versions } from '../../api/managed-fields/index.ts';
-import { apiVersionOf } from '../../api/scheme.ts';
-import type { KnownType, Scheme } from '../../api/scheme.ts';
-import type { KubeObject } from '../../client/client.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { GroupVersionKind, MessageDescriptor, ResourceType } from '#api/machinery/descriptor.ts';
+import { fieldElement, FieldManager, FieldSet, mergeTypeOf } from '#api/machinery/managed-fields/index.ts';
+import type { MergeType, Versions } from '#api/machinery/managed-fields/index.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { KnownType, Scheme } from '#api/machinery/scheme.ts';
+import type { Clock } from '#machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
 import type { Rest, ServedResource, ServedSubresource } from '../registry/rest.ts';
 import type { RequestContext } from '../registry/strategy.ts';
-import type { TableConvertor } from '../registry/table.ts';
+import type { TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import type { SelectorConfig } from './query-options.ts';
 

@@ -1,8 +1,8 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import type { KubeObject } from '../../client/client.ts';
-import type { VirtualClock } from '../../machinery/clock.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import type { VirtualClock } from '#machinery/clock.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { handle, send } from '../testing/requests.ts';
 import type { Answer } from '../testing/requests.ts';

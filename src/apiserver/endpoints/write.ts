@@ -1,17 +1,17 @@
 // create, update and patch.
 
-import { conversionError, decodeObject, DecodeError } from '../../api/codec/index.ts';
-import { withoutNewTimes } from '../../api/managed-fields/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { andThen } from '../../machinery/awaitable.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import { isPlainObject } from '../../machinery/deep.ts';
-import { FieldPath } from '../../machinery/field.ts';
-import * as field from '../../machinery/field.ts';
-import { quote } from '../../machinery/go-format.ts';
-import { goValueText } from '../../machinery/go-value.ts';
-import { isLarge, nextTurn, runStepsInTurns } from '../../machinery/turn.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { conversionError, decodeObject, DecodeError } from '#api/machinery/codec/index.ts';
+import { withoutNewTimes } from '#api/machinery/managed-fields/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import { FieldPath } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { goValueText } from '#machinery/text/go-value.ts';
+import { isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { decodeBody, identified, internalPackage, parseBody } from './body.ts';

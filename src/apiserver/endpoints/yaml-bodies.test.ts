@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { systemClock, VirtualClock } from '../../machinery/clock.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
 
 const LIMIT = 50_000;

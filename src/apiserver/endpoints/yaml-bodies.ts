@@ -4,10 +4,10 @@
 
 import { Worker } from 'node:worker_threads';
 
-import { YamlError } from '../../api/codec/yaml-error.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { workerSource } from '../../machinery/worker-source.ts';
+import { YamlError } from '#api/machinery/codec/yaml-error.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { workerSource } from '#machinery/worker-source.ts';
 import type { YamlAnswer } from './yaml-worker.ts';
 
 export interface YamlBody {

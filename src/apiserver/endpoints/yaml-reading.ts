@@ -1,6 +1,6 @@
 // A body in YAML: its value, and the keys that it gives twice.
 
-import { parseYaml, YamlError } from '../../api/codec/yaml.ts';
+import { parseYaml, YamlError } from '#api/machinery/codec/yaml.ts';
 
 export type YamlReading =
   | {

@@ -1,7 +1,7 @@
 // The thread that reads large bodies in YAML. See yaml-bodies.ts.
 
 import { parentPort } from 'node:worker_threads';
-import type { YamlError } from '../../api/codec/yaml-error.ts';
+import type { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { readYamlBody } from './yaml-reading.ts';
 import type { YamlReading } from './yaml-reading.ts';
 

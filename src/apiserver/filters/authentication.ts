@@ -1,8 +1,8 @@
 // Finds the user of a request: the first authenticator that knows the credentials decides, and unknown credentials are rejected.
 // Requests without credentials are anonymous where that is allowed, by default for health and version only.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import { ANONYMOUS, AUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';

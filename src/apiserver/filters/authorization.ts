@@ -1,7 +1,7 @@
 // May they do it? Without an authorizer that says yes, the answer is no.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import { quote } from '../../machinery/go-format.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 

@@ -2,10 +2,10 @@
 // and answered 504. The due times of all requests are looked at once a second; a timer for each would cost more than most
 // requests do.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import { DurationError, parseDuration } from '../../machinery/duration.ts';
-import { Link, LinkedList } from '../../machinery/linked-list.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import { DurationError, parseDuration } from '#machinery/text/duration.ts';
+import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 

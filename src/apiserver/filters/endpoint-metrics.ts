@@ -1,8 +1,8 @@
 // Metrics of the requests that one endpoint serves. The labels that are the same for all of them (group, version, resource,
 // subresource, component) are the endpoint's; the others come from few values, so that a list of them is searched faster than a key is made.
 
-import type { Clock } from '../../machinery/clock.ts';
-import { Histogram } from '../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { Histogram } from '#machinery/metrics/instruments.ts';
 import type { ApiRequest } from '../request.ts';
 
 /** Upstream's buckets of apiserver_request_duration_seconds. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { VirtualClock } from '../../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import type { ApiResponse, Handler, UserInfo } from '../request.ts';
 import { rawRequest } from '../testing/requests.ts';
 import { ADMIN, RecordingLogger } from '../testing/server.ts';

@@ -1,9 +1,9 @@
 // Impersonation by the Impersonate-* headers. A user that may `impersonate` the requested user, each of its groups, its uid and each of
 // its extra fields is replaced by it.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import { getOwn, setOwn } from '../../machinery/deep.ts';
-import { isDNS1123Label, isDNS1123Subdomain } from '../../machinery/validation.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { getOwn, setOwn } from '#machinery/deep.ts';
+import { isDNS1123Label, isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
 import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
 import type { ApiRequest, Filter, Handler, UserInfo } from '../request.ts';

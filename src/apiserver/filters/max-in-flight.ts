@@ -2,8 +2,8 @@
 // the rest are sent away for a moment. The place of priority and fairness. Long-running requests and those of system:masters
 // do not count.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import { Fifo } from '../../machinery/fifo.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { Fifo } from '#machinery/collections/fifo.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 

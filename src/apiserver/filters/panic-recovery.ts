@@ -1,8 +1,8 @@
 // The outermost stage: whatever is thrown becomes an answer. A StatusError says itself what to answer; anything else is a
 // fault of ours, is logged with its stack, and answers 500 without details.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Logger } from '../../machinery/log.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Logger } from '#machinery/log.ts';
 import { negotiateStatus } from '../endpoints/negotiation.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';

@@ -5,8 +5,8 @@
 //
 // Everything else is a non-resource request.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import * as fields from '../../machinery/fields.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import * as fields from '#machinery/selectors/fields.ts';
 import { MAX_SELECTOR_LENGTH, parseBoolean } from '../endpoints/query-options.ts';
 import type { ApiRequest, Filter, RequestInfo } from '../request.ts';
 

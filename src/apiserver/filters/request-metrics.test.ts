@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { VirtualClock } from '../../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import type { Handler } from '../request.ts';
 import { rawRequest } from '../testing/requests.ts';
 import type { RawRequest } from '../testing/requests.ts';

@@ -1,9 +1,9 @@
 // Counts and durations of requests, under upstream's names. As upstream, only requests that reach an endpoint count: what
 // authentication or authorization rejects, and paths that nothing serves, would make as many series as clients make up paths.
 
-import type { Clock } from '../../machinery/clock.ts';
-import { counterText, Family, gaugeText, histogramsText } from '../../machinery/instruments.ts';
-import type { Counter, Description, Histogram, Sample } from '../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { counterText, Family, gaugeText, histogramsText } from '#machinery/metrics/instruments.ts';
+import type { Counter, Description, Histogram, Sample } from '#machinery/metrics/instruments.ts';
 import type { Filter } from '../request.ts';
 import { EndpointMetrics } from './endpoint-metrics.ts';
 import type { EndpointLabels } from './endpoint-metrics.ts';

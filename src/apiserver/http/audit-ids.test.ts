@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SeededRandom } from '../../machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { AuditIds } from './audit-ids.ts';
 
 test('each is a UUID of its own', () => {

@@ -2,8 +2,8 @@
 
 import { Readable } from 'node:stream';
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { RequestBody } from '../request.ts';
 import type { CollectedMessage } from './collected-message.ts';
 

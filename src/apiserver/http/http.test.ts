@@ -8,7 +8,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 
-import { systemClock } from '../../machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import type { Credentials, TestAuthority } from '../testing/certificates.ts';
 import { startTestServer } from '../testing/server.ts';

@@ -1,7 +1,7 @@
 // How a list is put together from its items' bytes, in JSON and in protobuf: what comes first, each item, what comes last.
 
-import { listFrame, messageInEnvelope } from '../../api/codec/protobuf/index.ts';
-import { messageOfKind } from '../../api/schema/compile.ts';
+import { listFrame, messageInEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import type { ApiResponse, EncodedObject } from '../request.ts';
 
 export type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;

@@ -5,8 +5,8 @@ import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { systemClock } from '../../machinery/clock.ts';
-import { systemRandom } from '../../machinery/random.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
 import type { ApiResponse } from '../request.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { RecordingLogger } from '../testing/server.ts';

@@ -2,7 +2,7 @@
 
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 
-import { peerNotAfter } from '../../machinery/serving/index.ts';
+import { peerNotAfter } from '#machinery/serving/index.ts';
 import type { PeerCertificate } from '../request.ts';
 
 /** Returns undefined if the peer showed no certificate, or one that the client CA did not sign or that was not valid at the handshake. */

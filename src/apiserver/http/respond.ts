@@ -3,8 +3,8 @@
 import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 
-import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseFormat } from '../request.ts';
 import { jsonLayout, protobufLayout } from './list-layout.ts';
 import type { ListLayout } from './list-layout.ts';
@@ -144,7 +144,7 @@ function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Arra
 async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
   // As upstream: compact JSON is a line, indented JSON ends with its brace.
   if (format.mediaType === 'application/json') return Buffer.from(JSON.stringify(value, null, 2), 'utf8');
-  const { formatYaml } = await import('../../api/codec/format-yaml.ts');
+  const { formatYaml } = await import('#api/machinery/codec/format-yaml.ts');
   return Buffer.from(formatYaml(value), 'utf8');
 }
 

@@ -2,7 +2,7 @@
 // everything else waiting (watches, leases, answers of the storage): only so many are begun, the others wait for the next turns,
 // in the order in which they came. What the event loop does between two turns is to look after everybody else.
 
-import { Fifo } from '../../machinery/fifo.ts';
+import { Fifo } from '#machinery/collections/fifo.ts';
 
 /** At the cost of a create (some 100 µs) a good millisecond, and twice as much for the answers that are due. */
 export const MAX_PER_TURN = 12;

@@ -5,8 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
-import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
-import { acceptWebSocket } from '../../machinery/remotecommand/websocket-server.ts';
+import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
+import { acceptWebSocket } from '#machinery/streams/remotecommand/websocket-server.ts';
 import type { ApiRequest, ApiResponse, ResponseFormat } from '../request.ts';
 
 /** As messages of bytes, or of text in base64, for those who cannot read bytes. */

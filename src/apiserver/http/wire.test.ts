@@ -5,7 +5,7 @@ import { connect as http2Connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { systemClock } from '../../machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import type { Credentials, TestAuthority } from '../testing/certificates.ts';
 import { startTestServer } from '../testing/server.ts';

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { systemClock } from '../../machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import type { NodeTarget } from '../node-connector.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { handle, send } from '../testing/requests.ts';

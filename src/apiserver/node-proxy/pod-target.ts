@@ -1,10 +1,10 @@
 // Which container on which node is meant by a request for logs, exec, attach or port-forward.
 
-import type { Node, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { NodeTarget } from '../node-connector.ts';
-import type { Find } from '../registry/find.ts';
+import type { Find } from '../catalog/find.ts';
 
 const DEFAULT_KUBELET_PORT = 10250;
 /** Addresses of these types are taken, the first that there is. */

@@ -4,10 +4,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { AddressNotAllowedError, BodyAbortedError, exchange, joinConnections } from '../../machinery/peer/index.ts';
-import type { Answer } from '../../machinery/peer/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { AddressNotAllowedError, BodyAbortedError, exchange, joinConnections } from '#machinery/net/peer/index.ts';
+import type { Answer } from '#machinery/net/peer/index.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
 

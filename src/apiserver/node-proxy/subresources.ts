@@ -2,16 +2,16 @@
 
 import { Readable } from 'node:stream';
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { FieldPath } from '../../machinery/field.ts';
-import type { FieldErrorList } from '../../machinery/field.ts';
-import * as field from '../../machinery/field.ts';
-import { joinHostPort } from '../../machinery/peer/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { FieldPath } from '#machinery/validation/field.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
+import { joinHostPort } from '#machinery/net/peer/index.ts';
 import { rewriteLocation } from '../endpoint-proxy/rewrite.ts';
 import { parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
-import type { Find } from '../registry/find.ts';
+import type { Find } from '../catalog/find.ts';
 import type { ServedSubresource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';

@@ -1,7 +1,7 @@
 // OpenAPI v2 and v3 documents of what is served: one v2 document for all, one v3 document per group and version.
 
-import type { MessageDescriptor } from '../../api/descriptor.ts';
-import { definitionsV2, type OpenApiSchema, PATCH_DEFINITION, schemasV3 } from '../../api/openapi/index.ts';
+import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
+import { definitionsV2, type OpenApiSchema, PATCH_DEFINITION, schemasV3 } from '#api/machinery/openapi/index.ts';
 import type { Operation, Parameter } from './operations.ts';
 
 export interface DocumentInfo {

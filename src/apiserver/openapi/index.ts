@@ -2,10 +2,10 @@
 // group and version. A document is made when it is first asked for and then kept as bytes.
 
 import { createHash } from 'node:crypto';
-import type { Scheme } from '../../api/scheme.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { trimEnd } from '../../machinery/trim.ts';
-import { MAX_ACCEPT_LENGTH } from '../../machinery/serving/accept.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { trimEnd } from '#machinery/text/trim.ts';
+import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
 import type { ServedResource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';

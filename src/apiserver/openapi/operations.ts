@@ -1,8 +1,8 @@
 // Every operation that is served, in a form from which both versions of OpenAPI are written.
 
-import type { GroupVersionKind, MessageDescriptor, ResourceType, Scalar } from '../../api/descriptor.ts';
-import { describeField } from '../../api/openapi/index.ts';
-import type { Scheme } from '../../api/scheme.ts';
+import type { GroupVersionKind, MessageDescriptor, ResourceType, Scalar } from '#api/machinery/descriptor.ts';
+import { describeField } from '#api/machinery/openapi/index.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Rest, ServedResource, ServedSubresource } from '../registry/rest.ts';
 
 export interface Parameter {

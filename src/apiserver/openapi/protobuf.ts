@@ -1,8 +1,8 @@
 // The protobuf form of an OpenAPI v2 document, which kubectl asks for: gnostic's openapi.v2.Document (field numbers from
 // google/gnostic, openapiv2/OpenAPIv2.proto). Only what our documents contain is written.
 
-import type { OpenApiSchema } from '../../api/openapi/index.ts';
-import { boolField, bytesField, message, stringField, stringsField } from '../../machinery/protobuf-writer.ts';
+import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
+import { boolField, bytesField, message, stringField, stringsField } from '#machinery/protobuf-writer.ts';
 
 type Json = OpenApiSchema;
 type Encoder = (value: Json) => Uint8Array;

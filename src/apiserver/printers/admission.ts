@@ -1,11 +1,11 @@
 // Tables of what extends admission: webhook configurations, policies and their bindings.
 
-import type * as admission from '../../api/admissionregistration/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatLabelSelector } from '../../machinery/labels.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabelSelector } from '#machinery/selectors/labels.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 const UNSET = '<unset>';
 const PARAM_KIND = column('ParamKind', 'The kind of the objects that it has its parameters from.');

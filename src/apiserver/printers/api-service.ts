@@ -1,10 +1,10 @@
 // The table of API services.
 
-import type * as apiregistration from '../../api/apiregistration/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as apiregistration from '#api/groups/apiregistration/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 type APIService = Immutable<apiregistration.APIService>;
 

@@ -1,12 +1,12 @@
 // The tables of autoscalers, of both versions.
 
-import type * as v1 from '../../api/autoscaling/v1/index.ts';
-import { fromV1 } from '../../api/autoscaling/v1/conversion.ts';
-import type * as v2 from '../../api/autoscaling/v2/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as v1 from '#api/groups/autoscaling/v1/index.ts';
+import { fromV1 } from '#api/groups/autoscaling/v1/conversion.ts';
+import type * as v2 from '#api/groups/autoscaling/v2/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 type Autoscaler = Immutable<v2.HorizontalPodAutoscaler>;
 type Target = Immutable<v2.MetricTarget>;

@@ -1,13 +1,13 @@
 // The tables of jobs and cron jobs.
 
-import type * as batch from '../../api/batch/v1/index.ts';
-import { hasCondition } from '../../api/batch/v1/job-conditions.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { humanDuration } from '../../machinery/duration.ts';
-import { formatLabelSelector } from '../../machinery/labels.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, CONTAINERS, containerCells, NAME, SELECTOR } from './columns.ts';
+import type * as batch from '#api/groups/batch/v1/index.ts';
+import { hasCondition } from '#api/groups/batch/v1/job-conditions.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { humanDuration } from '#machinery/text/duration.ts';
+import { formatLabelSelector } from '#machinery/selectors/labels.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, CONTAINERS, containerCells, NAME, SELECTOR } from '../tables/columns.ts';
 
 type Job = Immutable<batch.Job>;
 

@@ -1,11 +1,11 @@
 // The table of certificate signing requests.
 
-import type * as certificates from '../../api/certificates/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { humanDuration } from '../../machinery/duration.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as certificates from '#api/groups/certificates/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { humanDuration } from '#machinery/text/duration.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 type CertificateSigningRequest = Immutable<certificates.CertificateSigningRequest>;
 

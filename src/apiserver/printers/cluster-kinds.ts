@@ -1,12 +1,12 @@
 // Tables of small kinds that belong to no namespace: priority, runtime and ingress classes.
 
-import type * as networking from '../../api/networking/v1/index.ts';
-import type * as node from '../../api/node/v1/index.ts';
-import type * as scheduling from '../../api/scheduling/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as networking from '#api/groups/networking/v1/index.ts';
+import type * as node from '#api/groups/node/v1/index.ts';
+import type * as scheduling from '#api/groups/scheduling/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 export const priorityClassTable: TableConvertor<Immutable<scheduling.PriorityClass>> = {
   columns: [

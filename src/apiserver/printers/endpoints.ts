@@ -1,11 +1,11 @@
 // Tables of endpoints and endpoint slices.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type * as discovery from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type * as discovery from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 type Endpoints = Immutable<core.Endpoints>;
 type EndpointSlice = Immutable<discovery.EndpointSlice>;

@@ -1,12 +1,12 @@
 // The table of events. A list is sorted by when each was seen last.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type * as newer from '../../api/events/v1/index.ts';
-import { toCore } from '../../api/events/v1/conversion.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { column } from './columns.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type * as newer from '#api/groups/events/v1/index.ts';
+import { toCore } from '#api/groups/events/v1/conversion.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { column } from '../tables/columns.ts';
 
 type Event = Immutable<core.Event>;
 

@@ -1,10 +1,10 @@
 // Tables of flow schemas and priority levels.
 
-import type * as flowcontrol from '../../api/flowcontrol/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 type FlowSchema = Immutable<flowcontrol.FlowSchema>;
 const NONE = '<none>';

@@ -1,11 +1,11 @@
 // Tables of network policies, ingresses, service ranges and their addresses.
 
-import type * as networking from '../../api/networking/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatLabelSelector } from '../../machinery/labels.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, joined, NAME } from './columns.ts';
+import type * as networking from '#api/groups/networking/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabelSelector } from '#machinery/selectors/labels.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, joined, NAME } from '../tables/columns.ts';
 
 type Ingress = Immutable<networking.Ingress>;
 

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 
-import type * as core from '../../api/core/v1/index.ts';
-import { decodeManifest } from '../../api/testing/manifest.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import { decodeManifest } from '#api/testing/manifest.ts';
 import { podTable } from './pod.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');

@@ -1,12 +1,12 @@
 // The table of pods. The status column tells more than the phase: what a container waits for, why it ended, whether the pod
 // is on its way out.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { humanDuration } from '../../machinery/duration.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { humanDuration } from '#machinery/text/duration.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 type Pod = Immutable<core.Pod>;
 type ContainerStatus = Immutable<core.ContainerStatus>;

@@ -1,11 +1,11 @@
 // The tables of quotas, pod templates and component statuses.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatLabels } from '../../machinery/labels.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, containerCells, NAME } from './columns.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabels } from '#machinery/selectors/labels.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, containerCells, NAME } from '../tables/columns.ts';
 
 export const resourceQuotaTable: TableConvertor<Immutable<core.ResourceQuota>> = {
   columns: [

@@ -1,10 +1,10 @@
 // Tables of roles and their bindings.
 
-import type * as rbac from '../../api/rbac/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as rbac from '#api/groups/rbac/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 type Binding = Immutable<rbac.RoleBinding | rbac.ClusterRoleBinding>;
 

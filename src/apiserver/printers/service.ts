@@ -1,11 +1,11 @@
 // The table of services.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatLabels } from '../../machinery/labels.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, joined, NAME } from './columns.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabels } from '#machinery/selectors/labels.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, joined, NAME } from '../tables/columns.ts';
 
 type Service = Immutable<core.Service>;
 

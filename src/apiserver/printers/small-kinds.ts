@@ -1,12 +1,12 @@
 // Tables of kinds that have little to show.
 
-import type * as coordination from '../../api/coordination/v1/index.ts';
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type * as storagemigration from '../../api/storagemigration/v1beta1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, NAME } from './columns.ts';
+import type * as coordination from '#api/groups/coordination/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type * as storagemigration from '#api/groups/storagemigration/v1beta1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, NAME } from '../tables/columns.ts';
 
 /** Of a storage version migration. */
 const STATES: ReadonlySet<string> = new Set(['Running', 'Succeeded', 'Failed']);

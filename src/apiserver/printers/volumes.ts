@@ -1,11 +1,11 @@
 // The tables of volumes, their claims and their classes.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type * as storage from '../../api/storage/v1/index.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, joined, NAME } from './columns.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type * as storage from '#api/groups/storage/v1/index.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, joined, NAME } from '../tables/columns.ts';
 
 const UNSET = '<unset>';
 const MODES = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' } as const;

@@ -1,10 +1,10 @@
 // What `kubectl get` shows of workloads and jobs: the columns, and a row for each thing that a cell can say.
 
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
-import { decodeManifest } from '../../api/testing/manifest.ts';
-import type { KubeObject } from '../../client/client.ts';
-import type { TableConvertor } from '../registry/table.ts';
+import { decodeManifest } from '#api/testing/manifest.ts';
+import type { TableConvertor } from '../tables/table.ts';
 import { cronJobTable, jobTable } from './batch.ts';
 import { controllerRevisionTable, daemonSetTable, deploymentTable, statefulSetTable } from './workloads.ts';
 

@@ -1,12 +1,12 @@
 // The tables of the workloads that run for good, and of their revisions.
 
-import type * as apps from '../../api/apps/v1/index.ts';
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatLabels, formatLabelSelector, labelSelectorAsSelector } from '../../machinery/labels.ts';
-import type { TableConvertor } from '../registry/table.ts';
-import { since } from './age.ts';
-import { AGE, column, CONTAINERS, containerCells, NAME, SELECTOR } from './columns.ts';
+import type * as apps from '#api/groups/apps/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabels, formatLabelSelector, labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import { since } from '../tables/age.ts';
+import { AGE, column, CONTAINERS, containerCells, NAME, SELECTOR } from '../tables/columns.ts';
 
 const COLUMNS = [
   NAME,

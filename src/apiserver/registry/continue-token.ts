@@ -1,7 +1,7 @@
 // The `continue` of a list that is read in pages: where the next page begins, and of which revision. The same form as
 // Kubernetes' own, but clients must not look inside.
 
-import * as apierrors from '../../machinery/apierrors.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 
 export interface ContinueToken {
   /** -1: the newest state, whatever it is (after the revision of the first page had expired). */

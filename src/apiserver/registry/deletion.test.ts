@@ -1,6 +1,6 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
-import type { KubeObject } from '../../client/client.ts';
 import { decideDeletion, finishesDeletion } from './deletion.ts';
 import type { DeleteOptions } from './rest.ts';
 import type { DeleteStrategy, StrategyContext } from './strategy.ts';

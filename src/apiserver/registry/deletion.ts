@@ -1,7 +1,7 @@
 // What a DELETE means for one object, decided as a value: gone at once, marked and kept until its grace period or its
 // finalizers are over, or left as it is because it is on its way already. The store acts on it.
 
-import type { KubeObject } from '../../client/client.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { DeleteOptions } from './rest.ts';
 import type { DeleteStrategy, StrategyContext } from './strategy.ts';
 import { formatTime, parseTime } from './time.ts';

@@ -5,11 +5,11 @@
 // parsed or stringified to serve an object that was written once. Its protobuf is made for the first who wants it, and kept
 // as long as the storage keeps the state that it was made from.
 
-import { encodeProtobuf, watchFrame } from '../../api/codec/protobuf/index.ts';
-import { messageOfKind } from '../../api/schema/compile.ts';
-import { encodeForStorage, spliceInto, splicedLength } from '../../api/codec/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import type { KeyValue } from '../../storage/interface.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { encodeProtobuf, watchFrame } from '#api/machinery/codec/protobuf/index.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import { encodeForStorage, spliceInto, splicedLength } from '#api/machinery/codec/index.ts';
+import type { KeyValue } from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 
 const OPEN_BRACE = 0x7b;

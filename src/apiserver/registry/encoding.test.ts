@@ -1,7 +1,7 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
-import type { KubeObject } from '../../client/client.ts';
-import type { KeyValue } from '../../storage/interface.ts';
+import type { KeyValue } from '#storage/interface.ts';
 import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
 import { ObjectCache } from './object-cache.ts';
 

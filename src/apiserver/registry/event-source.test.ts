@@ -1,13 +1,13 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import type { KubeObject } from '../../client/client.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import * as fields from '../../machinery/fields.ts';
-import * as labels from '../../machinery/labels.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
-import type { Storage, StorageEvent } from '../../storage/interface.ts';
-import { createMemoryStorage } from '../../storage/memory/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import * as fields from '#machinery/selectors/fields.ts';
+import * as labels from '#machinery/selectors/labels.ts';
+import { WatchQueue } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import type { Storage, StorageEvent } from '#storage/interface.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { RecordingLogger } from '../testing/server.ts';
 import { ObjectFormat } from './encoded-object.ts';

@@ -2,12 +2,12 @@
 // the watchers that an index says it may concern. It remembers the last events, so that a watcher that comes back after a
 // short while is served from memory; one that asks for an older revision gets a storage watch of its own.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import type { Counter } from '../../machinery/instruments.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { forEachEvent, WatchQueue } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
-import type { Storage, StorageEvent } from '../../storage/interface.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Counter } from '#machinery/metrics/instruments.ts';
+import type { Logger } from '#machinery/log.ts';
+import { forEachEvent, WatchQueue } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import type { Storage, StorageEvent } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 import type { StoredObject } from './encoded-object.ts';

@@ -1,13 +1,14 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { pods } from '../../api/core/v1/index.ts';
-import type { Client, KubeObject, ListOptions } from '../../client/client.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { encryptedStorage, readEncryptionConfiguration } from '../../storage/encryption/index.ts';
-import type { Storage } from '../../storage/interface.ts';
-import { createMemoryStorage } from '../../storage/memory/index.ts';
-import { openWatchCache } from '../../storage/watch-cache/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Client, ListOptions } from '#client/client.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { encryptedStorage, readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import type { Storage } from '#storage/interface.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
+import { openWatchCache } from '#storage/watch-cache/index.ts';
 import { startTestServer, type TestServer } from '../testing/server.ts';
 import { ObjectFormat } from './encoded-object.ts';
 

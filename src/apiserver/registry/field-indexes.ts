@@ -1,7 +1,7 @@
 // The indexes of one resource by fields that selectors may name. Which fields have one is declared with the selectable fields
 // (api/field-labels.ts). Fields that are in the storage key need none: metadata.namespace and metadata.name (listing.ts).
 
-import type { Storage, StorageIndex } from '../../storage/interface.ts';
+import type { Storage, StorageIndex } from '#storage/interface.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { fieldsOf, type SelectableFields, type Selection } from './selection.ts';
 

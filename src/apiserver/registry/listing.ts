@@ -1,9 +1,9 @@
 // Lists: which revision they are read at, in which pages, and what the selectors leave of them.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { GroupResource } from '../../machinery/apierrors.ts';
-import { StorageError } from '../../storage/interface.ts';
-import type { KeyValue, ListOptions as StorageListOptions, Storage } from '../../storage/interface.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { GroupResource } from '#machinery/apierrors.ts';
+import { StorageError } from '#storage/interface.ts';
+import type { KeyValue, ListOptions as StorageListOptions, Storage } from '#storage/interface.ts';
 import { decodeContinue, encodeContinue, expiredContinue } from './continue-token.ts';
 import type { ContinueToken } from './continue-token.ts';
 import type { StoredObject } from './encoded-object.ts';

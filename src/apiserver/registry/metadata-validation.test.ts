@@ -1,10 +1,10 @@
 // What kinds have of their own in the rules of metadata.
 
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, test } from 'vitest';
 
-import type { KubeObject } from '../../client/client.ts';
-import { messages } from '../../api/testing/manifest.ts';
-import { NAME_MESSAGES, rows } from '../../api/testing/variation.ts';
+import { messages } from '#api/testing/manifest.ts';
+import { NAME_MESSAGES, rows } from '#api/testing/variation.ts';
 import { pathSegmentName, validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
 import type { NameRules } from './metadata-validation.ts';
 

@@ -1,11 +1,11 @@
 // Is the metadata of an object valid? The same rules for every kind; only what a name may look like differs.
 
-import type { KubeObject } from '../../client/client.ts';
-import { FieldPath } from '../../machinery/field.ts';
-import type { FieldErrorList } from '../../machinery/field.ts';
-import * as field from '../../machinery/field.ts';
-import * as validation from '../../machinery/validation.ts';
-import { deepEqual } from '../../machinery/deep.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { FieldPath } from '#machinery/validation/field.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
+import * as validation from '#machinery/validation/validation.ts';
+import { deepEqual } from '#machinery/deep.ts';
 
 const METADATA = new FieldPath('metadata');
 const GENERATE_NAME = METADATA.child('generateName');

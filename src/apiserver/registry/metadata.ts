@@ -1,9 +1,9 @@
 // The rules for metadata, the same for every kind: what the server fills in, what nobody may change.
 
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Random } from '../../machinery/random.ts';
-import { deepEqual } from '../../machinery/deep.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Random } from '#machinery/random.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import { formatTime } from './time.ts';
 
 /**

@@ -5,10 +5,10 @@
 // without having been asked for again. Pods are read again and again in their first seconds; thousands of new ConfigMaps in the
 // heap that nobody reads as objects are only work for the garbage collector.
 
-import { decodeFromStorage } from '../../api/codec/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { deepFreeze } from '../../machinery/deep.ts';
-import type { KeyValue } from '../../storage/interface.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { decodeFromStorage } from '#api/machinery/codec/index.ts';
+import { deepFreeze } from '#machinery/deep.ts';
+import type { KeyValue } from '#storage/interface.ts';
 import { StoredObject } from './encoded-object.ts';
 import type { DecodedObject, DecodedObjects, ObjectFormat } from './encoded-object.ts';
 

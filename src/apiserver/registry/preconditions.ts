@@ -1,10 +1,10 @@
 // What a writer may insist on: that the object is the one, and in the state, that it takes it to be.
 
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { GroupKind, GroupResource } from '../../machinery/apierrors.ts';
-import { FieldPath } from '../../machinery/field.ts';
-import * as field from '../../machinery/field.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { GroupKind, GroupResource } from '#machinery/apierrors.ts';
+import { FieldPath } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { Preconditions } from './rest.ts';
 
 /** Throws StatusError (409). `current` is undefined if there is no object. */

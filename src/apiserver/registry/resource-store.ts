@@ -1,26 +1,26 @@
 // The store of one resource: what get, list, watch, create, update and delete mean for every kind alike, on top of Storage.
 // What differs per kind is its strategy. All errors are StatusError.
 
-import { MAX_BODY_VALUES } from '../../api/codec/limits.ts';
-import type { ResourceType } from '../../api/descriptor.ts';
-import { indexedFieldLabels } from '../../api/field-labels.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { countUpTo, isLarge, nextTurn } from '../../machinery/turn.ts';
-import * as field from '../../machinery/field.ts';
-import { andThen } from '../../machinery/awaitable.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { generateName } from '../../machinery/names.ts';
-import type { Random } from '../../machinery/random.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
-import { StorageError } from '../../storage/interface.ts';
-import type { KeyValue, Storage, UpdateDecision } from '../../storage/interface.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { indexedFieldLabels } from '#api/field-labels.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { countUpTo, isLarge, nextTurn } from '#machinery/turn.ts';
+import * as field from '#machinery/validation/field.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { generateName } from '#machinery/text/names.ts';
+import type { Random } from '#machinery/random.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import { StorageError } from '#storage/interface.ts';
+import type { KeyValue, Storage, UpdateDecision } from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { decideDeletion, finishesDeletion } from './deletion.ts';
 import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
-import { deepEqual } from '../../machinery/deep.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import { EventSource } from './event-source.ts';
 import { FieldIndexes } from './field-indexes.ts';
 import { listObjects } from './listing.ts';

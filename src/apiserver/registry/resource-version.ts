@@ -1,6 +1,6 @@
 // resourceVersions: opaque to clients, revisions of the storage to us.
 
-import * as apierrors from '../../machinery/apierrors.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 
 /** 0 for '' and '0'. Throws BadRequest for what no server has answered; `prefix` is what the message begins with. */
 export function parseResourceVersion(text: string, prefix = ''): number {

@@ -1,8 +1,8 @@
 // Which objects a list or watch is about: a label selector and a field selector, as one question to an object.
 
-import type { KubeObject } from '../../client/client.ts';
-import type * as fields from '../../machinery/fields.ts';
-import type * as labels from '../../machinery/labels.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type * as fields from '#machinery/selectors/fields.ts';
+import type * as labels from '#machinery/selectors/labels.ts';
 import type { StoredObject } from './encoded-object.ts';
 
 const NO_FIELDS: Readonly<Record<string, string>> = {};

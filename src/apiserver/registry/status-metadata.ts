@@ -1,6 +1,5 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 // The metadata of an object whose status is written: of what users do to metadata, a status is not the place to change anything.
-
-import type { KubeObject } from '../../client/client.ts';
 
 /** As `object`, but its labels, annotations, finalizers and owners are those of `old`. */
 export function withMetadataForStatus<T extends KubeObject>(object: T, old: T): T {

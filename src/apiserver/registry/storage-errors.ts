@@ -1,8 +1,8 @@
 // What clients are told of the storage's errors.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { GroupResource } from '../../machinery/apierrors.ts';
-import { StorageError } from '../../storage/interface.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { GroupResource } from '#machinery/apierrors.ts';
+import { StorageError } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 

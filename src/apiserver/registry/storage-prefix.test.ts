@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allResources } from '../../api/schema/compile.ts';
+import { allResources } from '#api/machinery/schema/compile.ts';
 import { storagePrefix } from './storage-prefix.ts';
 
 it.each([

@@ -1,6 +1,6 @@
 // Where the objects of a resource are in the store: as in Kubernetes, so that tools which look into etcd find them.
 
-import { schemas } from '../../api/schema/all.ts';
+import { schemas } from '#api/machinery/schema/all.ts';
 
 /** Resources of groups that come with the server are filed without their group, some under an older name. */
 const SPECIAL: Readonly<Record<string, string>> = {

@@ -2,8 +2,8 @@
 // a strategy fills in the blanks. Strategies decide, they do not act: except for the hooks that say otherwise, they have no
 // effects, may be called again after a conflict, and answer a new object instead of changing the one that they are given.
 
-import type { KubeObject } from '../../client/client.ts';
-import type { FieldErrorList } from '../../machinery/field.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
 import type { UserInfo } from '../request.ts';
 
 /** Who asks, and where. An ApiRequest is one of these. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { SeededRandom } from '../../machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { concerns, SubscriberIndex } from './subscriber-index.ts';
 import type { ChangedPlace, Place } from './subscriber-index.ts';
 

@@ -2,12 +2,12 @@
 // out. What is stored, validated and watched is the one form; selectors are answered by it too, so its strategy must know the
 // names of fields in every version.
 
-import type { GroupVersionKind } from '../../api/descriptor.ts';
-import { apiVersionOf } from '../../api/scheme.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { FieldErrorList } from '../../machinery/field.ts';
-import { mapWatch } from '../../machinery/watch.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import { mapWatch } from '#machinery/watch.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 import type { ListAnswer, ObjectUpdate, Rest, ValidatingAdmission } from './rest.ts';

@@ -4,25 +4,25 @@
 //
 // What looks wrong in what the informers know is looked at again in the store, before anything is said or done about it.
 
-import { services } from '../../api/core/v1/index.ts';
-import type * as core from '../../api/core/v1/index.ts';
-import { ipAddresses, serviceCIDRs } from '../../api/networking/v1/index.ts';
-import type * as networking from '../../api/networking/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import type { Recorder } from '../../client/events/index.ts';
-import { objectKey, splitKey } from '../../client/informers/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '../../client/informers/index.ts';
-import { parseTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { isHostOf, parseCidr, parseIp } from '../../machinery/ip.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { ALLOCATOR, FAMILY_LABEL, ipAddressFor, isHeldBy, MANAGED_BY_LABEL } from '../registry/core/service/cluster-ips.ts';
-import type { Holder } from '../registry/core/service/cluster-ips.ts';
-import { addressesOf } from '../registry/core/service/service.ts';
+import { services } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
+import type * as networking from '#api/groups/networking/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { Recorder } from '#client/events/index.ts';
+import { objectKey, splitKey } from '#client/informers/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import { parseTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { isHostOf, parseCidr, parseIp } from '#machinery/net/ip.ts';
+import type { Logger } from '#machinery/log.ts';
+import { ALLOCATOR, FAMILY_LABEL, ipAddressFor, isHeldBy, MANAGED_BY_LABEL } from '../kinds/core/service/cluster-ips.ts';
+import type { Holder } from '../kinds/core/service/cluster-ips.ts';
+import { addressesOf } from '../kinds/core/service/service.ts';
 
 type Service = Immutable<core.Service>;
 type IPAddress = Immutable<networking.IPAddress>;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { serviceCIDRs } from '../../api/networking/v1/index.ts';
+import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { TestServer } from '../testing/server.ts';
 import { DefaultServiceCidr } from './default-service-cidr.ts';

@@ -1,16 +1,16 @@
 // The ServiceCIDR `kubernetes`: the range that the server was started with. It is made where it is missing, also later on; one
 // that says something else is left alone, and told of once.
 
-import { serviceCIDRs } from '../../api/networking/v1/index.ts';
-import type { ServiceCIDR } from '../../api/networking/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import type { Recorder } from '../../client/events/index.ts';
-import { formatTime } from '../../client/time.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { deepEqual } from '../../machinery/deep.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
+import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { Recorder } from '#client/events/index.ts';
+import { formatTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import type { Logger } from '#machinery/log.ts';
 
 export const DEFAULT_SERVICE_CIDR = 'kubernetes';
 const ERROR = 'KubernetesDefaultServiceCIDRError';

@@ -1,19 +1,19 @@
 // What a server keeps right about the addresses and ports of services, as long as it runs.
 
-import { services } from '../../api/core/v1/index.ts';
-import type * as core from '../../api/core/v1/index.ts';
-import { serviceCIDRs } from '../../api/networking/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey, SharedInformerFactory } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
-import type { NodePorts } from '../registry/core/service/node-ports.ts';
+import { services } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey, SharedInformerFactory } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { NodePorts } from '../kinds/core/service/node-ports.ts';
 import { ClusterIpRepair } from './cluster-ip-repair.ts';
 import { DEFAULT_SERVICE_CIDR, DefaultServiceCidr } from './default-service-cidr.ts';
 import { NodePortRepair } from './node-port-repair.ts';

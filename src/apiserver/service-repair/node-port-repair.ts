@@ -2,14 +2,14 @@
 // counted anew. A port that no service has is given back only when it has been seen so several times, since a port is taken
 // before its service is written.
 
-import type * as core from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Recorder } from '../../client/events/index.ts';
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { NodePorts } from '../registry/core/service/node-ports.ts';
-import { formatPortRange, PortBits } from '../registry/core/service/port-bits.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Recorder } from '#client/events/index.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { NodePorts } from '../kinds/core/service/node-ports.ts';
+import { formatPortRange, PortBits } from '../kinds/core/service/port-bits.ts';
 
 type Service = Immutable<core.Service>;
 

@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { events, services } from '../../api/core/v1/index.ts';
-import { ipAddresses, serviceCIDRs } from '../../api/networking/v1/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { NODE_PORTS_KEY } from '../registry/core/service/node-ports.ts';
-import { ipAddressFor } from '../registry/core/service/cluster-ips.ts';
+import { events, services } from '#api/groups/core/v1/index.ts';
+import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { NODE_PORTS_KEY } from '../kinds/core/service/node-ports.ts';
+import { ipAddressFor } from '../kinds/core/service/cluster-ips.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { TestServer } from '../testing/server.ts';
 

@@ -1,6 +1,6 @@
 // The API as a table of requests: objects go in as YAML, answers come out as JSON.
 
-import { parseYaml } from '../../api/codec/index.ts';
+import { parseYaml } from '#api/machinery/codec/index.ts';
 import type { ApiServer } from '../server.ts';
 import { send } from './requests.ts';
 import type { RawResponse } from './requests.ts';

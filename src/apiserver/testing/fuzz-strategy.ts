@@ -1,15 +1,15 @@
 // Whatever a decoder lets through, a strategy answers: it finds errors, and never fails itself. For tests.
 
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { expect } from 'vitest';
 
-import { decodeObject } from '../../api/codec/index.ts';
-import { newDefaultScheme } from '../../api/default-scheme.ts';
-import { messageDescriptor } from '../../api/schema/compile.ts';
-import { fuzzObject } from '../../api/testing/fuzz.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { deepFreeze } from '../../machinery/deep.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import type { TableConvertor } from '../registry/table.ts';
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import { newDefaultScheme } from '#api/default-scheme.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { fuzzObject } from '#api/testing/fuzz.ts';
+import { deepFreeze } from '#machinery/deep.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { TableConvertor } from '../tables/table.ts';
 import type { ResourceStrategy, StrategyContext, SubresourceStrategy } from '../registry/strategy.ts';
 
 const FILLS = 100;

@@ -1,7 +1,7 @@
 // What differs between two OpenAPI v2 documents, as lines: paths, verbs, what is said of each operation, definitions with their types,
 // formats, required lists and x-kubernetes keys. Descriptions are each document's own.
 
-import { deepEqual, isPlainObject } from '../../machinery/deep.ts';
+import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

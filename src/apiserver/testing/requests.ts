@@ -1,7 +1,7 @@
 // Requests as they come over HTTP (bytes, headers), handed to the chain without a connection.
 
-import type { KubeObject } from '../../client/client.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Random } from '#machinery/random.ts';
 import type { ApiResponse, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from '../http/audit-ids.ts';

@@ -1,14 +1,14 @@
 // An API server for tests: memory storage, nothing opened, and clients in-process.
 
-import type { Client } from '../../client/client.ts';
-import { createClient } from '../../client/create-client.ts';
-import { createInProcessTransport } from '../../client/in-process.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { createMemoryStorage } from '../../storage/memory/index.ts';
-import type { Storage } from '../../storage/interface.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
+import type { Storage } from '#storage/interface.ts';
 import type { ApiServerConfig } from '../config.ts';
 import type { UserInfo } from '../request.ts';
 import { ApiServer } from '../server.ts';

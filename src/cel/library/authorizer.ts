@@ -1,7 +1,7 @@
 // Authorization checks: authorizer.group('').resource('pods').namespace('a').check('list').allowed(). What decides is handed in;
 // it may take its time: then the evaluation is suspended, and gone through again once it has answered.
 
-import { isDNS1123Label, isDNS1123Subdomain } from '../../machinery/validation.ts';
+import { isDNS1123Label, isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { LIST_CREATE, sizeOf, STRUCT_CREATE, TEXT_FACTOR } from '../cost.ts';
 import { member, type CallCost, type Library } from '../declarations.ts';
 import { evaluationError, Suspension } from '../errors.ts';

@@ -6,7 +6,7 @@ import {
   isDNS1123Subdomain,
   isQualifiedName,
   isValidLabelValue,
-} from '../../machinery/validation.ts';
+} from '#machinery/validation/validation.ts';
 import { REGEX_FACTOR, sizeOf, TEXT_FACTOR } from '../cost.ts';
 import { global, member, type CallCost, type Functions, type Library } from '../declarations.ts';
 import { list, opaque, optional, STRING, typeOf, type Type } from '../types.ts';

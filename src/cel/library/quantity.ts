@@ -1,6 +1,6 @@
 // Kubernetes' quantities: quantity('1.5Gi'), isQuantity, arithmetic and comparison.
 
-import { newQuantity, parseQuantity, tryParseQuantity, QuantityError, type Quantity } from '../../machinery/quantity.ts';
+import { newQuantity, parseQuantity, tryParseQuantity, QuantityError, type Quantity } from '#machinery/text/quantity.ts';
 import { traversesFirst } from '../cost.ts';
 import { global, member, type Library } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';

@@ -1,7 +1,7 @@
 // Functions of text beyond the language's own: charAt, indexOf, join, split, replace, substring, trim, format … Indices count code
 // points.
 
-import { quote } from '../../machinery/go-format.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { rewritesFirst, sizeOf, traversal, traversesDeeply, traversesFirst } from '../cost.ts';
 import { global, member, type CallCost, type Library } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';

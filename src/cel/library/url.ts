@@ -1,6 +1,6 @@
 // URLs: url('https://example.com/path'), isURL, and their parts.
 
-import { quote } from '../../machinery/go-format.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { traversesFirst } from '../cost.ts';
 import { global, member, type Library, type Overload } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';

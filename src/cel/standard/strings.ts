@@ -1,6 +1,6 @@
 // What the language itself knows of text: contains, startsWith, endsWith, matches.
 
-import { LruCache } from '../../machinery/lru.ts';
+import { LruCache } from '#machinery/collections/lru.ts';
 import { RE2JS, RE2JSException } from 're2js';
 import { matchesRegex, sizeOf, traversal, traversesFirst } from '../cost.ts';
 import { global, member, type CallCost, type Functions } from '../declarations.ts';

@@ -1,6 +1,6 @@
 // Timestamps (RFC 3339) and durations as text.
 
-import { DurationError, parseDurationNanoseconds } from '../../machinery/duration.ts';
+import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { evaluationError } from '../errors.ts';
 import { Duration, Timestamp } from '../values.ts';
 import { expandExponent } from './conversions.ts';

@@ -2,7 +2,7 @@
 
 import type { Expression } from '../ast.ts';
 import { formatDouble } from '../standard/conversions.ts';
-import { quote } from '../../machinery/go-format.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { Double, Uint, type Value } from '../values.ts';
 
 const indent = (text: string): string => text.replaceAll('\n', '\n  ');

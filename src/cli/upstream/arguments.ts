@@ -9,8 +9,8 @@
 // Flags that upstream has and the command has not are taken out, checked, and warned of or rejected.
 
 import type { Command, Option } from 'commander';
-import { UserError } from '../../cluster/user-error.ts';
-import { DurationError, parseDuration } from '../../machinery/duration.ts';
+import { UserError } from '#cluster/user-error.ts';
+import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { UpstreamFlag } from './flag.ts';
 
 export interface ReadArguments {

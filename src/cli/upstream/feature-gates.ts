@@ -1,6 +1,6 @@
 // The feature gates of Kubernetes 1.36, with their default values. Coxswain behaves as with the defaults, whatever is set.
 
-import { UserError } from '../../cluster/user-error.ts';
+import { UserError } from '#cluster/user-error.ts';
 
 type Gate = readonly [name: string, byDefault: boolean, locked?: 'locked'];
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { ADMISSION_PLUGIN_NAMES } from '../../apiserver/admission/defaults.ts';
-import { selectAdmissionPlugins } from '../../cluster/roles/admission-plugins.ts';
-import { UserError } from '../../cluster/user-error.ts';
+import { ADMISSION_PLUGIN_NAMES } from '#apiserver/admission/defaults.ts';
+import { selectAdmissionPlugins } from '#cluster/roles/admission-plugins.ts';
+import { UserError } from '#cluster/user-error.ts';
 import { createProgram } from '../cox.ts';
 import { UPSTREAM_FLAGS } from '../role-commands.ts';
 import { readArguments } from './arguments.ts';

@@ -4,12 +4,12 @@
 // five minutes (spam filter); ten events within ten minutes that differ only in their message become one (aggregation); the
 // same event again raises the count of the first (deduplication).
 
-import type { Event } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import type { Event } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { parseTime } from '../time.ts';
 import { TokenBucket } from '../workqueue/rate-limiter.ts';
-import { LruCache } from '../../machinery/lru.ts';
+import { LruCache } from '#machinery/collections/lru.ts';
 
 export interface EventCorrelatorConfig {
   readonly clock: Clock;

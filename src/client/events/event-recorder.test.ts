@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { recordingLogger } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import type { Event } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { createClient } from '../create-client.ts';
 import { createInProcessTransport } from '../in-process.ts';
 import type { InProcessHandler } from '../in-process.ts';

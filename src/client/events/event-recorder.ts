@@ -1,13 +1,13 @@
 // Tells people what a component did and why, as Event objects. Recording never blocks and never fails for the caller: events
 // are sent one after the other behind its back, and dropped rather than piled up.
 
-import { events } from '../../api/core/v1/index.ts';
-import type { Event, ObjectReference } from '../../api/core/v1/index.ts';
-import type { Immutable, ObjectMeta } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import { events } from '#api/groups/core/v1/index.ts';
+import type { Event, ObjectReference } from '#api/groups/core/v1/index.ts';
+import type { Immutable, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import type { Client } from '../client.ts';
 import { TokenBucket } from '../workqueue/rate-limiter.ts';
 import { formatTime } from '../time.ts';

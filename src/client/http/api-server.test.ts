@@ -1,14 +1,14 @@
 // The transport and informers against the API server itself, over TLS.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiServer } from '../../apiserver/server.ts';
-import { configMaps, namespaces } from '../../api/core/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import { recordingLogger } from '../../machinery/log.ts';
-import { systemRandom } from '../../machinery/random.ts';
-import * as wait from '../../machinery/wait.ts';
-import { createMemoryStorage } from '../../storage/memory/index.ts';
+import { ApiServer } from '#apiserver/server.ts';
+import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { Client } from '../client.ts';
 import { createClient } from '../create-client.ts';
 import { SharedInformerFactory } from '../informers/index.ts';

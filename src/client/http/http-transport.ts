@@ -4,10 +4,10 @@
 import tls from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { watchErrors } from '../../machinery/peer/index.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { watchErrors } from '#machinery/net/peer/index.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import { LinkedAbort, abortable } from '../abort.ts';
 import { queryParameters } from '../request.ts';
 import type { Transport, TransportRequest, WatchEvent } from '../transport.ts';

@@ -1,12 +1,12 @@
 // The informers of a process, one for each resource and selection.
 
-import type { ResourceType } from '../../api/descriptor.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { sharedByMany } from '../abort.ts';
-import type { Client, KubeObject } from '../client.ts';
+import type { Client } from '../client.ts';
 import { SharedInformer } from './shared-informer.ts';
 
 export interface SharedInformerFactoryConfig {

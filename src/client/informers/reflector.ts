@@ -1,13 +1,14 @@
 // Keeps a store the same as a resource on the API server: lists, then watches from the list's revision on.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
-import { forEachEvent } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
-import * as wait from '../../machinery/wait.ts';
-import type { KubeObject, ListOf, ListOptions, WatchOptions } from '../client.ts';
+import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import { forEachEvent } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import * as wait from '#machinery/wait.ts';
+import type { ListOptions, WatchOptions } from '../client.ts';
 import type { WatchEvent } from '../transport.ts';
 
 /** What a reflector reads from. A ResourceClient is one. */

@@ -1,10 +1,10 @@
+import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
 import { describe, expect, it } from 'vitest';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { recordingLogger } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
-import type { KubeObject, ListOf } from '../client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchEvent } from '../transport.ts';
 import { SharedInformer } from './shared-informer.ts';
 import type { EventHandler } from './shared-informer.ts';

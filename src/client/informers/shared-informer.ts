@@ -7,11 +7,11 @@
 // deletion in between (compare UIDs), or that objects have their managedFields (between threads they do not). Objects are shared and
 // must not be modified.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { abortable } from '../abort.ts';
-import type { KubeObject } from '../client.ts';
 import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
 import type { ListerWatcher, ReflectorStore } from './reflector.ts';

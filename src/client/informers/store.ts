@@ -1,6 +1,5 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 // The objects that an informer holds, by key and by index.
-
-import type { KubeObject } from '../client.ts';
 
 /** The values of one index under which an object is found; [] leaves it out of that index. */
 export type IndexFunction<T> = (object: T) => readonly string[];

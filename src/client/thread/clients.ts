@@ -1,9 +1,9 @@
 // The clients' end: handlers for in-process transports (../in-process.ts) that hand each request to the API server's thread.
 
 import type { MessagePort } from 'node:worker_threads';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { TransientMap } from '../../machinery/transient-map.ts';
-import { WatchQueue, type WatchEventType } from '../../machinery/watch.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { TransientMap } from '#machinery/collections/transient-map.ts';
+import { WatchQueue, type WatchEventType } from '#machinery/watch.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 import { FairGate, type Lane } from './fair-gate.ts';
 import { withoutManagedFields } from './managed-fields.ts';

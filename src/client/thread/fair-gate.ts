@@ -2,7 +2,7 @@
 // thousand requests does not delay the one request of another. Callers that are few (controllers, the scheduler) and callers that are many
 // (kubelets) take turns as groups.
 
-import { Fifo } from '../../machinery/fifo.ts';
+import { Fifo } from '#machinery/collections/fifo.ts';
 
 /** Which group a caller belongs to. */
 export type Lane = 'control' | 'node';

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
-import { configMaps } from '../../api/core/v1/index.ts';
-import { silentLogger } from '../../machinery/log.ts';
+import { configMaps } from '#api/groups/core/v1/index.ts';
+import { silentLogger } from '#machinery/log.ts';
 import { createClient } from '../create-client.ts';
 import { createInProcessTransport, type InProcessHandler } from '../in-process.ts';
 import { ThreadClients, ThreadServer } from './index.ts';

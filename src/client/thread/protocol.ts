@@ -3,8 +3,8 @@
 // its bytes, which is handed over, not copied.
 
 import type { MessagePort } from 'node:worker_threads';
-import type { Status } from '../../machinery/apierrors.ts';
-import type { WatchEventType } from '../../machinery/watch.ts';
+import type { Status } from '#machinery/apierrors.ts';
+import type { WatchEventType } from '#machinery/watch.ts';
 
 export interface ThreadUser {
   readonly name: string;

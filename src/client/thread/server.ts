@@ -1,9 +1,9 @@
 // The server's end: calls that come from another thread are answered by the API server's chain, as those of this thread are.
 
 import type { MessagePort } from 'node:worker_threads';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { TransientMap } from '../../machinery/transient-map.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Logger } from '#machinery/log.ts';
+import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { LinkedAbort } from '../abort.ts';
 import type { Encoded, InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 import {

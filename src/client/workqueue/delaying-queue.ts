@@ -1,7 +1,7 @@
 // A work queue to which a key can be added later.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import { KeyedHeap } from '../../machinery/heap.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { QueueMetrics } from './metrics.ts';
 import { WorkQueue } from './work-queue.ts';
 import type { WorkQueueConfig } from './work-queue.ts';

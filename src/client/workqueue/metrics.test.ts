@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { QueueMetrics, RateLimitingQueue } from './index.ts';
 
 test('a queue tells how long keys wait, and how long work on them takes', async () => {

@@ -1,8 +1,8 @@
 // What is counted of a work queue: plain numbers, since a queue works more often than anybody asks. Whoever shows them names the
 // queue and writes them down in his form.
 
-import type { Clock } from '../../machinery/clock.ts';
-import { TransientMap } from '../../machinery/transient-map.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { TransientMap } from '#machinery/collections/transient-map.ts';
 
 /** Upper bounds in seconds, as upstream's components have them: each ten times the one before, from ten nanoseconds to ten seconds. */
 export const QUEUE_BUCKETS_SECONDS = tenfold(1e-8, 10);

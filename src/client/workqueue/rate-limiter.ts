@@ -1,7 +1,7 @@
 // How long a failed key waits before it is tried again.
 
-import type { Clock } from '../../machinery/clock.ts';
-import { TransientMap } from '../../machinery/transient-map.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { TransientMap } from '#machinery/collections/transient-map.ts';
 
 export interface RateLimiter<K> {
   /** Counts one failure of the key and answers how long it is to wait, in milliseconds. */

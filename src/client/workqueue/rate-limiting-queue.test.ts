@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { DelayingQueue } from './delaying-queue.ts';
 import {
   BucketRateLimiter,

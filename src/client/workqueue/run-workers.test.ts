@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { recordingLogger } from '../../machinery/log.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 import { reconciled, requeue, requeueAfter, runWorkers } from './run-workers.ts';
 import type { ReconcileResult } from './run-workers.ts';

@@ -1,6 +1,6 @@
 // The loop of every controller: take a key, reconcile it, and read the outcome in one place.
 
-import type { Logger } from '../../machinery/log.ts';
+import type { Logger } from '#machinery/log.ts';
 import { sharedByMany } from '../abort.ts';
 import type { RateLimitingQueue } from './rate-limiting-queue.ts';
 

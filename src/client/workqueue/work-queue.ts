@@ -5,8 +5,8 @@
 // compared as a Set compares them, so they are strings, or objects that are each other's only instance.
 // Not promised: that what comes out still exists. A key says «look again», never what happened.
 
-import { Fifo } from '../../machinery/fifo.ts';
-import { TransientSet } from '../../machinery/transient-map.ts';
+import { Fifo } from '#machinery/collections/fifo.ts';
+import { TransientSet } from '#machinery/collections/transient-map.ts';
 import type { QueueMetrics } from './metrics.ts';
 
 export interface WorkQueueConfig<K> {

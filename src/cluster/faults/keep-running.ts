@@ -1,8 +1,8 @@
 // Runs a component until it is to stop, and again after an error.
 
-import { sharedByMany } from '../../client/abort.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { sharedByMany } from '#client/abort.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { RestartBackoff } from './restarts.ts';
 import type { UncaughtErrors } from './uncaught-errors.ts';
 

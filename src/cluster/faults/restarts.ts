@@ -1,6 +1,6 @@
 // How long a component that failed waits before it starts again.
 
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 
 const FIRST_MS = 1000;
 const MAX_MS = 60_000;

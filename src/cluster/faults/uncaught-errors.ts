@@ -7,9 +7,9 @@
 //
 // Only the `cox` command installs this. A cluster inside a program leaves the program's uncaught errors alone.
 
-import type { Clock } from '../../machinery/clock.ts';
-import { Counter, counterText, Family } from '../../machinery/instruments.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { Counter, counterText, Family } from '#machinery/metrics/instruments.ts';
+import type { Logger } from '#machinery/log.ts';
 import { componentFolderOf } from './stack-component.ts';
 
 export interface UncaughtErrorsConfig {

@@ -2,11 +2,11 @@
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { tokenKeysOf } from '../../machinery/token-keys.ts';
-import type { UserInfo } from '../../apiserver/request.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { writeDurableFile } from '../../machinery/durable-file.ts';
-import type { Random } from '../../machinery/random.ts';
+import { tokenKeysOf } from '#machinery/token-keys.ts';
+import type { UserInfo } from '#apiserver/request.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { writeDurableFile } from '#machinery/files/durable-file.ts';
+import type { Random } from '#machinery/random.ts';
 import { type KeyPair, Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { readFlagFile } from './role.ts';

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { silentLogger } from '../../machinery/log.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import { systemRandom } from '../../machinery/random.ts';
-import { tokenSigner } from '../../machinery/token-keys.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { tokenSigner } from '#machinery/token-keys.ts';
 import { Pki } from '../pki.ts';
 import { type ApiServerRoleConfig, type RunningApiServer, startApiServerRole } from './api-server.ts';
 

@@ -2,14 +2,14 @@
 
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { ADMISSION_PLUGIN_NAMES } from '../../apiserver/admission/defaults.ts';
-import { tokenSigner } from '../../machinery/token-keys.ts';
-import { AUTHORIZATION_MODES, type AuthorizationMode } from '../../apiserver/authorization/modes.ts';
-import { createTlsNodeConnector } from '../../apiserver/node-connector.ts';
-import type { AnonymousRequests } from '../../apiserver/filters/authentication.ts';
-import { advertisedAddress } from '../../apiserver/own-endpoints.ts';
-import { type RuntimeConfig, RuntimeConfigError } from '../../apiserver/runtime-config.ts';
-import { ApiServer } from '../../apiserver/server.ts';
+import { ADMISSION_PLUGIN_NAMES } from '#apiserver/admission/defaults.ts';
+import { tokenSigner } from '#machinery/token-keys.ts';
+import { AUTHORIZATION_MODES, type AuthorizationMode } from '#apiserver/authorization/modes.ts';
+import { createTlsNodeConnector } from '#apiserver/node-connector.ts';
+import type { AnonymousRequests } from '#apiserver/filters/authentication.ts';
+import { advertisedAddress } from '#apiserver/own-endpoints.ts';
+import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
+import { ApiServer } from '#apiserver/server.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';

@@ -3,12 +3,12 @@
 
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { HealthCheck } from '../../machinery/serving/health.ts';
-import { versionInfo } from '../../machinery/version-info.ts';
-import type { Client } from '../../client/client.ts';
-import type { ServerAccess } from '../../client/http/index.ts';
-import type { LeaderElector } from '../../client/leader-election.ts';
-import { componentMetricsText } from '../../machinery/component-metrics.ts';
+import type { HealthCheck } from '#machinery/serving/health.ts';
+import { versionInfo } from '#machinery/version-info.ts';
+import type { Client } from '#client/client.ts';
+import type { ServerAccess } from '#client/http/index.ts';
+import type { LeaderElector } from '#client/leader-election.ts';
+import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { type CertificateRenewalConfig, keepRenewed, RELOAD_PERIOD_MS, RENEWAL_PERIOD_MS } from '../certificate-renewal.ts';
 import { type KeyPair, Pki } from '../pki.ts';

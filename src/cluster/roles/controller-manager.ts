@@ -1,17 +1,12 @@
 // The role `cox controller-manager`.
 
 import { join } from 'node:path';
-import {
-  ControllerManager,
-  ControllerManagerMetrics,
-  selectControllers,
-  UnknownControllerError,
-} from '../../controllers/index.ts';
-import type { ControllerName, ControllerNeeds } from '../../controllers/index.ts';
-import { pingCheck } from '../../machinery/serving/health.ts';
-import type { HealthCheck } from '../../machinery/serving/health.ts';
-import { parseCidr } from '../../machinery/ip.ts';
-import { tokenSigner } from '../../machinery/token-keys.ts';
+import { ControllerManager, ControllerManagerMetrics, selectControllers, UnknownControllerError } from '#controllers/index.ts';
+import type { ControllerName, ControllerNeeds } from '#controllers/index.ts';
+import { pingCheck } from '#machinery/serving/health.ts';
+import type { HealthCheck } from '#machinery/serving/health.ts';
+import { parseCidr } from '#machinery/net/ip.ts';
+import { tokenSigner } from '#machinery/token-keys.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';

@@ -1,9 +1,9 @@
 // Who may ask a role for more than its health: the API server is asked whose a token is, and whether that user may.
 
-import { tokenReviews } from '../../api/authentication/v1/index.ts';
-import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
+import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 
 interface Asker {
   readonly username?: string;

@@ -2,10 +2,10 @@
 // are; unknown fields are errors.
 
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { parseYaml, YamlError } from '../../api/codec/index.ts';
+import { parseYaml, YamlError } from '#api/machinery/codec/index.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { DurationError, parseDuration } from '../../machinery/duration.ts';
-import type { AuthorizationMode } from '../../kubelet/server/access.ts';
+import { DurationError, parseDuration } from '#machinery/text/duration.ts';
+import type { AuthorizationMode } from '#kubelet/server/access.ts';
 import { UserError } from '../user-error.ts';
 import { type ConfigurationField, type FieldType, KUBELET_CONFIGURATION_FIELDS } from './kubelet-configuration-fields.ts';
 import { readFlagFile } from './role.ts';

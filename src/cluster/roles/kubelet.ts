@@ -2,14 +2,14 @@
 
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { nodes } from '../../api/core/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { parseCidr, parseIp } from '../../machinery/ip.ts';
-import { isDNS1123Subdomain } from '../../machinery/validation.ts';
-import { Kubelet } from '../../kubelet/kubelet.ts';
-import type { AccessSettings, AuthorizationMode } from '../../kubelet/server/access.ts';
-import { TlsListeners } from '../../kubelet/server/listeners.ts';
+import { nodes } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { parseCidr, parseIp } from '#machinery/net/ip.ts';
+import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import { Kubelet } from '#kubelet/kubelet.ts';
+import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
+import { TlsListeners } from '#kubelet/server/listeners.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';

@@ -1,17 +1,17 @@
 // Two controller managers of one cluster, on a clock that the test turns.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { deployments } from '../../api/apps/v1/index.ts';
-import { leases } from '../../api/coordination/v1/index.ts';
-import { events } from '../../api/core/v1/index.ts';
-import { ControllerManager } from '../../controllers/index.ts';
-import { startTestCluster } from '../../controllers/testing/test-cluster.ts';
-import type { TestCluster } from '../../controllers/testing/test-cluster.ts';
-import type { Client } from '../../client/client.ts';
-import { createClient } from '../../client/create-client.ts';
-import { createInProcessTransport } from '../../client/in-process.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { recordingLogger } from '../../machinery/log.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { events } from '#api/groups/core/v1/index.ts';
+import { ControllerManager } from '#controllers/index.ts';
+import { startTestCluster } from '#controllers/testing/test-cluster.ts';
+import type { TestCluster } from '#controllers/testing/test-cluster.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { recordingLogger } from '#machinery/log.ts';
 import { leading, type LeaderElectionSettings } from './leading.ts';
 
 let cluster: TestCluster;

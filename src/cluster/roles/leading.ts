@@ -1,8 +1,8 @@
 // A component of which one at a time works, however many run: the one that holds the Lease of its name.
 
-import type { Client } from '../../client/client.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { LeaderElector } from '../../client/leader-election.ts';
+import type { Client } from '#client/client.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { LeaderElector } from '#client/leader-election.ts';
 import type { RoleConfig } from './role.ts';
 
 export interface LeaderElectionSettings {

@@ -3,14 +3,14 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { parseYaml, YamlError } from '../../api/codec/index.ts';
-import type { Client } from '../../client/client.ts';
-import { createClient } from '../../client/create-client.ts';
-import { createHttpTransport, type ServerAccess } from '../../client/http/index.ts';
-import { KubeconfigError, loadKubeconfig } from '../../client/kubeconfig.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import { parseYaml, YamlError } from '#api/machinery/codec/index.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { createHttpTransport, type ServerAccess } from '#client/http/index.ts';
+import { KubeconfigError, loadKubeconfig } from '#client/kubeconfig.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 

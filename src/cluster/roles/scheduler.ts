@@ -1,10 +1,10 @@
 // The role `cox scheduler`.
 
-import { pingCheck } from '../../machinery/serving/health.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
-import type { Client } from '../../client/client.ts';
-import { SchedulerMetrics } from '../../scheduler/metrics/scheduler-metrics.ts';
-import { Scheduler } from '../../scheduler/scheduler.ts';
+import { pingCheck } from '#machinery/serving/health.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Client } from '#client/client.ts';
+import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
+import { Scheduler } from '#scheduler/scheduler.ts';
 import { UserError } from '../user-error.ts';
 import { clientFor, parseFlagYaml, readFlagFile, readKubeconfig } from './role.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { serviceAccounts } from '../../api/core/v1/index.ts';
-import { startTestServer, type TestServer } from '../../apiserver/testing/server.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { systemRandom } from '../../machinery/random.ts';
+import { serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
 import { Pki } from '../pki.ts';
 import { accountTokens } from './service-account-clients.ts';
 

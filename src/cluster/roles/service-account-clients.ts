@@ -1,12 +1,12 @@
 // Clients that work as ServiceAccounts of kube-system: each with a token of its own, which is renewed before it ends.
 
-import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
-import type { TokenRequest } from '../../api/authentication/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import type { ServerAccess } from '../../client/http/index.ts';
-import { parseTime } from '../../client/time.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import type { TokenRequest } from '#api/groups/authentication/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { ServerAccess } from '#client/http/index.ts';
+import { parseTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
 import type { RoleConfig } from './role.ts';
 import { clientFor } from './role.ts';
 

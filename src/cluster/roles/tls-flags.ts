@@ -1,6 +1,6 @@
 // --tls-min-version and --tls-cipher-suites: upstream's names for what OpenSSL calls otherwise.
 
-import type { TlsConfig } from '../../apiserver/config.ts';
+import type { TlsConfig } from '#apiserver/config.ts';
 import { UserError } from '../user-error.ts';
 
 /** Suites of TLS 1.3, which cannot be chosen: they are always offered. */

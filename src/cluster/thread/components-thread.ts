@@ -3,11 +3,11 @@
 
 import type { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import type { InProcessHandler } from '../../client/in-process.ts';
-import { ThreadServer } from '../../client/thread/index.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { portDuplex } from '../../machinery/port-duplex.ts';
-import { workerSource } from '../../machinery/worker-source.ts';
+import type { InProcessHandler } from '#client/in-process.ts';
+import { ThreadServer } from '#client/thread/index.ts';
+import type { Logger } from '#machinery/log.ts';
+import { portDuplex } from '#machinery/streams/port-duplex.ts';
+import { workerSource } from '#machinery/worker-source.ts';
 import type { ControlConfig, RunningComponents, User } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { KeyPair } from '../pki.ts';

@@ -2,8 +2,8 @@
 // containers are found again in the journal; without one, the kubelets start the pods' containers again.
 
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { RestartBackoff, type UncaughtErrors } from '../faults/index.ts';
 import type { KeyPair } from '../pki.ts';
 import type { ComponentsRunner, ComponentsThreadStart } from './components-thread.ts';

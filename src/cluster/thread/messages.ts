@@ -1,7 +1,7 @@
 // What the main thread and the thread of the components say to each other, besides the calls to the API server.
 
 import type { MessagePort } from 'node:worker_threads';
-import type { LoggerConfig } from '../../machinery/log.ts';
+import type { LoggerConfig } from '#machinery/log.ts';
 import type { ControlConfig } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 

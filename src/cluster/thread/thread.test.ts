@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { deployments } from '../../api/apps/v1/index.ts';
-import { nodes, pods } from '../../api/core/v1/index.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import { systemRandom } from '../../machinery/random.ts';
-import * as wait from '../../machinery/wait.ts';
-import { createMemoryStorage } from '../../storage/memory/index.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import { Cluster, type ClusterConfig } from '../cluster.ts';
 import { ComponentsThread } from './index.ts';
 

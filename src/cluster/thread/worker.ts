@@ -2,15 +2,15 @@
 
 import { writeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
-import { createClient } from '../../client/create-client.ts';
-import { createInProcessTransport } from '../../client/in-process.ts';
-import { ThreadClients } from '../../client/thread/index.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import { createLogger, type Logger, silentLogger } from '../../machinery/log.ts';
-import { portDuplex } from '../../machinery/port-duplex.ts';
-import { systemRandom } from '../../machinery/random.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import { ThreadClients } from '#client/thread/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { createLogger, type Logger, silentLogger } from '#machinery/log.ts';
+import { portDuplex } from '#machinery/streams/port-duplex.ts';
+import { systemRandom } from '#machinery/random.ts';
 import { type ClusterNode, Components } from '../components.ts';
-import { SimulationJournal } from '../../runtime/simulated/index.ts';
+import { SimulationJournal } from '#runtime/simulated/index.ts';
 import { UncaughtErrors } from '../faults/index.ts';
 import { simulatedNode } from '../simulated-machine.ts';
 import { type FromThread, sentError, type ThreadConfig, type ToThread } from './messages.ts';

@@ -4,19 +4,19 @@
 // A volume is detached when the node says that it is not mounted any more. From a node that is not healthy it is taken after six
 // minutes all the same, and at once from one that is out of service or gone.
 
-import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
-import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { csiDrivers, volumeAttachments } from '../../api/storage/v1/index.ts';
-import type { CSIDriver, VolumeAttachment } from '../../api/storage/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { countSamples, Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Family } from '../../machinery/instruments.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { csiDrivers, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import type { CSIDriver, VolumeAttachment } from '#api/groups/storage/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
-import { csiDrivers, volumeAttachments } from '../../api/storage/v1/index.ts';
-import type { Client } from '../../client/client.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
+import { csiDrivers, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import type { Client } from '#client/client.ts';
 import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { disturb } from '../testing/robustness.ts';

@@ -1,8 +1,8 @@
 // What attaching a volume to a node is called, and what stands in its way.
 
 import { createHash } from 'node:crypto';
-import type { Node, PersistentVolume, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Node, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { TAINT_OUT_OF_SERVICE } from '../taints.ts';
 

@@ -1,10 +1,10 @@
 // Volumes of in-tree plugins that CSI drivers attach by now: those of the cluster as their drivers see them, and disks that pods name
 // in their own specs, which are treated as volumes without an object.
 
-import { CsiMigrationError, migrated, migratedInline } from '../../api/core/v1/csi-migration/index.ts';
-import type { CSIPersistentVolumeSource, PersistentVolume, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { VolumeAttachment } from '../../api/storage/v1/index.ts';
+import { CsiMigrationError, migrated, migratedInline } from '#api/groups/core/v1/csi-migration/index.ts';
+import type { CSIPersistentVolumeSource, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { VolumeAttachment } from '#api/groups/storage/v1/index.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 

@@ -1,7 +1,7 @@
 // How long volumes take to be attached and detached, from when their driver was asked, under the name that Kubernetes' has.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Family, Histogram, Instruments } from '../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 
 const BUCKETS_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 

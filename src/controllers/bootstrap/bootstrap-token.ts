@@ -1,7 +1,7 @@
 // A bootstrap token in its Secret: with it somebody who knows nothing else of the cluster may join it.
 
-import type { Secret } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Secret } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type ReadSecret = Immutable<Secret>;
 

@@ -1,6 +1,6 @@
 import { compactVerify, decodeProtectedHeader } from 'jose';
 import { expect, test } from 'vitest';
-import { configMaps, secrets } from '../../api/core/v1/index.ts';
+import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

@@ -2,14 +2,14 @@
 // that: whoever has a token knows by it that the cluster he found is the one that he was told of.
 
 import { createHmac } from 'node:crypto';
-import { configMaps, secrets } from '../../api/core/v1/index.ts';
-import type { ConfigMap, Secret } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { deepEqual } from '../../machinery/deep.ts';
+import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
+import type { ConfigMap, Secret } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BOOTSTRAP_TOKEN_NAMESPACE, BOOTSTRAP_TOKEN_TYPE, expirationOf, signingToken } from './bootstrap-token.ts';
 

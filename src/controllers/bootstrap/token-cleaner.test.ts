@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { secrets } from '../../api/core/v1/index.ts';
+import { secrets } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { BootstrapTokenCleaner } from './index.ts';

@@ -1,13 +1,13 @@
 // Bootstrap tokens that have expired are deleted.
 
-import { secrets } from '../../api/core/v1/index.ts';
-import type { Secret } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { secrets } from '#api/groups/core/v1/index.ts';
+import type { Secret } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BOOTSTRAP_TOKEN_NAMESPACE, BOOTSTRAP_TOKEN_TYPE, expirationOf } from './bootstrap-token.ts';
 

@@ -1,14 +1,14 @@
 // Approves the requests of kubelets for their client certificates, where the authorizer lets who asks have one.
 
-import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
-import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
-import { parseCertificateRequest } from '../../api/certificates/v1/request.ts';
-import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
-import { KUBE_API_SERVER_CLIENT_KUBELET, kubeletClientProblem } from '../../api/certificates/v1/signers.ts';
-import { formatTime } from '../../client/time.ts';
-import { reconciled, requeue } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
+import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
+import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import { KUBE_API_SERVER_CLIENT_KUBELET, kubeletClientProblem } from '#api/groups/certificates/v1/signers.ts';
+import { formatTime } from '#client/time.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { Request } from './request-queue.ts';

@@ -2,11 +2,11 @@
 // serves nobody.
 
 import { X509Certificate } from 'node:crypto';
-import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
-import { parseTime } from '../../client/time.ts';
-import { reconciled, requeueAfter } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
+import { parseTime } from '#client/time.ts';
+import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { Request } from './request-queue.ts';

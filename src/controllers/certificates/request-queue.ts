@@ -1,12 +1,12 @@
 // What the controllers of certificate requests have in common: each looks at every request that is new or has changed.
 
-import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
-import type { CertificateSigningRequest } from '../../api/certificates/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
+import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { ControllerConfig } from '../controller.ts';
 
 export type Request = Immutable<CertificateSigningRequest>;

@@ -1,20 +1,20 @@
 // Signs approved certificate requests with the cluster's authority, for the built-in signers of Kubernetes.
 
 import { X509Certificate } from 'node:crypto';
-import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
-import { parseCertificateRequest } from '../../api/certificates/v1/request.ts';
-import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
+import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
+import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import {
   KUBE_API_SERVER_CLIENT,
   KUBE_API_SERVER_CLIENT_KUBELET,
   KUBELET_SERVING,
   kubeletClientProblem,
   kubeletServingProblem,
-} from '../../api/certificates/v1/signers.ts';
-import { formatTime } from '../../client/time.ts';
-import { reconciled } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+} from '#api/groups/certificates/v1/signers.ts';
+import { formatTime } from '#client/time.ts';
+import { reconciled } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { Request } from './request-queue.ts';

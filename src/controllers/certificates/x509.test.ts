@@ -7,7 +7,7 @@ import {
 } from '@peculiar/x509';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { parseCertificateRequest } from '../../api/certificates/v1/request.ts';
+import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import { makeAuthority } from './testing/authority.ts';
 import { makeCertificate } from './x509.ts';
 import type { Authority } from './x509.ts';

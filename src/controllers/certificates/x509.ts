@@ -4,8 +4,8 @@
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import { childrenOf, readDer } from '../../api/certificates/v1/der.ts';
-import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
+import { childrenOf, readDer } from '#api/groups/certificates/v1/der.ts';
+import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
 
 /** The certificate authority: certificate and private key as PEM. */
 export interface Authority {

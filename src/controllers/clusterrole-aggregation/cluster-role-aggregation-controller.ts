@@ -1,14 +1,14 @@
 // Cluster roles that are made of others: their rules are those of all roles that their selectors select.
 
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { clusterRoles } from '../../api/rbac/v1/index.ts';
-import type { ClusterRole, PolicyRule } from '../../api/rbac/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import * as labels from '../../machinery/labels.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
+import type { ClusterRole, PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type ReadRole = Immutable<ClusterRole>;

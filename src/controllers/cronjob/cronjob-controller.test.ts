@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { cronJobs, jobs } from '../../api/batch/v1/index.ts';
-import type { CronJobSpec } from '../../api/batch/v1/index.ts';
-import { events, pods } from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
+import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
+import type { CronJobSpec } from '#api/groups/batch/v1/index.ts';
+import { events, pods } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
 import { JobController } from '../job/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseSchedule } from '../../api/batch/v1/schedule.ts';
+import { parseSchedule } from '#api/groups/batch/v1/schedule.ts';
 import { missedTimes, nextTime } from './schedule-times.ts';
 
 const next = (schedule: string, after: string, zone?: string): string | undefined => {

@@ -2,7 +2,7 @@
 // A time that the clock jumps over is due at the moment of the jump's end only if the fields still agree there; one that the
 // clock shows twice is due once for schedules of a fixed hour.
 
-import type { CronField, CronSchedule, CronTimes } from '../../api/batch/v1/schedule.ts';
+import type { CronField, CronSchedule, CronTimes } from '#api/groups/batch/v1/schedule.ts';
 
 /** A schedule that is never due (February 30) is given up after so many years. */
 const YEARS = 5;

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { controllerRevisions, daemonSets } from '../../api/apps/v1/index.ts';
-import type { DaemonSetSpec } from '../../api/apps/v1/index.ts';
-import { events, nodes, pods } from '../../api/core/v1/index.ts';
-import type { NodeSpec, Pod } from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
-import { formatTime } from '../../client/time.ts';
+import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
+import type { DaemonSetSpec } from '#api/groups/apps/v1/index.ts';
+import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { NodeSpec, Pod } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { DaemonSetController } from './index.ts';

@@ -1,20 +1,20 @@
 // DaemonSets: one pod on each node where one belongs, replaced at the pace that the update strategy allows.
 
-import { controllerRevisions, daemonSets } from '../../api/apps/v1/index.ts';
-import type { DaemonSet } from '../../api/apps/v1/index.ts';
-import { nodes, pods } from '../../api/core/v1/index.ts';
-import type { Node, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { ControllerExpectations } from '../../client/expectations.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import * as labels from '../../machinery/labels.ts';
+import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
+import type { DaemonSet } from '#api/groups/apps/v1/index.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { ControllerExpectations } from '#client/expectations.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import { claim } from '../claim.ts';
 import type { ClaimConfig, Claimant } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

@@ -1,9 +1,9 @@
 // What is to be done with a DaemonSet's pods, and what its status says, as values.
 
-import type { DaemonSet, DaemonSetStatus } from '../../api/apps/v1/index.ts';
-import type { Node, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { getScaledValueFromIntOrPercent } from '../../machinery/int-or-string.ts';
+import type { DaemonSet, DaemonSetStatus } from '#api/groups/apps/v1/index.ts';
+import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { getScaledValueFromIntOrPercent } from '#machinery/text/int-or-string.ts';
 import { isPodAvailable, isPodReady } from '../pod-state.ts';
 import { isUpdated, placementOn } from './placement.ts';
 

@@ -1,7 +1,7 @@
 // On which nodes a DaemonSet's pods belong, and what makes the scheduler put each on its own: pods are bound by the scheduler, to
 // the one node that their affinity names.
 
-import type { DaemonSet } from '../../api/apps/v1/index.ts';
+import type { DaemonSet } from '#api/groups/apps/v1/index.ts';
 import type {
   Affinity,
   Node,
@@ -12,9 +12,9 @@ import type {
   PodSpec,
   PodTemplateSpec,
   Toleration,
-} from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { type Operator, Requirement } from '../../machinery/labels.ts';
+} from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { type Operator, Requirement } from '#machinery/selectors/labels.ts';
 import { REVISION_HASH } from '../history/index.ts';
 import {
   TAINT_DISK_PRESSURE,

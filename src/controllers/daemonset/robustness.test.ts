@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { controllerRevisions, daemonSets } from '../../api/apps/v1/index.ts';
-import { nodes, pods } from '../../api/core/v1/index.ts';
+import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';
 import { DaemonSetController } from './index.ts';

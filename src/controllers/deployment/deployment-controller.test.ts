@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { deployments, replicaSets } from '../../api/apps/v1/index.ts';
-import type { Deployment, DeploymentSpec } from '../../api/apps/v1/index.ts';
-import { events, pods } from '../../api/core/v1/index.ts';
-import type { Immutable, New } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
+import type { Deployment, DeploymentSpec } from '#api/groups/apps/v1/index.ts';
+import { events, pods } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';

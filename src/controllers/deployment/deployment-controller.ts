@@ -3,19 +3,19 @@
 //
 // One reconcile takes one step (a ReplicaSet made, or some of them sized) and reports; what comes of it wakes the key again.
 
-import { deployments, replicaSets } from '../../api/apps/v1/index.ts';
-import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/apps/v1/index.ts';
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { deepEqual, semanticEqual } from '../../machinery/deep.ts';
-import * as labels from '../../machinery/labels.ts';
+import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
+import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual, semanticEqual } from '#machinery/deep.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import { claim } from '../claim.ts';
 import type { ClaimConfig, Claimant } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

@@ -1,12 +1,12 @@
 // Which ReplicaSet of a Deployment is the new one, and what its annotations tell of revisions and sizes. Names and formats are
 // those that kubectl rollout reads.
 
-import type { Deployment, ReplicaSet } from '../../api/apps/v1/index.ts';
-import type { PodTemplateSpec } from '../../api/core/v1/index.ts';
-import type { Immutable, New } from '../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { computeHash } from '../../machinery/names.ts';
-import { DNS1123_SUBDOMAIN_MAX_LENGTH } from '../../machinery/validation.ts';
+import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
+import type { PodTemplateSpec } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { computeHash } from '#machinery/text/names.ts';
+import { DNS1123_SUBDOMAIN_MAX_LENGTH } from '#machinery/validation/validation.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { byCreation, maxSurge, replicasOf } from './sizes.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { deployments, replicaSets } from '../../api/apps/v1/index.ts';
-import type { Deployment } from '../../api/apps/v1/index.ts';
-import { pods } from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
+import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
+import type { Deployment } from '#api/groups/apps/v1/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';

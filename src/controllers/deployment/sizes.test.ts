@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Deployment, ReplicaSet } from '../../api/apps/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { desiredPods, maxSurge, maxUnavailable, newReplicaSetSize, replicasOf, scaleInProportion, shrinkOld } from './sizes.ts';
 
 type Amount = number | string;

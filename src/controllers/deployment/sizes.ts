@@ -2,9 +2,9 @@
 // Kubernetes (pkg/controller/deployment): never more than replicas + maxSurge pods, never fewer than replicas − maxUnavailable
 // that are available.
 
-import type { Deployment, ReplicaSet } from '../../api/apps/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { getScaledValueFromIntOrPercent } from '../../machinery/int-or-string.ts';
+import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { getScaledValueFromIntOrPercent } from '#machinery/text/int-or-string.ts';
 
 type ReadDeployment = Immutable<Deployment>;
 type ReadReplicaSet = Immutable<ReplicaSet>;

@@ -1,8 +1,8 @@
 // What a Deployment's status says: counts, and the conditions Available, Progressing and ReplicaFailure.
 
-import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '../../api/apps/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatTime, parseTime } from '../../client/time.ts';
+import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatTime, parseTime } from '#client/time.ts';
 import type { Rollout } from './replica-sets.ts';
 import { availablePods, maxUnavailable, replicasOf } from './sizes.ts';
 

@@ -1,8 +1,8 @@
 // When pods have to leave the devices that a claim has been given.
 
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { DeviceTaint, DeviceToleration, ResourceClaim } from '../../api/resource/v1/index.ts';
-import { parseTime } from '../../client/time.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { DeviceTaint, DeviceToleration, ResourceClaim } from '#api/groups/resource/v1/index.ts';
+import { parseTime } from '#client/time.ts';
 
 type Result = NonNullable<NonNullable<Immutable<ResourceClaim>['status']['allocation']>['devices']>['results'];
 export type AllocatedDevice = NonNullable<Result>[number];

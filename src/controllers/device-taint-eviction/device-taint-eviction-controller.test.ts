@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { pods } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { resourceClaims, resourceSlices } from '../../api/resource/v1/index.ts';
-import type { DeviceTaint, DeviceToleration, ResourceClaim } from '../../api/resource/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import { formatTime } from '../../client/time.ts';
-import { Instruments } from '../../machinery/instruments.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import type { DeviceTaint, DeviceToleration, ResourceClaim } from '#api/groups/resource/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { formatTime } from '#client/time.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';

@@ -1,20 +1,20 @@
 // Deletes pods that use devices with a NoExecute taint which their claims do not tolerate, or not any longer. Drivers taint their
 // devices in ResourceSlices.
 
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { resourceClaims, resourceSlices } from '../../api/resource/v1/index.ts';
-import type { DeviceTaint, ResourceClaim, ResourceSlice } from '../../api/resource/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Histogram } from '../../machinery/instruments.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import type { DeviceTaint, ResourceClaim, ResourceSlice } from '#api/groups/resource/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { controllerOf } from '../controller-ref.ts';
 import { disruptionTarget } from '../disruption-target.ts';

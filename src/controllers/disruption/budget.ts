@@ -1,11 +1,11 @@
 // What a disruption budget says of its pods: decisions, without I/O.
 
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable, LabelSelector } from '../../api/meta/v1/index.ts';
-import { withDisruptionAllowed } from '../../api/policy/v1/conditions.ts';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/policy/v1/index.ts';
-import { formatTime, parseTime } from '../../client/time.ts';
-import { getScaledValueFromIntOrPercent } from '../../machinery/int-or-string.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
+import { withDisruptionAllowed } from '#api/groups/policy/v1/conditions.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/groups/policy/v1/index.ts';
+import { formatTime, parseTime } from '#client/time.ts';
+import { getScaledValueFromIntOrPercent } from '#machinery/text/int-or-string.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../pod-state.ts';
 
 type ReadPod = Immutable<Pod>;

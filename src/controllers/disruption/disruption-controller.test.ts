@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { replicaSets } from '../../api/apps/v1/index.ts';
-import { events, pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable, New } from '../../api/meta/v1/index.ts';
-import { podDisruptionBudgets } from '../../api/policy/v1/index.ts';
-import type { PodDisruptionBudget } from '../../api/policy/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { replicaSets } from '#api/groups/apps/v1/index.ts';
+import { events, pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
+import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
+import type { PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';

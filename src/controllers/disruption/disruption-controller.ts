@@ -1,21 +1,21 @@
 // Disruption budgets: counts the pods of each and says how many may be evicted now. Evictions are allowed by the API server,
 // which takes them off that number until this controller has seen their pods go.
 
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { withSyncFailed } from '../../api/policy/v1/conditions.ts';
-import { podDisruptionBudgets } from '../../api/policy/v1/index.ts';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/policy/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import * as labels from '../../machinery/labels.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { withSyncFailed } from '#api/groups/policy/v1/conditions.ts';
+import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/groups/policy/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import { noDisruptionTarget } from '../disruption-target.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { messageOf } from '../pod-control.ts';

@@ -1,14 +1,13 @@
 // How many pods there should be: the sum of what the controllers of a budget's pods are asked for.
 
-import { deployments, replicaSets, statefulSets } from '../../api/apps/v1/index.ts';
-import type { ResourceType } from '../../api/descriptor.ts';
-import { replicationControllers } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import type { SharedInformer, SharedInformerFactory } from '../../client/informers/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { quote } from '../../machinery/go-format.ts';
+import { deployments, replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { replicationControllers } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { controllerOf } from '../controller-ref.ts';
 import { groupOf } from '../scale-client.ts';
 import type { ScaleClient } from '../scale-client.ts';

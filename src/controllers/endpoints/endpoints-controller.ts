@@ -1,16 +1,16 @@
 // Keeps the Endpoints object of every service that selects pods, for clients that do not read endpoint slices.
 
-import { endpoints } from '../../api/core/v1/index.ts';
-import type { Endpoints, Pod, Service } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey, splitKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
+import { endpoints } from '#api/groups/core/v1/index.ts';
+import type { Endpoints, Pod, Service } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey, splitKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isHeadless, lastChangeMs } from '../endpointslice/pod-endpoints.ts';
 import { changesEndpoints, hasSelector, ServicePods } from '../endpointslice/selection.ts';

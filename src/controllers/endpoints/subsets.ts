@@ -1,8 +1,8 @@
 // The endpoints of a service in the older form: addresses and ports in subsets, of one family, and no more than a thousand.
 
-import { repackSubsets } from '../../api/core/v1/endpoint-subsets.ts';
-import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { repackSubsets } from '#api/groups/core/v1/endpoint-subsets.ts';
+import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { addressesOf, addressTypesOf, belongsToEndpoints, hostnameIn, portOn } from '../endpointslice/pod-endpoints.ts';
 import { isPodReady } from '../pod-state.ts';
 

@@ -1,9 +1,9 @@
 // What of Endpoints that somebody wrote by hand goes into slices, and how it is said there.
 
 import { isIP } from 'node:net';
-import type { EndpointAddress, Endpoints, Service } from '../../api/core/v1/index.ts';
-import type { Endpoint, EndpointPort } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { EndpointAddress, Endpoints, Service } from '#api/groups/core/v1/index.ts';
+import type { Endpoint, EndpointPort } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { AddressType } from '../endpointslice/pod-endpoints.ts';
 import { endpointKey, portsKey } from '../endpointslice/plan.ts';
 import type { PortGroup } from '../endpointslice/plan.ts';

@@ -1,19 +1,19 @@
 // Keeps the EndpointSlices of every service that selects pods: which addresses serve it, on which ports, how they do, and whom
 // they should serve.
 
-import { nodes } from '../../api/core/v1/index.ts';
-import type { Node, Pod, Service } from '../../api/core/v1/index.ts';
-import type { Endpoint, EndpointSlice } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { deepEqual } from '../../machinery/deep.ts';
-import { Instruments } from '../../machinery/instruments.ts';
+import { nodes } from '#api/groups/core/v1/index.ts';
+import type { Node, Pod, Service } from '#api/groups/core/v1/index.ts';
+import type { Endpoint, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { messageOf } from '../pod-control.ts';

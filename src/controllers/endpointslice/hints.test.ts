@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Node, Service } from '../../api/core/v1/index.ts';
-import type { Endpoint } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Node, Service } from '#api/groups/core/v1/index.ts';
+import type { Endpoint } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { cpuByZone, nearbyHints, sharedHints } from './hints.ts';
 
 const none = (): undefined => undefined;

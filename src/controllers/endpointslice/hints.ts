@@ -3,10 +3,10 @@
 // Services that want their traffic near (spec.trafficDistribution) get each endpoint's own zone, or node. Services with the older
 // annotation 'Auto' get endpoints shared out by the CPU that the zones have, so that none is overloaded.
 
-import type { Node, Service } from '../../api/core/v1/index.ts';
-import type { Endpoint } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { Node, Service } from '#api/groups/core/v1/index.ts';
+import type { Endpoint } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 
 type ReadService = Immutable<Service>;
 

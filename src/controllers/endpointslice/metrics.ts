@@ -1,7 +1,7 @@
 // What the controllers of slices tell of their work, under the names that Kubernetes' have.
 
-import { exponentialBuckets } from '../../machinery/instruments.ts';
-import type { Counter, Description, Family, Histogram, Instruments } from '../../machinery/instruments.ts';
+import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
+import type { Counter, Description, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import type { SliceTotals } from './plan.ts';
 
 const PER_SYNC_BUCKETS = exponentialBuckets(2, 2, 15);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Endpoint, EndpointSlice } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Endpoint, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { planSlices } from './plan.ts';
 import type { Plan } from './plan.ts';
 

@@ -1,9 +1,9 @@
 // Into which slices the endpoints of a service go: as few changes as possible to those that are there, and at most so many
 // endpoints in each. Decided here, written elsewhere.
 
-import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { semanticEqual, stableStringify } from '../../machinery/deep.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual, stableStringify } from '#machinery/deep.ts';
 
 type ReadSlice = Immutable<EndpointSlice>;
 type Ports = Immutable<EndpointSlice>['ports'];

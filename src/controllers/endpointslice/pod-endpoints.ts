@@ -1,9 +1,9 @@
 // What a pod contributes to the endpoints of a service: addresses, ports and conditions.
 
-import type { Node, Pod, Service, ServicePort } from '../../api/core/v1/index.ts';
-import type { Endpoint, EndpointPort } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseTime } from '../../client/time.ts';
+import type { Node, Pod, Service, ServicePort } from '#api/groups/core/v1/index.ts';
+import type { Endpoint, EndpointPort } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseTime } from '#client/time.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../pod-state.ts';
 
 type ReadPod = Immutable<Pod>;

@@ -1,9 +1,9 @@
 // Which pods a service selects, found through indexes: neither looks at everything in the namespace.
 
-import { pods, services } from '../../api/core/v1/index.ts';
-import type { Pod, Service } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '../../client/informers/index.ts';
+import { pods, services } from '#api/groups/core/v1/index.ts';
+import type { Pod, Service } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadService = Immutable<Service>;

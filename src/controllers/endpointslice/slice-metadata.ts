@@ -1,8 +1,8 @@
 // The labels, annotations and owner of a service's slices.
 
-import type { Service } from '../../api/core/v1/index.ts';
-import type { EndpointSlice } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Service } from '#api/groups/core/v1/index.ts';
+import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { isHeadless } from './pod-endpoints.ts';
 
 export const SERVICE_NAME = 'kubernetes.io/service-name';

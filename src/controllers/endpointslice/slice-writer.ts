@@ -1,13 +1,13 @@
 // Carries out plans for slices, and remembers what it wrote until the cache shows it: a decision on an older cache would put the
 // same endpoints into two slices.
 
-import { endpointSlices } from '../../api/discovery/v1/index.ts';
-import type { EndpointSlice } from '../../api/discovery/v1/index.ts';
-import type { Immutable, New, ObjectMeta } from '../../api/meta/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import type { SharedInformer, SharedInformerFactory } from '../../client/informers/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
+import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable, New, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 import type { SliceMetrics } from './metrics.ts';

@@ -1,16 +1,16 @@
 // Ephemeral volumes: a claim for each, made from the template in its pod and owned by the pod, with which it goes.
 
-import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod, Volume } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import type { Counter } from '../../machinery/instruments.ts';
+import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolumeClaim, Pod, Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';

@@ -1,7 +1,6 @@
 // What is to be done about an object whose owners have been looked at, as a value.
 
-import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
+import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from './graph.ts';
 import type { Node } from './graph.ts';
 

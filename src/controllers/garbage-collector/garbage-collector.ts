@@ -4,18 +4,17 @@
 // The graph says what to look at; what is done is decided from the live objects only, compared by UID, and written with
 // preconditions. So a graph that is behind costs a request, never an object.
 
-import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
-import { LinkedAbort, abortable } from '../../client/abort.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { LruCache } from '../../machinery/lru.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { Reconcile, ReconcileResult } from '../../client/workqueue/index.ts';
-import { ExponentialRateLimiter } from '../../client/workqueue/rate-limiter.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import * as wait from '../../machinery/wait.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import type { Counter } from '../../machinery/instruments.ts';
+import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
+import { LinkedAbort, abortable } from '#client/abort.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { LruCache } from '#machinery/collections/lru.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { Reconcile, ReconcileResult } from '#client/workqueue/index.ts';
+import { ExponentialRateLimiter } from '#client/workqueue/rate-limiter.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import * as wait from '#machinery/wait.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';

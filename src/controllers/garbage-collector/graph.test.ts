@@ -1,5 +1,5 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../client/client.ts';
 import { Graph, blockingDependents } from './graph.ts';
 import type { Node } from './graph.ts';
 

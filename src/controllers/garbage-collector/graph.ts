@@ -4,8 +4,7 @@
 // A node is an object by its UID. An owner that a reference names and that was not seen is a virtual node: maybe it is still to
 // be seen, maybe it has never existed; it must be looked at. Events of different resources come in any order.
 
-import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
+import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 export const ORPHAN_FINALIZER = 'orphan';

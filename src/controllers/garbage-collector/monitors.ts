@@ -1,11 +1,12 @@
 // Watches every resource whose objects can be deleted, and keeps the graph of owners up to date with what it sees. Nothing but
 // the graph is kept of the objects.
 
-import type { Client, KubeObject } from '../../client/client.ts';
-import { Reflector } from '../../client/informers/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { Reflector } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { apiVersionOf } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';
 import type { Graph } from './graph.ts';

@@ -1,12 +1,13 @@
 // Keeps the ControllerRevisions of an owner in the API server.
 
-import { controllerRevisions } from '../../api/apps/v1/index.ts';
-import type { ControllerRevision } from '../../api/apps/v1/index.ts';
-import type { ResourceType } from '../../api/descriptor.ts';
-import type { Client, KubeObject } from '../../client/client.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Selector } from '../../machinery/labels.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { controllerRevisions } from '#api/groups/apps/v1/index.ts';
+import type { ControllerRevision } from '#api/groups/apps/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Client } from '#client/client.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Selector } from '#machinery/selectors/labels.ts';
 import { claim } from '../claim.ts';
 import type { Claimant } from '../claim.ts';
 import { BY_CONTROLLER, byController, isControlledBy, orphansOf } from '../controller-ref.ts';

@@ -1,10 +1,10 @@
 // ControllerRevisions as values: what the history of a StatefulSet's or a DaemonSet's template is made of.
 
-import type { ControllerRevision } from '../../api/apps/v1/index.ts';
-import type { PodTemplateSpec } from '../../api/core/v1/index.ts';
-import type { Immutable, New } from '../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { computeHash } from '../../machinery/names.ts';
+import type { ControllerRevision } from '#api/groups/apps/v1/index.ts';
+import type { PodTemplateSpec } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { computeHash } from '#machinery/text/names.ts';
 import type { Claimant } from '../claim.ts';
 import { newControllerRef } from '../controller-ref.ts';
 

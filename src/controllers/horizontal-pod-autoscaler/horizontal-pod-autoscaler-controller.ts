@@ -4,23 +4,23 @@
 // asks, scales and reports. What was recommended and done lately is remembered here and nowhere else: who starts anew begins
 // with what there is.
 
-import { horizontalPodAutoscalers } from '../../api/autoscaling/v2/index.ts';
-import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus, MetricStatus } from '../../api/autoscaling/v2/index.ts';
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import type { EventType } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import * as labels from '../../machinery/labels.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
-import { Instruments } from '../../machinery/instruments.ts';
+import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
+import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus, MetricStatus } from '#api/groups/autoscaling/v2/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import type { EventType } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import * as labels from '#machinery/selectors/labels.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { messageOf } from '../pod-control.ts';
 import { groupOf, ScaleClient } from '../scale-client.ts';

@@ -1,9 +1,9 @@
 // From what the metrics ask for to what may be done now: decisions, without I/O. Recommendations of the recent past hold back
 // (stabilization), and so do the changes of the recent past (rates); the algorithm is Kubernetes' own.
 
-import { scaleDownRules, scaleUpRules } from '../../api/autoscaling/v2/defaults.ts';
-import type { HorizontalPodAutoscaler, HPAScalingRules } from '../../api/autoscaling/v2/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { scaleDownRules, scaleUpRules } from '#api/groups/autoscaling/v2/defaults.ts';
+import type { HorizontalPodAutoscaler, HPAScalingRules } from '#api/groups/autoscaling/v2/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type Behavior = Immutable<NonNullable<HorizontalPodAutoscaler['spec']['behavior']>>;
 type Rules = Immutable<HPAScalingRules>;

@@ -1,9 +1,9 @@
 // One metric of an autoscaler: asks for it, and says how many pods it wants and what is to be shown of it.
 
-import type { MetricSpec, MetricStatus } from '../../api/autoscaling/v2/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { newMilliQuantity, parseQuantity } from '../../machinery/quantity.ts';
+import type { MetricSpec, MetricStatus } from '#api/groups/autoscaling/v2/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { newMilliQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import { messageOf } from '../pod-control.ts';
 import { groupOf } from '../scale-client.ts';
 import type { ScaleClient } from '../scale-client.ts';

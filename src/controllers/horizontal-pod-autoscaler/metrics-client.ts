@@ -1,17 +1,17 @@
 // What pods and others use, as the metrics APIs tell it. None of these APIs is part of the API server: each is served by whoever
 // is installed for it, and its absence is an error like any other.
 
-import type { PodMetrics as ApiPodMetrics } from '../../api/metrics/v1beta1/index.ts';
-import type { Immutable, LabelSelector } from '../../api/meta/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import { parseTime } from '../../client/time.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { parseDuration } from '../../machinery/duration.ts';
-import { formatLabelSelector } from '../../machinery/labels.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { PodMetrics as ApiPodMetrics } from '#api/groups/metrics/v1beta1/index.ts';
+import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { parseTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { parseDuration } from '#machinery/text/duration.ts';
+import { formatLabelSelector } from '#machinery/selectors/labels.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import { messageOf } from '../pod-control.ts';
 import type { PodMetric, PodMetrics } from './replicas.ts';
-import { ownValue } from '../../machinery/string-map.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 /** A metric's name, and which of its series. */
 export interface Metric {

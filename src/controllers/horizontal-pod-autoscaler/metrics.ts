@@ -1,9 +1,9 @@
 // What the autoscaler tells of its work, under the names that Kubernetes' has.
 
-import type { HorizontalPodAutoscaler } from '../../api/autoscaling/v2/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { exponentialBuckets } from '../../machinery/instruments.ts';
-import type { Counter, Family, Histogram, Instruments } from '../../machinery/instruments.ts';
+import type { HorizontalPodAutoscaler } from '#api/groups/autoscaling/v2/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 
 export type ScaleAction = 'scale_up' | 'scale_down' | 'none';
 /** Whose fault it was that it failed. */

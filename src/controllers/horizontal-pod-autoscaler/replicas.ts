@@ -1,12 +1,12 @@
 // How many pods a metric asks for: decisions, without I/O. Pods that do not tell, or that have just started, are counted so that
 // they make the change smaller, never greater; the algorithm is Kubernetes' own.
 
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseTime } from '../../client/time.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseTime } from '#client/time.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import { podCondition } from '../pod-state.ts';
-import { ownValue } from '../../machinery/string-map.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 type ReadPod = Immutable<Pod>;
 

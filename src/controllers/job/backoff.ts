@@ -1,8 +1,8 @@
 // How long a job waits before it replaces pods that have failed: 10 seconds, twice as long after each failure in a row, and not
 // longer than ten minutes.
 
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { endedAt, hasSucceeded } from './job-pods.ts';
 
 const FIRST_MS = 10_000;

@@ -1,9 +1,9 @@
 // The indexes of an indexed job: which are done, which have failed for good, and which are to be run next.
 
-import type { Job } from '../../api/batch/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { hasCondition } from '../../api/batch/v1/job-conditions.ts';
+import type { Job } from '#api/groups/batch/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { hasCondition } from '#api/groups/batch/v1/job-conditions.ts';
 import { IndexSet } from './index-set.ts';
 import {
   annotatedCount,

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jobs } from '../../api/batch/v1/index.ts';
-import type { JobSpec } from '../../api/batch/v1/index.ts';
-import { events, pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable, New } from '../../api/meta/v1/index.ts';
-import { formatTime } from '../../client/time.ts';
+import { jobs } from '#api/groups/batch/v1/index.ts';
+import type { JobSpec } from '#api/groups/batch/v1/index.ts';
+import { events, pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { JobController } from './index.ts';

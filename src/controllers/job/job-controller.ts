@@ -3,25 +3,25 @@
 // Every pod carries a finalizer until it is counted, and is counted once: its UID goes into the status first, then the finalizer
 // goes, then the count is raised and the UID taken out. Whoever starts anew between any two of these goes on where the other was.
 
-import { jobs } from '../../api/batch/v1/index.ts';
-import type { Job, JobCondition, JobStatus } from '../../api/batch/v1/index.ts';
-import { isFinished } from '../../api/batch/v1/job-conditions.ts';
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { ControllerExpectations } from '../../client/expectations.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime, parseTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import * as labels from '../../machinery/labels.ts';
+import { jobs } from '#api/groups/batch/v1/index.ts';
+import type { Job, JobCondition, JobStatus } from '#api/groups/batch/v1/index.ts';
+import { isFinished } from '#api/groups/batch/v1/job-conditions.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { ControllerExpectations } from '#client/expectations.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime, parseTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import { claim } from '../claim.ts';
 import type { ClaimConfig, Claimant } from '../claim.ts';
-import { Instruments } from '../../machinery/instruments.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';

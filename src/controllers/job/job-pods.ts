@@ -1,9 +1,9 @@
 // The pods of a job: how they are told apart, how they are made, and what has become of them.
 
-import type { Job, PodFailurePolicyAction, PodFailurePolicyRule } from '../../api/batch/v1/index.ts';
-import type { Container, Pod, PodTemplateSpec } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseTime } from '../../client/time.ts';
+import type { Job, PodFailurePolicyAction, PodFailurePolicyRule } from '#api/groups/batch/v1/index.ts';
+import type { Container, Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseTime } from '#client/time.ts';
 
 type ReadJob = Immutable<Job>;
 type ReadPod = Immutable<Pod>;

@@ -1,10 +1,10 @@
 // What the controller of jobs tells of its work, under the names that Kubernetes' has.
 
-import type { Job } from '../../api/batch/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { exponentialBuckets } from '../../machinery/instruments.ts';
-import type { Counter, Family, Histogram, Instruments } from '../../machinery/instruments.ts';
+import type { Job } from '#api/groups/batch/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { IndexSet } from './index-set.ts';
 import { judgeFailure, replacesOnlyFailed } from './job-pods.ts';

@@ -1,10 +1,10 @@
 // Whether a job is over, and how: decided from its pods, as a value. Reasons and messages are those of Kubernetes
 // (pkg/controller/job).
 
-import type { Job, JobCondition } from '../../api/batch/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseTime } from '../../client/time.ts';
+import type { Job, JobCondition } from '#api/groups/batch/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseTime } from '#client/time.ts';
 import { metSuccessRule, type IndexFacts } from './indexes.ts';
 import { judgeFailure } from './job-pods.ts';
 

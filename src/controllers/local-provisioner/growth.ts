@@ -1,9 +1,9 @@
 // A claim that asks for more than it has: how its volume and its status get there. A directory is as large as its disk, so that
 // only what is said of it grows.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;

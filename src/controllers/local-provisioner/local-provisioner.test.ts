@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { nodes, persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
-import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
-import { storageClasses } from '../../api/storage/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { newClaim } from '../persistent-volume/testing/objects.ts';
 import { disturb } from '../testing/robustness.ts';

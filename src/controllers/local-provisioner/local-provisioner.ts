@@ -4,18 +4,18 @@
 //
 // It speaks to nodes through the API server's proxy. A node that only pretends to run pods has nothing to remove.
 
-import { nodes, persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
-import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { storageClasses } from '../../api/storage/v1/index.ts';
-import type { StorageClass } from '../../api/storage/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BETA_STORAGE_PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER } from '../persistent-volume/names.ts';
 import { classOfClaim, defaultClass } from '../persistent-volume/storage-classes.ts';

@@ -1,7 +1,7 @@
 // What a terminating namespace says about how far its deletion has got.
 
-import type { NamespaceCondition } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { NamespaceCondition } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type Condition = Immutable<NamespaceCondition>;
 

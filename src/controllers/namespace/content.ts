@@ -1,10 +1,10 @@
 // Deletes what is in a namespace, resource by resource, and counts what is left.
 
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Client, KubeObject, ResourceClient } from '../../client/client.ts';
-import { parseTime } from '../../client/time.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Client, ResourceClient } from '#client/client.ts';
+import { parseTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { hasVerbs } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';
 import { messageOf } from '../pod-control.ts';

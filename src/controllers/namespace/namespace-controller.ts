@@ -1,14 +1,14 @@
 // Empties namespaces that are being deleted, says in their status how far that has got, and lets them go when nothing is left.
 
-import { namespaces, pods } from '../../api/core/v1/index.ts';
-import type { Namespace } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { namespaces, pods } from '#api/groups/core/v1/index.ts';
+import type { Namespace } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { discoverResources, hasVerbs } from '../discovery.ts';
 import { conditionsWith } from './conditions.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { events, nodes } from '../../api/core/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { events, nodes } from '#api/groups/core/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { NodeIpamController } from './index.ts';

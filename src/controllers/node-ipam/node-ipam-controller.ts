@@ -1,15 +1,15 @@
 // Gives every node a range of addresses for its pods.
 
-import { nodes } from '../../api/core/v1/index.ts';
-import type { Node } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Family, Histogram } from '../../machinery/instruments.ts';
+import { nodes } from '#api/groups/core/v1/index.ts';
+import type { Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { CidrSet } from './cidr.ts';
 

@@ -2,12 +2,12 @@
 // compare each NoExecute taint with the state of the cluster at the moment of that write.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { leases } from '../../api/coordination/v1/index.ts';
-import { nodes, pods } from '../../api/core/v1/index.ts';
-import type { Node, Toleration } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatMicroTime, formatTime } from '../../client/time.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { Node, Toleration } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatMicroTime, formatTime } from '#client/time.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { TaintEvictionController } from '../taint-eviction/index.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

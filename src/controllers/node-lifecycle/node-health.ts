@@ -1,7 +1,7 @@
 // Heartbeats of nodes, and the conditions of a node whose heartbeats have stopped.
 
-import type { Node, NodeCondition } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Node, NodeCondition } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type ReadNode = Immutable<Node>;
 type Condition = Immutable<NodeCondition>;

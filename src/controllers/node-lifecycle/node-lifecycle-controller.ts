@@ -8,20 +8,20 @@
 // Only the monitor pass lets a node start its eviction. A worker that decided by itself would use the state of the zone before the
 // event that woke it, and would evict from the last node of a cluster when it fails.
 
-import { leases } from '../../api/coordination/v1/index.ts';
-import type { Lease } from '../../api/coordination/v1/index.ts';
-import { nodes, pods } from '../../api/core/v1/index.ts';
-import type { Node, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import * as wait from '../../machinery/wait.ts';
-import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Family, Histogram } from '../../machinery/instruments.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import type { Lease } from '#api/groups/coordination/v1/index.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import * as wait from '#machinery/wait.ts';
+import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodReady } from '../pod-state.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';

@@ -1,7 +1,7 @@
 // The taints that a node's conditions call for.
 
-import type { Node } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import {
   TAINT_DISK_PRESSURE,
   TAINT_MEMORY_PRESSURE,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Node } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
+import type { Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { EvictionLimiters, evictionRates, zoneOf, zoneState } from './zone-state.ts';
 
 const node = (ready: boolean, labels: Record<string, string> = {}): Immutable<Node> =>

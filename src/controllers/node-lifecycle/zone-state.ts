@@ -3,10 +3,10 @@
 // When many nodes of a zone fail at once, the fault is more likely in the network between them and the control plane than in each
 // of them, and evicting their pods would make it worse. The rules are those of kube-controller-manager's node lifecycle controller.
 
-import type { Node } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { TokenBucket } from '../../client/workqueue/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import type { Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { TokenBucket } from '#client/workqueue/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { readyStatus } from './node-taints.ts';
 
 type ReadNode = Immutable<Node>;

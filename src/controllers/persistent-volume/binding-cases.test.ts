@@ -2,8 +2,8 @@
 // controller crashed, bound wrongly. What it is after all has come to rest.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { events, persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import { events, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import { eventsOf } from '../testing/said.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

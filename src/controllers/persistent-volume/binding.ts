@@ -1,10 +1,10 @@
 // What volumes and claims look like when they are bound to each other, and when they are not any more. Each answers the object as
 // it should be: the very same if nothing is to change.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { tryParseQuantity } from '../../machinery/quantity.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { tryParseQuantity } from '#machinery/text/quantity.ts';
 import { refersTo } from './matching.ts';
 import {
   BETA_STORAGE_PROVISIONER,

@@ -1,9 +1,9 @@
 // Whether a volume is one for a claim.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
-import type { Quantity } from '../../machinery/quantity.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import type { Quantity } from '#machinery/text/quantity.ts';
 import { classOfClaim, classOfVolume } from './storage-classes.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;

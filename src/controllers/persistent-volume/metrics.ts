@@ -1,9 +1,9 @@
 // What the binder tells of volumes and claims, under the names that Kubernetes' has.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { countSamples } from '../../machinery/instruments.ts';
-import type { Counter, Instruments } from '../../machinery/instruments.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { countSamples } from '#machinery/metrics/instruments.ts';
+import type { Counter, Instruments } from '#machinery/metrics/instruments.ts';
 import { volumeMode } from './matching.ts';
 import { classOfClaim, classOfVolume } from './storage-classes.ts';
 

@@ -1,8 +1,8 @@
 // In-tree plugins of clouds that are gone: what names them is meant for the CSI drivers that have replaced them.
 
-import { driverOfPlugin } from '../../api/core/v1/csi-migration/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { driverOfPlugin } from '#api/groups/core/v1/csi-migration/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { BETA_STORAGE_PROVISIONER, IN_TREE_FINALIZER, MIGRATED_TO, PROVISIONED_BY, STORAGE_PROVISIONER } from './names.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;

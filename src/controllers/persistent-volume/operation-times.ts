@@ -1,8 +1,8 @@
 // How long it takes until a claim has the volume that was made for it, and until a volume is gone that was given back, whoever makes
 // and deletes it: from when the binder first asked for it. Under the names that Kubernetes' has.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Counter, Family, Histogram, Instruments } from '../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 
 const BUCKETS_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 const LABELS = ['plugin_name', 'operation_name'];

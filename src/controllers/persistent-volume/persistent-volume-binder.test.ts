@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
-import { storageClasses } from '../../api/storage/v1/index.ts';
-import type { StorageClass } from '../../api/storage/v1/index.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import type { StorageClass } from '#api/groups/storage/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';

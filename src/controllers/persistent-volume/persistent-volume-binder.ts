@@ -3,18 +3,18 @@
 //
 // Whoever binds writes the volume first, then the claim. A volume that refers to a claim which has another is unbound again.
 
-import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { storageClasses } from '../../api/storage/v1/index.ts';
-import type { StorageClass } from '../../api/storage/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { Instruments } from '../../machinery/instruments.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import type { StorageClass } from '#api/groups/storage/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { NewestObjects } from '../newest-objects.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';

@@ -1,8 +1,8 @@
 // Which storage class claims and volumes are of, and what classes say.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { StorageClass } from '../../api/storage/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { StorageClass } from '#api/groups/storage/v1/index.ts';
 import { BETA_STORAGE_CLASS } from './names.ts';
 
 type ReadClass = Immutable<StorageClass>;

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { newClaim, newVolume } from './testing/objects.ts';
 import { isFree, VolumeIndex } from './volume-index.ts';
 

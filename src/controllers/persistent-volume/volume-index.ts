@@ -1,9 +1,9 @@
 // Volumes, so that the best one for a claim is found without looking at all: by access modes, by what has to be equal, by size.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as labels from '../../machinery/labels.ts';
-import type { Quantity } from '../../machinery/quantity.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as labels from '#machinery/selectors/labels.ts';
+import type { Quantity } from '#machinery/text/quantity.ts';
 import { attributesClass, refersTo, requestedSize, sizeOf, volumeMode } from './matching.ts';
 import { classOfClaim, classOfVolume } from './storage-classes.ts';
 

@@ -1,8 +1,8 @@
 // Claims that have no volume yet, by the storage class that they are of.
 
-import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
+import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
 import { isAnnotated } from './binding.ts';
 import { BIND_COMPLETED } from './names.ts';
 import { classOfClaim } from './storage-classes.ts';

@@ -1,15 +1,15 @@
 // Removes pods that nobody else will: of nodes that are gone, deleted before they had a node, on nodes out of service, and
 // finished ones when there are too many.
 
-import { nodes, pods } from '../../api/core/v1/index.ts';
-import type { Node, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { parseTime } from '../../client/time.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import * as wait from '../../machinery/wait.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Family } from '../../machinery/instruments.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { parseTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import * as wait from '#machinery/wait.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { readyStatus } from '../node-lifecycle/node-taints.ts';
 import { disruptionTarget } from '../disruption-target.ts';

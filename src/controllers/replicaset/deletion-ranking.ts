@@ -1,9 +1,9 @@
 // Which pods go first when there are too many: those that are missed least.
 // The order is that of Kubernetes (pkg/controller/controller_utils.go, ActivePodsWithRanks).
 
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseTime } from '../../client/time.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseTime } from '#client/time.ts';
 import { isPodActive, isPodReady, podReadySince } from '../pod-state.ts';
 
 type ReadPod = Immutable<Pod>;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { replicaSets } from '../../api/apps/v1/index.ts';
-import type { ReplicaSet } from '../../api/apps/v1/index.ts';
-import { events, pods, replicationControllers } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable, New } from '../../api/meta/v1/index.ts';
-import { formatTime } from '../../client/time.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { replicaSets } from '#api/groups/apps/v1/index.ts';
+import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
+import { events, pods, replicationControllers } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { ControllerConfig } from '../controller.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

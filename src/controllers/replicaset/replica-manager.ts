@@ -3,19 +3,18 @@
 // A key is reconciled from the informers' caches alone, which run behind this controller's own writes: expectations
 // (client/expectations.ts) keep it from deciding before they have caught up. Keys do not wait for each other.
 
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { ControllerExpectations } from '../../client/expectations.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Histogram } from '../../machinery/instruments.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { ControllerExpectations } from '#client/expectations.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
 import { claim, decideClaims } from '../claim.ts';
 import type { ClaimConfig } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

@@ -1,14 +1,13 @@
 // The view of a ReplicaSet or a ReplicationController that the replica manager works with: what differs between the two kinds
 // is here, and nowhere else.
 
-import { replicaSets } from '../../api/apps/v1/index.ts';
-import type { ReplicaSet, ReplicaSetStatus } from '../../api/apps/v1/index.ts';
-import { replicationControllers } from '../../api/core/v1/index.ts';
-import type { PodTemplateSpec, ReplicationController } from '../../api/core/v1/index.ts';
-import type { ResourceType } from '../../api/descriptor.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import * as labels from '../../machinery/labels.ts';
+import { replicaSets } from '#api/groups/apps/v1/index.ts';
+import type { ReplicaSet, ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
+import { replicationControllers } from '#api/groups/core/v1/index.ts';
+import type { PodTemplateSpec, ReplicationController } from '#api/groups/core/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import type { PodOwner } from '../pod-control.ts';
 
 /** `T` is the object that is viewed. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { replicaSets } from '../../api/apps/v1/index.ts';
-import { pods, replicationControllers } from '../../api/core/v1/index.ts';
+import { replicaSets } from '#api/groups/apps/v1/index.ts';
+import { pods, replicationControllers } from '#api/groups/core/v1/index.ts';
 import type { Scenario } from '../testing/robustness.ts';
 import { disturb } from '../testing/robustness.ts';
 import { readyPods } from '../testing/ready-pods.ts';

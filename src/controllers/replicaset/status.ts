@@ -1,10 +1,10 @@
 // What a ReplicaSet's status says, computed from its pods.
 
-import type { ReplicaSetCondition, ReplicaSetStatus } from '../../api/apps/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatTime } from '../../client/time.ts';
-import * as labels from '../../machinery/labels.ts';
+import type { ReplicaSetCondition, ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import { messageOf } from '../pod-control.ts';
 import { isPodAvailable, isPodReady, podReadySince } from '../pod-state.ts';
 import type { ReplicaOwner } from './replica-owner.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { events, pods } from '../../api/core/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import { resourceClaims, resourceClaimTemplates } from '../../api/resource/v1/index.ts';
+import { events, pods } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

@@ -1,19 +1,19 @@
 // ResourceClaims of pods: made from the templates that pods name, noted in the pods' status, given up by pods that have ended, and
 // removed with them.
 
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod, PodResourceClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { resourceClaims, resourceClaimTemplates } from '../../api/resource/v1/index.ts';
-import type { ResourceClaim, ResourceClaimTemplate } from '../../api/resource/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { countSamples, Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Family } from '../../machinery/instruments.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod, PodResourceClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
+import type { ResourceClaim, ResourceClaimTemplate } from '#api/groups/resource/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef } from '../controller-ref.ts';
 import { OwnWrites } from '../own-writes.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { deployments } from '../../api/apps/v1/index.ts';
-import { configMaps, persistentVolumeClaims, pods, resourceQuotas, services } from '../../api/core/v1/index.ts';
-import { resourceClaims } from '../../api/resource/v1/index.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { configMaps, persistentVolumeClaims, pods, resourceQuotas, services } from '#api/groups/core/v1/index.ts';
+import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

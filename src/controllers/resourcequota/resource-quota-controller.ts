@@ -3,8 +3,8 @@
 //
 // That last leaves no trace in any object. So, unlike elsewhere, every quota is counted again from time to time.
 
-import { pods, resourceQuotas } from '../../api/core/v1/index.ts';
-import type { Pod, ResourceQuota } from '../../api/core/v1/index.ts';
+import { pods, resourceQuotas } from '#api/groups/core/v1/index.ts';
+import type { Pod, ResourceQuota } from '#api/groups/core/v1/index.ts';
 import {
   addAmounts,
   amountsOf,
@@ -19,17 +19,16 @@ import {
   only,
   resourceOfLimit,
   sameAmounts,
-} from '../../api/core/v1/quota/index.ts';
-import type { ResourceType } from '../../api/descriptor.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { allResources } from '../../api/schema/compile.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { newQuantity } from '../../machinery/quantity.ts';
+} from '#api/groups/core/v1/quota/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { allResources } from '#api/machinery/schema/compile.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { newQuantity } from '#machinery/text/quantity.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodTerminal } from '../pod-state.ts';
 

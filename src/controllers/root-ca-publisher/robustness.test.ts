@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { configMaps, namespaces } from '../../api/core/v1/index.ts';
+import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { RootCaPublisher } from './index.ts';
 

@@ -1,15 +1,15 @@
 // Every namespace has a ConfigMap with the certificates by which pods know the API server.
 
-import { configMaps, namespaces } from '../../api/core/v1/index.ts';
-import type { ConfigMap, Namespace } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Family, Histogram } from '../../machinery/instruments.ts';
+import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
+import type { ConfigMap, Namespace } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 

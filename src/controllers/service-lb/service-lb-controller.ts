@@ -1,18 +1,18 @@
 // A load balancer for clusters without a cloud: a service of type LoadBalancer gets addresses of nodes, which the service proxy
 // of each node serves. Services with a loadBalancerClass are somebody else's.
 
-import { nodes, services } from '../../api/core/v1/index.ts';
-import type { Node, Service } from '../../api/core/v1/index.ts';
-import { endpointSlices } from '../../api/discovery/v1/index.ts';
-import type { EndpointSlice } from '../../api/discovery/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
+import { nodes, services } from '#api/groups/core/v1/index.ts';
+import type { Node, Service } from '#api/groups/core/v1/index.ts';
+import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
+import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
 import { messageOf } from '../pod-control.ts';

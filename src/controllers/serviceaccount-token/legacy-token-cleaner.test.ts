@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { configMaps, pods, secrets, serviceAccounts } from '../../api/core/v1/index.ts';
-import { startTestServer } from '../../apiserver/testing/server.ts';
-import { send } from '../../apiserver/testing/requests.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { configMaps, pods, secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { disturb } from '../testing/robustness.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';

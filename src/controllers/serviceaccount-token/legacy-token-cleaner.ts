@@ -1,15 +1,15 @@
 // Tokens in Secrets that ServiceAccounts were once given without asking, and that nobody has used for a year: first they are not
 // taken any more, and when nobody has missed them for another year, they are deleted. Those that somebody asked for stay.
 
-import { configMaps, pods, secrets, serviceAccounts } from '../../api/core/v1/index.ts';
-import type { Pod, Secret, ServiceAccount } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { parseTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import * as wait from '../../machinery/wait.ts';
+import { configMaps, pods, secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import type { Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { parseTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import * as wait from '#machinery/wait.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type ReadSecret = Immutable<Secret>;

@@ -1,6 +1,6 @@
 // The token that a Secret of type kubernetes.io/service-account-token is given: a JSON web token without an end.
 
-import { tokenSigner } from '../../machinery/token-keys.ts';
+import { tokenSigner } from '#machinery/token-keys.ts';
 
 export interface LegacyTokenOf {
   readonly namespace: string;

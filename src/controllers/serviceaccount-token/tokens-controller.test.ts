@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { secrets, serviceAccounts } from '../../api/core/v1/index.ts';
-import { TokenVerifier } from '../../apiserver/authentication/token-verifier.ts';
-import { tokenKeysOf } from '../../machinery/token-keys.ts';
-import { LegacyServiceAccountTokens } from '../../apiserver/authentication/legacy-service-account-tokens.ts';
-import type { Find } from '../../apiserver/registry/find.ts';
+import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { TokenVerifier } from '#apiserver/authentication/token-verifier.ts';
+import { tokenKeysOf } from '#machinery/token-keys.ts';
+import { LegacyServiceAccountTokens } from '#apiserver/authentication/legacy-service-account-tokens.ts';
+import type { Find } from '#apiserver/catalog/find.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

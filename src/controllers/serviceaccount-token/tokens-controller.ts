@@ -1,14 +1,14 @@
 // Tokens in Secrets, for who asks for them by making such a Secret: it is filled with a token of the ServiceAccount that it names,
 // and goes with that ServiceAccount.
 
-import { secrets, serviceAccounts } from '../../api/core/v1/index.ts';
-import type { Secret, ServiceAccount } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey, splitKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey, splitKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import type { LegacyTokenOf } from './legacy-token.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
+import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { ServiceAccountsController } from './index.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
+import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { ServiceAccountsController } from './index.ts';

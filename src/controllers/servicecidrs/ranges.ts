@@ -1,9 +1,9 @@
 // What ServiceCIDRs have to do with each other and with addresses.
 
-import type { ServiceCIDR } from '../../api/networking/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { containsRange, isHostOf, overlaps, parseCidr, parseIp } from '../../machinery/ip.ts';
-import type { IpRange } from '../../machinery/ip.ts';
+import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { containsRange, isHostOf, overlaps, parseCidr, parseIp } from '#machinery/net/ip.ts';
+import type { IpRange } from '#machinery/net/ip.ts';
 
 export type ReadServiceCIDR = Immutable<ServiceCIDR>;
 

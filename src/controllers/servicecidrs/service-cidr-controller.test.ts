@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { services } from '../../api/core/v1/index.ts';
-import { ipAddresses, serviceCIDRs } from '../../api/networking/v1/index.ts';
-import type { ServiceCIDR } from '../../api/networking/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { services } from '#api/groups/core/v1/index.ts';
+import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
+import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

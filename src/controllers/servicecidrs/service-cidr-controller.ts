@@ -1,15 +1,15 @@
 // Guards the ranges of cluster IPs: a ServiceCIDR is ready once it has the finalizer by which it is kept, and it goes only when
 // no service has an address of it that no other ServiceCIDR has, too.
 
-import { ipAddresses, serviceCIDRs } from '../../api/networking/v1/index.ts';
-import type { IPAddress } from '../../api/networking/v1/index.ts';
-import type { Condition, Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime, parseTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
+import type { IPAddress } from '#api/groups/networking/v1/index.ts';
+import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { formatTime, parseTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { canGo, hasAddress, touch } from './ranges.ts';
 import type { ReadServiceCIDR } from './ranges.ts';

@@ -1,8 +1,8 @@
 // Who a pod of a StatefulSet is: its ordinal, name, host name and claims, which outlive the pod.
 
-import type { StatefulSet } from '../../api/apps/v1/index.ts';
-import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '../../api/core/v1/index.ts';
-import type { Immutable, New } from '../../api/meta/v1/index.ts';
+import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { REVISION_HASH } from '../history/index.ts';
 

@@ -3,8 +3,8 @@
 // In order, unless the pods are managed in parallel: a pod is made when those before it are available, and deleted when those
 // behind it are gone. What is missing comes before what is too much, and that before what is out of date.
 
-import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { claimsOf, firstOrdinal, ordinalOf, podName, podRevision, replicasOf, withIdentity } from './identity.ts';
 import type { ReadPod, ReadStatefulSet } from './identity.ts';

@@ -1,8 +1,8 @@
 // Whose a pod's claims are, so that the garbage collector deletes them when the retention policy says so: the set's if they go with
 // it, the pod's if they go with a pod that is not wanted any more, nobody's otherwise.
 
-import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
+import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import type { TypeName } from '../controller-ref.ts';
 import { isOrdinalWanted, ordinalOf, STATEFUL_SET } from './identity.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { controllerRevisions, statefulSets } from '../../api/apps/v1/index.ts';
-import type { StatefulSet } from '../../api/apps/v1/index.ts';
-import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
+import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
+import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import { disturb } from '../testing/robustness.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { controllerRevisions, statefulSets } from '../../api/apps/v1/index.ts';
-import { events, persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
+import { events, persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

@@ -3,21 +3,20 @@
 // No ordinal ever has two pods: its pod is made under its one name, so as long as the old one is there, even on a node that is
 // lost, the API server refuses another. Nothing is decided before the cache has this controller's own writes.
 
-import { controllerRevisions, statefulSets } from '../../api/apps/v1/index.ts';
-import type { StatefulSet } from '../../api/apps/v1/index.ts';
-import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import * as labels from '../../machinery/labels.ts';
+import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
+import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import { claim } from '../claim.ts';
 import type { ClaimConfig, Claimant } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

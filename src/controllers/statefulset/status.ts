@@ -1,7 +1,7 @@
 // What a StatefulSet's status says, and what it concludes from its pods.
 
-import type { StatefulSetStatus } from '../../api/apps/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { StatefulSetStatus } from '#api/groups/apps/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { isPodAvailable, isPodReady } from '../pod-state.ts';
 import { podRevision, replicasOf } from './identity.ts';
 import type { ReadPod, ReadStatefulSet } from './identity.ts';

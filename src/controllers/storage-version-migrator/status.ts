@@ -1,8 +1,8 @@
 // What a migration's status says, and whose turn it is. Pure.
 
-import type { Condition, Immutable } from '../../api/meta/v1/index.ts';
-import type { MigrationConditionType, StorageVersionMigration } from '../../api/storagemigration/v1beta1/index.ts';
-import { isTrue } from '../../api/storagemigration/v1beta1/validation.ts';
+import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { MigrationConditionType, StorageVersionMigration } from '#api/groups/storagemigration/v1beta1/index.ts';
+import { isTrue } from '#api/groups/storagemigration/v1beta1/validation.ts';
 
 export type Migration = Immutable<StorageVersionMigration>;
 type Status = Migration['status'];

@@ -1,15 +1,15 @@
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { expect, test } from 'vitest';
 
-import { deployments } from '../../api/apps/v1/index.ts';
-import { configMaps, secrets } from '../../api/core/v1/index.ts';
-import type { ResourceType } from '../../api/descriptor.ts';
-import { storageVersionMigrations } from '../../api/storagemigration/v1beta1/index.ts';
-import type { KubeObject } from '../../client/client.ts';
-import { encryptStorage } from '../../cluster/encryption.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { readEncryptionConfiguration } from '../../storage/encryption/index.ts';
-import type { Storage } from '../../storage/interface.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
+import { encryptStorage } from '#cluster/encryption.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import type { Storage } from '#storage/interface.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

@@ -4,15 +4,16 @@
 //
 // Migrations are beta: where the API server does not serve them, this waits until it does.
 
-import { storageVersionMigrations } from '../../api/storagemigration/v1beta1/index.ts';
-import type { MigrationConditionType } from '../../api/storagemigration/v1beta1/index.ts';
-import type { KubeObject, ListOf, ResourceClient } from '../../client/client.ts';
-import type { Lister } from '../../client/informers/index.ts';
-import { groupVersionPath } from '../../client/request.ts';
-import { formatTime, parseTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
+import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
+import type { MigrationConditionType } from '#api/groups/storagemigration/v1beta1/index.ts';
+import type { ResourceClient } from '#client/client.ts';
+import type { Lister } from '#client/informers/index.ts';
+import { groupVersionPath } from '#client/request.ts';
+import { formatTime, parseTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodes, pods } from '../../api/core/v1/index.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { TaintEvictionController } from './index.ts';
 

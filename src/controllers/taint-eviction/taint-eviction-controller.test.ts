@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { events, nodes, pods } from '../../api/core/v1/index.ts';
-import type { Toleration } from '../../api/core/v1/index.ts';
+import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { Toleration } from '#api/groups/core/v1/index.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { mayStay } from './decision.ts';

@@ -1,16 +1,16 @@
 // Deletes pods from nodes with a NoExecute taint that they do not tolerate, or not any longer.
 
-import { nodes, pods } from '../../api/core/v1/index.ts';
-import type { Node, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Histogram } from '../../machinery/instruments.ts';
+import { nodes, pods } from '#api/groups/core/v1/index.ts';
+import type { Node, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { disruptionTarget } from '../disruption-target.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';

@@ -1,11 +1,11 @@
 // Controllers as in a real cluster: each writes as a ServiceAccount of its own, with the role that the API server keeps for it, and
 // all read through the controller manager. Whoever oversteps his role is found out.
 
-import type { ApiServer } from '../../apiserver/server.ts';
-import type { UserInfo } from '../../apiserver/request.ts';
-import { createInProcessTransport } from '../../client/in-process.ts';
-import type { Transport } from '../../client/transport.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import type { ApiServer } from '#apiserver/server.ts';
+import type { UserInfo } from '#apiserver/request.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import type { Transport } from '#client/transport.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { CONTROLLER_NAMES, controllerEntry } from '../controllers.ts';
 
 const AUTHENTICATED = 'system:authenticated';

@@ -1,8 +1,8 @@
 // A transport with which a test can hold back watch events and make single requests fail: what a slow or broken network does.
 
-import { WatchQueue } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
-import type { Transport, TransportRequest, WatchEvent } from '../../client/transport.ts';
+import { WatchQueue } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
 
 interface Fault {
   readonly matches: (request: TransportRequest) => boolean;

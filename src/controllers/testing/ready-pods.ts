@@ -1,11 +1,11 @@
 // Stands for scheduler and kubelets where a controller only waits for its pods: every pod runs and is ready at once. Pods without
 // a node go as soon as they are deleted.
 
-import { pods } from '../../api/core/v1/index.ts';
-import type { Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { formatTime } from '../../client/time.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 /** `isReady`: which pods become ready. Default: all. */

@@ -6,14 +6,15 @@
 //   - with each of its watch events in turn lost with its connection
 //   - with every write answered by a conflict when it is first tried
 
-import type { ResourceType } from '../../api/descriptor.ts';
-import { createClient } from '../../client/create-client.ts';
-import type { Client, KubeObject } from '../../client/client.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
-import type { Transport, TransportRequest, WatchEvent } from '../../client/transport.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { createClient } from '#client/create-client.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { WatchQueue } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { startTestCluster } from './test-cluster.ts';
 import type { TestCluster, TestClusterConfig } from './test-cluster.ts';

@@ -1,9 +1,9 @@
 // What was told in events, for tests.
 
-import { events } from '../../api/core/v1/index.ts';
-import type { Event } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Client } from '../../client/client.ts';
+import { events } from '#api/groups/core/v1/index.ts';
+import type { Event } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
 
 /** The oldest first. */
 export async function eventsOf(client: Client): Promise<readonly Immutable<Event>[]> {

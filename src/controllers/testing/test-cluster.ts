@@ -1,19 +1,19 @@
 // An API server on memory storage and a virtual clock, for controllers' tests: all of the real thing but the network.
 
-import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
-import { ApiServer } from '../../apiserver/server.ts';
-import { createClient } from '../../client/create-client.ts';
-import type { Client } from '../../client/client.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
-import { createInProcessTransport } from '../../client/in-process.ts';
-import type { Transport } from '../../client/transport.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { recordingLogger } from '../../machinery/log.ts';
-import type { RecordingLogger } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import type { Random } from '../../machinery/random.ts';
-import type { Storage } from '../../storage/interface.ts';
-import { createMemoryStorage } from '../../storage/memory/index.ts';
+import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { ApiServer } from '#apiserver/server.ts';
+import { createClient } from '#client/create-client.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import type { Transport } from '#client/transport.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
+import type { RecordingLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Storage } from '#storage/interface.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ControllerClients } from './controller-clients.ts';
 import { FaultyTransport } from './faulty-transport.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { jobs } from '../../api/batch/v1/index.ts';
-import { pods } from '../../api/core/v1/index.ts';
+import { jobs } from '#api/groups/batch/v1/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
 import { GarbageCollector } from '../garbage-collector/index.ts';
 import { JobController } from '../job/index.ts';
 import { disturb } from '../testing/robustness.ts';

@@ -1,16 +1,16 @@
 // Jobs that say for how long they are kept after their end are deleted then.
 
-import { jobs } from '../../api/batch/v1/index.ts';
-import type { Job } from '../../api/batch/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { parseTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
-import type { Histogram } from '../../machinery/instruments.ts';
+import { jobs } from '#api/groups/batch/v1/index.ts';
+import type { Job } from '#api/groups/batch/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { parseTime } from '#client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
+import type { Histogram } from '#machinery/metrics/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type ReadJob = Immutable<Job>;

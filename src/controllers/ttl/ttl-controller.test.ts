@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest';
-import { nodes } from '../../api/core/v1/index.ts';
+import { nodes } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import { TTL_ANNOTATION, TtlController } from './index.ts';

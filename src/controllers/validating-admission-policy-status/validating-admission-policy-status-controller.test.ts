@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validatingAdmissionPolicies } from '../../api/admissionregistration/v1/index.ts';
+import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

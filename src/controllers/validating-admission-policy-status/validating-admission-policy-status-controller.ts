@@ -1,15 +1,15 @@
 // Tells in the status of each admission policy which of its expressions do not fit the kinds that it is for. Each generation of a
 // policy is looked at once.
 
-import { validatingAdmissionPolicies } from '../../api/admissionregistration/v1/index.ts';
-import type { ValidatingAdmissionPolicy } from '../../api/admissionregistration/v1/index.ts';
-import { typeCheckPolicy } from '../../api/admissionregistration/v1/type-checking.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
+import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';
+import { typeCheckPolicy } from '#api/groups/admissionregistration/v1/type-checking.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type Policy = Immutable<ValidatingAdmissionPolicy>;

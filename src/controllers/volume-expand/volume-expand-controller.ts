@@ -1,17 +1,17 @@
 // Claims that ask for more than they have: nothing here grows a volume itself, so that people are told who is waited for. What a
 // resizer has noted on a volume while its file system was still to be grown is taken off again when that is done.
 
-import { driverOfPlugin, pluginOfSource } from '../../api/core/v1/csi-migration/index.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { EventRecorder } from '../../client/events/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import { driverOfPlugin, pluginOfSource } from '#api/groups/core/v1/csi-migration/index.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isOurs } from '../local-provisioner/local-volume.ts';
 import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';

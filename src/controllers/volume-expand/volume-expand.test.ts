@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
-import { storageClasses } from '../../api/storage/v1/index.ts';
-import type { Client } from '../../client/client.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import type { Client } from '#client/client.ts';
 import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { disturb } from '../testing/robustness.ts';

@@ -1,11 +1,11 @@
 // The one finalizer by which an object is kept while it is used.
 
-import type { ResourceType } from '../../api/descriptor.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Client, KubeObject } from '../../client/client.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
-import { reconciled, requeue } from '../../client/workqueue/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 
 export const PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 export const PV_PROTECTION = 'kubernetes.io/pv-protection';

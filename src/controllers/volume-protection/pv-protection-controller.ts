@@ -1,12 +1,12 @@
 // A volume that is deleted stays for as long as it is bound to a claim.
 
-import { persistentVolumes } from '../../api/core/v1/index.ts';
-import type { PersistentVolume } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import { persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolume } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isDeletionCandidate, lacksFinalizer, protect, PV_PROTECTION } from './finalizers.ts';
 

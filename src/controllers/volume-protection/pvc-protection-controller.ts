@@ -1,12 +1,12 @@
 // A claim that is deleted stays until no pod that has a node refers to it any more.
 
-import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
-import type { PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';

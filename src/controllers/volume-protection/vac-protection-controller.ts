@@ -1,14 +1,14 @@
 // A volume attributes class that is deleted stays for as long as a claim or a volume names it.
 
-import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { volumeAttributesClasses } from '../../api/storage/v1/index.ts';
-import type { VolumeAttributesClass } from '../../api/storage/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { volumeAttributesClasses } from '#api/groups/storage/v1/index.ts';
+import type { VolumeAttributesClass } from '#api/groups/storage/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { SharedInformer } from '#client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isDeletionCandidate, lacksFinalizer, protect, VAC_PROTECTION } from './finalizers.ts';
 

@@ -1,11 +1,11 @@
 // The downward API: what a pod may learn of itself, as env variables and as files.
 
-import { quote } from '../../machinery/go-format.ts';
-import { parseQuantity, type Quantity } from '../../machinery/quantity.ts';
-import type * as v1 from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
-import { ownValue } from '../../machinery/string-map.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 /** What is known of the pod beyond its object, at the time of asking. */
 export interface DownwardContext {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import * as apierrors from '../../machinery/apierrors.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { ObjectSource } from '../objects.ts';
 import { makeContainer, makePod } from '../testing/make-pod.ts';
 import type { ConfigMap, Container, PodSpec, Secret, Service } from '../types.ts';

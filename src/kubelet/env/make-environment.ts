@@ -1,12 +1,12 @@
 // The environment of a container: services, envFrom, then env in its order, each of which may refer to what came before.
 
-import * as apierrors from '../../machinery/apierrors.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { ObjectSource } from '../objects.ts';
 import type { Container, Pod } from '../types.ts';
 import { fieldValue, resourceValue, type DownwardContext } from './downward.ts';
 import { expand } from './expand.ts';
 import type { ServiceVariables } from './service-variables.ts';
-import { ownValue } from '../../machinery/string-map.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 export interface EnvironmentInput {
   readonly pod: Pod;

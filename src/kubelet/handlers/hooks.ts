@@ -1,8 +1,8 @@
 // Lifecycle hooks: what a container asks to have done right after it started and before it is stopped.
 
-import type { RuntimeService } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { quote } from '../../machinery/go-format.ts';
+import type { RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { Container, LifecycleHandler, Pod } from '../types.ts';
 import { actionTarget, BodyError, httpGet } from './network.ts';
 import { untilAborted } from './timeout.ts';

@@ -8,7 +8,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from 'node:https';
 import { connect, isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { bounded } from '../../machinery/files/untrusted.ts';
+import { bounded } from '#machinery/files/untrusted.ts';
 import type { Container, HTTPGetAction } from '../types.ts';
 
 export interface HttpAnswer {

@@ -1,6 +1,6 @@
 // Deadlines. A wait on a peer or a runtime ends at its deadline even if the other side, or the code that talks to it, never does.
 
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 
 /** The deadline has passed. */
 export class TimeoutError extends Error {

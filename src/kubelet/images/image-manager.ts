@@ -1,9 +1,9 @@
 // Sees to it that a container's image is on the node before the container is made, as its pull policy says, and backs off
 // from images that cannot be pulled.
 
-import { isCriError, type AuthConfig, type ImageService, type ImageSpec, type PodSandboxConfig } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { formatDuration } from '../../machinery/duration.ts';
+import { isCriError, type AuthConfig, type ImageService, type ImageSpec, type PodSandboxConfig } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { formatDuration } from '#machinery/text/duration.ts';
 import type { EventReason, PodEvents } from '../events.ts';
 import { untilAborted } from '../handlers/timeout.ts';
 import { Backoff } from '../runtime/backoff.ts';

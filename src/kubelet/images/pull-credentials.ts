@@ -1,6 +1,6 @@
 // Which credentials of a pod's image pull secrets fit an image.
 
-import type { AuthConfig } from '../../cri/index.ts';
+import type { AuthConfig } from '#cri/index.ts';
 import type { Secret } from '../types.ts';
 import { parseImageName } from './image-name.ts';
 

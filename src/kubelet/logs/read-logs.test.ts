@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { logTime, parseLogLine } from './cri-log.ts';
 import { readLogs, type LogOptions } from './read-logs.ts';
 

@@ -3,8 +3,8 @@
 
 import { constants } from 'node:fs';
 import { lstat, type FileHandle } from 'node:fs/promises';
-import type { Clock } from '../../machinery/clock.ts';
-import { openUntrusted } from '../../machinery/files/untrusted.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { openUntrusted } from '#machinery/files/untrusted.ts';
 import { logTime, parseLogLine, type LogEntry, type LogStream } from './cri-log.ts';
 
 export interface LogOptions {

@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { createSimulatedRuntime } from '../../runtime/simulated/runtime.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import { rotateLogs } from './rotate-logs.ts';
 
 const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, with: () => silent };

@@ -3,9 +3,9 @@
 
 import { lstat, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { RuntimeService } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 
 export interface RotateLogsInput {
   readonly runtime: RuntimeService;

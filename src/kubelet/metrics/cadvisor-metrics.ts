@@ -1,7 +1,7 @@
 // /metrics/cadvisor: the families of cAdvisor that dashboards of pods use, with cAdvisor's names and labels. The values are those of
 // the container runtime (CRI), so families that only cAdvisor can read from cgroups are not there.
 
-import { sampleText, type Sample } from '../../machinery/instruments.ts';
+import { sampleText, type Sample } from '#machinery/metrics/instruments.ts';
 import { amountOf } from '../runtime/resources.ts';
 import type { NodeUsage } from '../node/node-usage.ts';
 import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../server/usage.ts';

@@ -1,6 +1,6 @@
 // Counts and times the kubelet's calls to the container runtime.
 
-import type { ImageService, Runtime, RuntimeService } from '../../cri/index.ts';
+import type { ImageService, Runtime, RuntimeService } from '#cri/index.ts';
 import type { KubeletMetrics } from './kubelet-metrics.ts';
 
 /** Upstream's names of the operations (pkg/kubelet/kuberuntime/instrumented_services.go). */

@@ -3,8 +3,8 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { duplexPair } from '../../machinery/duplex-pair.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import { duplexPair } from '#machinery/streams/duplex-pair.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { startHarness, type Harness } from '../testing/harness.ts';
 
 let harness: Harness;

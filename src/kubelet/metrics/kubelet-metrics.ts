@@ -1,6 +1,6 @@
 // The kubelet's own metrics, with upstream's names, labels and buckets (pkg/kubelet/metrics and pkg/kubelet/server/metrics).
 
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 import {
   type Counter,
   exponentialBuckets,
@@ -8,7 +8,7 @@ import {
   type Histogram,
   Instruments,
   type Sample,
-} from '../../machinery/instruments.ts';
+} from '#machinery/metrics/instruments.ts';
 
 /** Prometheus' default buckets, in seconds. */
 export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

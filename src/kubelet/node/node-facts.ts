@@ -1,10 +1,10 @@
 // Gathers what the kubelet says of its node: what the machine and the configuration have, once, and how the runtime is, at
 // each check.
 
-import type { Runtime } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { newQuantity, parseQuantity } from '../../machinery/quantity.ts';
+import type { Runtime } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import type { KubeletConfig } from '../config.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';

@@ -1,15 +1,15 @@
 // The node's life in the API: its Node object is made or taken over, its Lease is renewed every few seconds, and its status
 // is reported when it has changed, or every few minutes to say that it has not.
 
-import { leases } from '../../api/coordination/v1/index.ts';
-import { nodes } from '../../api/core/v1/index.ts';
-import type * as v1 from '../../api/core/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
-import * as wait from '../../machinery/wait.ts';
+import { leases } from '#api/groups/coordination/v1/index.ts';
+import { nodes } from '#api/groups/core/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
 import type { EventReason, EventSink } from '../events.ts';
 import { microTimestamp } from '../time.ts';
 import type { Node, NodeStatus } from '../types.ts';

@@ -1,9 +1,9 @@
 // What the kubelet says of its node: a pure function of what it knows.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Image } from '../../cri/index.ts';
+import type { Image } from '#cri/index.ts';
 import { timestamp } from '../time.ts';
-import type * as v1 from '../../api/core/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { NodeAddress, NodeCondition, NodeStatus, ResourceList } from '../types.ts';
 import type { MachineInfo } from './machine.ts';
 

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { complete, type ContainerStats } from '../../cri/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { complete, type ContainerStats } from '#cri/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { MachineUsage, SimulatedUsage } from './node-usage.ts';
 
 let proc: string;

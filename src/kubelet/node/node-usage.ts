@@ -1,8 +1,8 @@
 // The CPU and memory usage of the whole node: of this machine from /proc, of a simulated node from its containers.
 
 import { readFile } from 'node:fs/promises';
-import type { ContainerStats } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import type { ContainerStats } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 
 export interface NodeUsage {
   /** Wall-clock milliseconds. */

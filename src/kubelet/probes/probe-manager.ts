@@ -1,9 +1,9 @@
 // Which probes run, and what they have found. A worker belongs to one instance of a container: it begins when the instance
 // runs and ends with it; liveness and readiness wait for the startup probe.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import type { PodEvents } from '../events.ts';
 import type { ProbeVerdicts } from '../runtime/compute-pod-actions.ts';
 import { findContainer, podIPs, type ContainerRecord, type RuntimePodStatus } from '../runtime/pod-status.ts';

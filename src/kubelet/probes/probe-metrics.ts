@@ -1,7 +1,7 @@
 // /metrics/probes: how often the probes of the node's pods succeeded and failed, and how long they took.
 
-import type { Clock } from '../../machinery/clock.ts';
-import { Counter, counterText, Family, gaugeText, Histogram, histogramText } from '../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { Counter, counterText, Family, gaugeText, Histogram, histogramText } from '#machinery/metrics/instruments.ts';
 import { DEFAULT_BUCKETS } from '../metrics/kubelet-metrics.ts';
 import { podUid, type Pod } from '../types.ts';
 import type { ProbeOutcome } from './probe-runner.ts';

@@ -1,9 +1,9 @@
 // Runs one probe once.
 
-import { isCriError, type RuntimeService } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { formatDuration } from '../../machinery/duration.ts';
-import { quote } from '../../machinery/go-format.ts';
+import { isCriError, type RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { formatDuration } from '#machinery/text/duration.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { actionTarget, address, BodyError, httpGet, NetworkError, resolvePort, tcpConnect } from '../handlers/network.ts';
 import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 import type { Container, Probe } from '../types.ts';

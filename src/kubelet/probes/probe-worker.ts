@@ -1,6 +1,6 @@
 // Probes one instance of a container, again and again, and tells when the verdict changes.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Probe } from '../types.ts';
 import type { ProbeOutcome } from './probe-runner.ts';
 

@@ -1,7 +1,7 @@
 // Exponential back-off per key (a container, an image): how long to wait before the next try. The semantics are those of
 // client-go's flowcontrol.Backoff, as the kubelet uses it.
 
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 
 interface Entry {
   delayMs: number;

@@ -1,6 +1,6 @@
 // A container as the runtime is asked for it.
 
-import type { ContainerConfig, Mount } from '../../cri/index.ts';
+import type { ContainerConfig, Mount } from '#cri/index.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';

@@ -1,9 +1,9 @@
 // Gives running containers what was allocated to them after they were started: through the runtime, or, where the container's
 // resize policy wants it, by starting them anew.
 
-import type { RuntimeService } from '../../cri/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { RuntimeService } from '#cri/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { Logger } from '#machinery/log.ts';
 import { parseContainerId } from '../status/container-statuses.ts';
 import { describePod, podUid, type Container, type Pod, type ResourceRequirements } from '../types.ts';
 import { findContainer, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';

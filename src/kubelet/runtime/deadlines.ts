@@ -1,8 +1,8 @@
 // Deadlines for calls to the container runtime, which hold whether or not the runtime keeps them. A pod's worker waits for one
 // call at a time: without a deadline, one call that never returns would keep the pod from being stopped.
 
-import { CriError, type CallOptions, type ImageService, type Runtime, type RuntimeService } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import { CriError, type CallOptions, type ImageService, type Runtime, type RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 
 /** As upstream's runtimeRequestTimeout. */

@@ -1,8 +1,8 @@
 // Stops containers: the Killing event, the preStop hook, the stop signal, and after the grace period the end.
 
-import { isNotFound, type RuntimeService } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { isNotFound, type RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { PodEvents } from '../events.ts';
 import { HookError, type HookRunner } from '../handlers/hooks.ts';
 import { TimeoutError, untilAborted, withTimeout } from '../handlers/timeout.ts';

@@ -7,7 +7,7 @@ import {
   type ContainerStatus,
   type PodSandbox,
   type RuntimeService,
-} from '../../cri/index.ts';
+} from '#cri/index.ts';
 import { fromNanoseconds } from '../time.ts';
 import { CONTAINER_NAME_LABEL, readContainerAnnotations, type ContainerAnnotations } from './labels.ts';
 import type { ContainerRecord, RuntimeContainerState, SandboxRecord } from './pod-status.ts';

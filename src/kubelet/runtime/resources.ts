@@ -1,8 +1,8 @@
 // Resource requests and limits: what a pod asks of its node, its quality of service, and what a container gets of the kernel.
 
-import { podQosClass } from '../../api/core/v1/qos.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
-import type { LinuxContainerResources } from '../../cri/index.ts';
+import { podQosClass } from '#api/groups/core/v1/qos.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import type { LinuxContainerResources } from '#cri/index.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
 import { isSidecar } from './restart-policy.ts';
 

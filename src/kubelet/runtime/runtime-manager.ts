@@ -3,11 +3,11 @@
 // and tried again when its back-off ends.
 
 import { mkdir, readdir } from 'node:fs/promises';
-import { CriError, type ImageService, type ImageSpec, type PodSandboxConfig, type RuntimeService } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { formatDuration } from '../../machinery/duration.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import { CriError, type ImageService, type ImageSpec, type PodSandboxConfig, type RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { formatDuration } from '#machinery/text/duration.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import { podDns, type DnsSettings } from '../dns.ts';
 import { makeEnvironment } from '../env/make-environment.ts';
 import type { DownwardContext } from '../env/downward.ts';

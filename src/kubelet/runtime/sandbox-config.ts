@@ -1,7 +1,7 @@
 // A pod's sandbox as the runtime is asked for it: name, network, DNS, logs, security.
 
-import type { PodSandboxConfig } from '../../cri/index.ts';
-import type { Input } from '../../cri/types.ts';
+import type { PodSandboxConfig } from '#cri/index.ts';
+import type { Input } from '#cri/types.ts';
 import type { Pod } from '../types.ts';
 import { sandboxLabels } from './labels.ts';
 import { sandboxSecurityContext, sysctls } from './security-context.ts';

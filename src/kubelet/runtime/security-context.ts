@@ -1,9 +1,9 @@
 // The security settings of pods and containers in the runtime's terms: a container's own win over its pod's.
 
-import type { StopSignal } from '../../cri/index.ts';
-import type { Input } from '../../cri/types.ts';
-import type * as v1 from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { StopSignal } from '#cri/index.ts';
+import type { Input } from '#cri/types.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Container, Pod } from '../types.ts';
 
 type SecurityProfile = Input<'SecurityProfile'>;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { tokenReviews } from '../../api/authentication/v1/index.ts';
-import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
+import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { type AccessSettings, ApiAccess, DEFAULT_ACCESS } from './access.ts';
 
 /** An API server that knows one token and allows verbs other than `delete`. It counts its reviews. */

@@ -2,11 +2,11 @@
 // SubjectAccessReview for every user. Anonymous requests are never served.
 
 import { createHash } from 'node:crypto';
-import { tokenReviews } from '../../api/authentication/v1/index.ts';
-import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
-import type { Client } from '../../client/client.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { LruCache } from '../../machinery/lru.ts';
+import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
+import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { LruCache } from '#machinery/collections/lru.ts';
 import { withTimeout } from '../handlers/timeout.ts';
 import type { RequestAttributes } from './request-attributes.ts';
 

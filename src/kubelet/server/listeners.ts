@@ -10,8 +10,8 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from 'node:tls';
-import type { Logger } from '../../machinery/log.ts';
-import { TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
+import type { Logger } from '#machinery/log.ts';
+import { TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
 
 export interface ServerTlsConfig {
   /** PEM. */

@@ -2,18 +2,18 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { isStreamingUpgrade, servePortForward, serveRemoteCommand } from '../../machinery/remotecommand/index.ts';
-import type { StreamOptions } from '../../machinery/remotecommand/index.ts';
+import { isStreamingUpgrade, servePortForward, serveRemoteCommand } from '#machinery/streams/remotecommand/index.ts';
+import type { StreamOptions } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../runtime/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError } from '../volumes/local-volumes.ts';
-import { formatYamlLazily } from '../../api/codec/format-yaml-lazily.ts';
-import { StatusError } from '../../machinery/apierrors.ts';
-import { componentMetricsText, withStability } from '../../machinery/component-metrics.ts';
-import { type HealthCheck, HealthEndpoint, logCheck, pingCheck, type TextResponse } from '../../machinery/serving/health.ts';
-import { HealthSlis } from '../../machinery/serving/health-slis.ts';
-import { flagz, statusz } from '../../machinery/serving/zpages.ts';
+import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
+import { StatusError } from '#machinery/apierrors.ts';
+import { componentMetricsText, withStability } from '#machinery/metrics/component-metrics.ts';
+import { type HealthCheck, HealthEndpoint, logCheck, pingCheck, type TextResponse } from '#machinery/serving/health.ts';
+import { HealthSlis } from '#machinery/serving/health-slis.ts';
+import { flagz, statusz } from '#machinery/serving/zpages.ts';
 import { findLogContainer, LogTargetError, parseLogOptions } from './container-logs.ts';
 import type { KubeletServerConfig } from './server.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';

@@ -11,9 +11,9 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { Runtime } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { Runtime } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { CadvisorInput } from '../metrics/cadvisor-metrics.ts';
 import type { KubeletGauges, KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import {
@@ -23,8 +23,8 @@ import {
   peerNotAfter,
   reportRequests,
   track,
-} from '../../machinery/serving/index.ts';
-import type { VersionInfo } from '../../machinery/version-info.ts';
+} from '#machinery/serving/index.ts';
+import type { VersionInfo } from '#machinery/version-info.ts';
 import type { RuntimePodStatus } from '../runtime/pod-status.ts';
 import type { Pod } from '../types.ts';
 import type { ServerAccess, ServerUser } from './access.ts';

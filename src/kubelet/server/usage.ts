@@ -1,7 +1,7 @@
 // One look at what the node, its pods and their containers use: the common source of /stats/summary, /metrics/resource and
 // /metrics/cadvisor.
 
-import type { ContainerStats, PodSandboxStats, RuntimeService } from '../../cri/index.ts';
+import type { ContainerStats, PodSandboxStats, RuntimeService } from '#cri/index.ts';
 import type { NodeUsage, NodeUsageSource } from '../node/node-usage.ts';
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
 import type { ContainerRecord, RuntimePodStatus } from '../runtime/pod-status.ts';

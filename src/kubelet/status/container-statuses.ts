@@ -4,7 +4,7 @@ import type { ContainerRecord, RuntimePodStatus } from '../runtime/pod-status.ts
 import { hasAnyContainerCreated } from '../runtime/compute-pod-actions.ts';
 import { isSidecar, shouldContainerBeRestarted } from '../runtime/restart-policy.ts';
 import { formatTime } from '../time.ts';
-import type * as v1 from '../../api/core/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements, VolumeMount } from '../types.ts';
 
 /** Why a container could not be started, as `waiting` shows it. */

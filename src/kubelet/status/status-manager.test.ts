@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { makePod } from '../testing/make-pod.ts';
 import type { Pod, PodCondition, PodStatus } from '../types.ts';
 import { StatusManager } from './status-manager.ts';

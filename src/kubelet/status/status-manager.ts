@@ -4,9 +4,9 @@
 // One write per pod at a time; changes that come while one is under way, or within a few milliseconds of each other, go out
 // together. A write that fails is tried again until it succeeds or the pod is gone.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { timestamp } from '../time.ts';
 import { describePod, podUid, type Pod, type PodCondition, type PodStatus } from '../types.ts';
 import { OWNED_CONDITIONS } from './conditions.ts';

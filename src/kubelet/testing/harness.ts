@@ -1,15 +1,15 @@
 // A kubelet on a simulated runtime and a real API server, on a virtual clock, for tests.
 
-import { events, namespaces, pods } from '../../api/core/v1/index.ts';
-import type * as v1 from '../../api/core/v1/index.ts';
-import type { New } from '../../api/meta/v1/index.ts';
-import { startTestServer, type TestServer } from '../../apiserver/testing/server.ts';
-import type { Client } from '../../client/client.ts';
-import type { Runtime } from '../../cri/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { createSimulatedRuntime } from '../../runtime/simulated/runtime.ts';
+import { events, namespaces, pods } from '#api/groups/core/v1/index.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import type { Client } from '#client/client.ts';
+import type { Runtime } from '#cri/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import type { KubeletConfig } from '../config.ts';
 import { Kubelet } from '../kubelet.ts';
 import type { Pod } from '../types.ts';

@@ -8,8 +8,8 @@
 
 import { chmod, lchown, lstat, mkdir, mkdtemp, readdir, readlink, rename, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { removeTree } from '../../machinery/files/directory.ts';
-import { readUntrusted } from '../../machinery/files/untrusted.ts';
+import { removeTree } from '#machinery/files/directory.ts';
+import { readUntrusted } from '#machinery/files/untrusted.ts';
 
 export interface FileProjection {
   readonly data: Uint8Array;

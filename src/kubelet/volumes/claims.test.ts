@@ -2,13 +2,13 @@ import { chown, mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import { recordingLogger } from '../../machinery/log.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
 import { startHarness } from '../testing/harness.ts';
 import { makeContainer, makePod } from '../testing/make-pod.ts';
 import type { Pod } from '../types.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { ClaimSource, PersistentVolume, PersistentVolumeClaim } from './claims.ts';
 import { removeLocalVolume } from './local-volumes.ts';
 import { noMounter } from './mounter.ts';

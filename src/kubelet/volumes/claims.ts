@@ -1,8 +1,8 @@
 // Volumes that a pod has through a persistent volume claim: which persistent volume it is, and whether the pod may have it.
 
-import type * as v1 from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Pod, Volume } from '../types.ts';
 
 export type PersistentVolume = Immutable<v1.PersistentVolume>;

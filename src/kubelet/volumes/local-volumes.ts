@@ -3,7 +3,7 @@
 
 import { chmod, mkdir, mkdtemp, rename, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
-import { removeTree } from '../../machinery/files/directory.ts';
+import { removeTree } from '#machinery/files/directory.ts';
 import type { Mounter } from './mounter.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;

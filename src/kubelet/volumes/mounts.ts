@@ -3,10 +3,10 @@
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ImageSpec, Mount } from '../../cri/index.ts';
-import { removeTree } from '../../machinery/files/directory.ts';
-import { FileTypeError, openUntrusted } from '../../machinery/files/untrusted.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { ImageSpec, Mount } from '#cri/index.ts';
+import { removeTree } from '#machinery/files/directory.ts';
+import { FileTypeError, openUntrusted } from '#machinery/files/untrusted.ts';
+import type { Random } from '#machinery/random.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import { hostsFile, type PodHostname } from '../hostname.ts';

@@ -1,7 +1,7 @@
 // fsGroup: the files of a volume are made to belong to the pod's group, and new files in it to inherit that.
 
 import { lstat } from 'node:fs/promises';
-import { walkTree } from '../../machinery/files/directory.ts';
+import { walkTree } from '#machinery/files/directory.ts';
 
 const READ_WRITE = 0o660;
 const READ_ONLY = 0o440;

@@ -1,8 +1,8 @@
 // Which files a configMap, secret, downwardAPI or projected volume shows.
 
-import * as apierrors from '../../machinery/apierrors.ts';
-import type * as v1 from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { metadataValue, resourceValue, type DownwardContext } from '../env/downward.ts';
 import type { ObjectSource } from '../objects.ts';
 import type { DownwardAPIVolumeFile, KeyToPath, Pod, Volume } from '../types.ts';

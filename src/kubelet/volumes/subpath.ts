@@ -6,7 +6,7 @@
 import type { Stats } from 'node:fs';
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { openBelow, openOrMakeDirectory, openRoot, removeTree, type Place } from '../../machinery/files/directory.ts';
+import { openBelow, openOrMakeDirectory, openRoot, removeTree, type Place } from '#machinery/files/directory.ts';
 import type { Mounter } from './mounter.ts';
 
 export interface SubpathInput {

@@ -3,10 +3,10 @@
 
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../machinery/clock.ts';
-import { removeTree } from '../../machinery/files/directory.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { removeTree } from '#machinery/files/directory.ts';
+import type { Logger } from '#machinery/log.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import { podDir } from '../paths.ts';
 import { podLimits } from '../runtime/resources.ts';
 import { podUid, type Pod, type Volume } from '../types.ts';

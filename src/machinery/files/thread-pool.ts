@@ -7,7 +7,7 @@
 
 import { stat } from 'node:fs/promises';
 import { systemClock, type Clock } from '../clock.ts';
-import { Fifo } from '../fifo.ts';
+import { Fifo } from '../collections/fifo.ts';
 
 /** The threads of the pool of this process. libuv reads the variable once, when the pool starts. */
 export function poolSize(environment: Readonly<Record<string, string | undefined>> = process.env): number {

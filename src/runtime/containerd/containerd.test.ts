@@ -11,12 +11,12 @@ import { loadPackageDefinition, Server, ServerCredentials, status } from '@grpc/
 import type { sendUnaryData, ServerUnaryCall, ServerWritableStream, ServiceClientConstructor } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CriError } from '../../cri/index.ts';
-import type { ContainerEvent, Runtime } from '../../cri/index.ts';
-import { criDescriptor } from '../../cri/proto.ts';
-import { systemClock, VirtualClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import { serveRemoteCommand } from '../../machinery/remotecommand/index.ts';
+import { CriError } from '#cri/index.ts';
+import type { ContainerEvent, Runtime } from '#cri/index.ts';
+import { criDescriptor } from '#cri/proto.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { serveRemoteCommand } from '#machinery/streams/remotecommand/index.ts';
 import { containerdToml } from './containerd-config.ts';
 import { createContainerdRuntime } from './create.ts';
 import { containerEvents } from './events.ts';

@@ -1,8 +1,8 @@
 // Makes the Runtime of a container runtime that listens on a CRI socket.
 
-import type { Runtime } from '../../cri/index.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import type { Clock } from '../../machinery/clock.ts';
+import type { Runtime } from '#cri/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { CriConnection } from './connection.ts';
 import { ImageMounts } from './image-mounts.ts';
 import { ContainerdImages } from './images.ts';

@@ -2,8 +2,8 @@
 
 import { status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
-import { CriError } from '../../cri/index.ts';
-import type { CriErrorReason } from '../../cri/index.ts';
+import { CriError } from '#cri/index.ts';
+import type { CriErrorReason } from '#cri/index.ts';
 
 const reasons: Readonly<Partial<Record<status, CriErrorReason>>> = {
   [status.CANCELLED]: 'Canceled',

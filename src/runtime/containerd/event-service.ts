@@ -3,7 +3,7 @@
 
 import { fromJSON } from '@grpc/proto-loader';
 import type { MessageTypeDefinition } from '@grpc/proto-loader';
-import type { ContainerEventType } from '../../cri/index.ts';
+import type { ContainerEventType } from '#cri/index.ts';
 import type { CriConnection, CriMethod } from './connection.ts';
 
 /** The containerd namespace in which CRI keeps its containers. */

@@ -1,10 +1,10 @@
 // Container events, whatever the runtime has to tell them with: containerd's own event service (all versions), CRI's
 // GetContainerEvents (CRI-O), or else looking once a second. So whoever follows them never has to poll.
 
-import { isCriError, toNanoseconds } from '../../cri/index.ts';
-import type { ContainerEvent, ContainerEventType, RuntimeService } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import * as wait from '../../machinery/wait.ts';
+import { isCriError, toNanoseconds } from '#cri/index.ts';
+import type { ContainerEvent, ContainerEventType, RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 import { Broadcast } from '../broadcast.ts';
 import type { CriConnection } from './connection.ts';
 import { nativeEvents } from './event-service.ts';

@@ -1,6 +1,6 @@
 // An ImageService on the CRI of a container runtime.
 
-import { isCriError } from '../../cri/index.ts';
+import { isCriError } from '#cri/index.ts';
 import type {
   AuthConfig,
   CallOptions,
@@ -11,7 +11,7 @@ import type {
   ImageSpec,
   ImageStatusResponse,
   PodSandboxConfig,
-} from '../../cri/index.ts';
+} from '#cri/index.ts';
 import type { CriConnection } from './connection.ts';
 import { fromPullError } from './errors.ts';
 

@@ -8,12 +8,12 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError } from '../../cri/index.ts';
-import type { Runtime } from '../../cri/index.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import * as wait from '../../machinery/wait.ts';
+import { CriError } from '#cri/index.ts';
+import type { Runtime } from '#cri/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import * as wait from '#machinery/wait.ts';
 import { identify, isAlive, signalProcess } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import { containerdToml } from './containerd-config.ts';

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { descendantsOf, hostProcesses, killAll } from '../host-processes.ts';
 import { pathsIn } from './launch.ts';
 

@@ -3,7 +3,7 @@
 
 import { Readable, Writable } from 'node:stream';
 import type { Duplex } from 'node:stream';
-import { CriError, isCriError } from '../../cri/index.ts';
+import { CriError, isCriError } from '#cri/index.ts';
 import type {
   AttachRequest,
   CallOptions,
@@ -29,9 +29,9 @@ import type {
   RuntimeService,
   StatusResponse,
   VersionResponse,
-} from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { execOverSpdy, portForwardOverSpdy } from '../../machinery/remotecommand/index.ts';
+} from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { execOverSpdy, portForwardOverSpdy } from '#machinery/streams/remotecommand/index.ts';
 import type { CriConnection } from './connection.ts';
 import { containerEvents } from './events.ts';
 import type { ImageMounts } from './image-mounts.ts';

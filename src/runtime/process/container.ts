@@ -3,10 +3,10 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import { CriError, toNanoseconds } from '../../cri/index.ts';
-import type { LogStream, StopSignal } from '../../cri/index.ts';
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { CriError, toNanoseconds } from '#cri/index.ts';
+import type { LogStream, StopSignal } from '#cri/index.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { identify, isAlive, signalProcess } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import { exitReason } from '../records.ts';

@@ -6,10 +6,10 @@ import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { CriError } from '../../cri/index.ts';
-import type { ExecRequest, ExecStreams } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import * as wait from '../../machinery/wait.ts';
+import { CriError } from '#cri/index.ts';
+import type { ExecRequest, ExecStreams } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
 import { followSizes, forgetPty, hasPty, onPty } from './pty.ts';
 import { findExecutable } from './requirements.ts';
 

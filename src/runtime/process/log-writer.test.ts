@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
 import { LogWriter } from './log-writer.ts';
 
 let dir: string;

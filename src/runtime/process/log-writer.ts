@@ -6,11 +6,11 @@
 
 import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { formatLogEntry } from '../../cri/index.ts';
-import type { LogStream } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { describeType, FileTypeError } from '../../machinery/files/untrusted.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { formatLogEntry } from '#cri/index.ts';
+import type { LogStream } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { describeType, FileTypeError } from '#machinery/files/untrusted.ts';
+import type { Logger } from '#machinery/log.ts';
 
 const MAX_LINE = 16 * 1024;
 const NEWLINE = 0x0a;

@@ -3,8 +3,8 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { TerminalSize } from '../../cri/index.ts';
-import { readUntrustedSync } from '../../machinery/files/untrusted.ts';
+import type { TerminalSize } from '#cri/index.ts';
+import { readUntrustedSync } from '#machinery/files/untrusted.ts';
 
 const run = promisify(execFile);
 

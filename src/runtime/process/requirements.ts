@@ -3,8 +3,8 @@
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { CriError } from '../../cri/index.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../cri/index.ts';
+import { CriError } from '#cri/index.ts';
+import type { ContainerConfig, PodSandboxConfig } from '#cri/index.ts';
 import type { Tools } from './supervisor.ts';
 
 function refuse(message: string): never {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../machinery/clock.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { identify } from '../process-identity.ts';
 import { containerProcesses, killContainers, recordedSupervisors } from './reset.ts';
 import { ID_VARIABLE } from './supervisor.ts';

@@ -2,8 +2,8 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../machinery/clock.ts';
-import { readUntrustedSync } from '../../machinery/files/untrusted.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { readUntrustedSync } from '#machinery/files/untrusted.ts';
 import { hostProcesses, killAll } from '../host-processes.ts';
 import { signalProcess } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { Duplex, Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { complete, CriError, toNanoseconds } from '../../cri/index.ts';
+import { complete, CriError, toNanoseconds } from '#cri/index.ts';
 import type {
   AttachRequest,
   CallOptions,
@@ -34,13 +34,13 @@ import type {
   RuntimeService,
   StatusResponse,
   VersionResponse,
-} from '../../cri/index.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { systemRandom } from '../../machinery/random.ts';
-import type { Random } from '../../machinery/random.ts';
+} from '#cri/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import type { Logger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
 import { NamedImages } from '../named-images.ts';
 import { attributesOf, PodTable } from '../pod-table.ts';
 import type { Sandbox } from '../pod-table.ts';

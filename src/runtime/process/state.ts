@@ -12,9 +12,9 @@
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeDurableFile } from '../../machinery/durable-file.ts';
-import { readUntrustedSync } from '../../machinery/files/untrusted.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { writeDurableFile } from '#machinery/files/durable-file.ts';
+import { readUntrustedSync } from '#machinery/files/untrusted.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 

@@ -14,10 +14,10 @@ import { readlink, symlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
-import { CriError } from '../../cri/index.ts';
-import type { ContainerConfig, LogStream } from '../../cri/index.ts';
-import { openOrMakeDirectory, openRoot, pathOf, type Place } from '../../machinery/files/directory.ts';
-import { openUntrustedSync } from '../../machinery/files/untrusted.ts';
+import { CriError } from '#cri/index.ts';
+import type { ContainerConfig, LogStream } from '#cri/index.ts';
+import { openOrMakeDirectory, openRoot, pathOf, type Place } from '#machinery/files/directory.ts';
+import { openUntrustedSync } from '#machinery/files/untrusted.ts';
 import type { Program } from './requirements.ts';
 
 const run = promisify(execFile);

@@ -2,11 +2,11 @@
 // `.CONTAINER` appended it is for that container only, and goes before the pod's. A value that cannot be read is an error when the
 // container is created: a simulation that silently does something else would be worth nothing.
 
-import { CriError } from '../../cri/index.ts';
+import { CriError } from '#cri/index.ts';
 import type { ImageSimulation } from '../named-images.ts';
 import { missingImageError } from './missing-images.ts';
-import { parseDuration } from '../../machinery/duration.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import { parseDuration } from '#machinery/text/duration.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 
 export const annotationPrefix = 'simulation.coxswain.dev/';
 

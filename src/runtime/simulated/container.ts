@@ -3,10 +3,10 @@
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '../../cri/index.ts';
-import type { ExecStreams, LogStream } from '../../cri/index.ts';
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import type { Random } from '../../machinery/random.ts';
+import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '#cri/index.ts';
+import type { ExecStreams, LogStream } from '#cri/index.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
 import { exitReason } from '../records.ts';
 import type { ContainerRecord } from '../records.ts';
 import type { ContainerSimulation } from './annotations.ts';

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
-import type { ExecStreams } from '../../cri/index.ts';
+import type { ExecStreams } from '#cri/index.ts';
 import { type Outcome, type ProgramContext, runProgram } from './run.ts';
 import { Input, type Output } from './shell/io.ts';
 

@@ -6,8 +6,8 @@
 
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { LinuxContainerResources } from '../../cri/index.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { LinuxContainerResources } from '#cri/index.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 
 /** The records of one node when the journal was opened, and the sink of its changes. */

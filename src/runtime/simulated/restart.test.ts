@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Runtime } from '../../cri/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import type { Runtime } from '#cri/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { SimulationJournal } from './journal.ts';
 import { createSimulatedRuntime } from './runtime.ts';
 

@@ -1,7 +1,7 @@
 // Runs a simulated program: the first process of a container, or a command inside of it.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
 import { COMMANDS } from './shell/commands/index.ts';
 import type { FileSystem } from './shell/file-system.ts';
 import { BrokenPipe } from './shell/io.ts';

@@ -3,7 +3,7 @@
 
 import type { Duplex } from 'node:stream';
 import { PassThrough } from 'node:stream';
-import { complete, CriError, isCriError } from '../../cri/index.ts';
+import { complete, CriError, isCriError } from '#cri/index.ts';
 import type {
   AttachRequest,
   CallOptions,
@@ -30,11 +30,11 @@ import type {
   RuntimeService,
   StatusResponse,
   VersionResponse,
-} from '../../cri/index.ts';
-import { systemClock } from '../../machinery/clock.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { systemRandom } from '../../machinery/random.ts';
-import type { Random } from '../../machinery/random.ts';
+} from '#cri/index.ts';
+import { systemClock } from '#machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
 import { AddressPool } from '../address-pool.ts';
 import { attributesOf, PodTable } from '../pod-table.ts';
 import type { Sandbox } from '../pod-table.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { criConformance } from '../../cri/conformance.ts';
-import { complete } from '../../cri/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import { criConformance } from '#cri/conformance.ts';
+import { complete } from '#cri/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { entryPoint } from './entry-points.ts';
 import { createSimulatedRuntime } from './runtime.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { PodInfo } from '../framework/pod-info.ts';
 import { RecordingLogger } from '../testing/handle.ts';

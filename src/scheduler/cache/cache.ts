@@ -1,8 +1,8 @@
 // The scheduler's view of the cluster: every node with the pods on it, those included that it has only decided to put there
 // (assumed pods). So the next pod can be scheduled before the API server has heard of the last.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { countsTheSame, offersTheSame } from '../framework/changes.ts';
 import { type ImageState, NodeInfo } from '../framework/node-info.ts';
 import type { Node } from '../framework/objects.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { RecordingLogger } from '../testing/handle.ts';
 import { makeNode } from '../testing/objects.ts';
 import { SchedulerCache } from './cache.ts';

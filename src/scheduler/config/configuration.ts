@@ -1,7 +1,7 @@
 // KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): how the scheduler is configured by a file.
 
-import { isPlainObject } from '../../machinery/deep.ts';
-import * as field from '../../machinery/field.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import * as field from '#machinery/validation/field.ts';
 import { EXTENSION_POINTS, type ExtensionPoint } from '../framework/plugin.ts';
 import type { PluginArgs } from '../framework/handle.ts';
 import type { EnabledPlugin } from '../plugins/registry.ts';

@@ -1,7 +1,7 @@
 // Durations in configuration: '1m30s'.
 
-import { DurationError, parseDuration } from '../../machinery/duration.ts';
-import * as field from '../../machinery/field.ts';
+import { DurationError, parseDuration } from '#machinery/text/duration.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { ConfigReader } from './reader.ts';
 
 /** Milliseconds; more than none, unless `zero` is allowed. */

@@ -1,7 +1,7 @@
 // Extenders in a KubeSchedulerConfiguration.
 
-import * as field from '../../machinery/field.ts';
-import { isQualifiedName } from '../../machinery/validation.ts';
+import * as field from '#machinery/validation/field.ts';
+import { isQualifiedName } from '#machinery/validation/validation.ts';
 import { isExtendedResourceName } from '../framework/resource.ts';
 import { readDuration } from './durations.ts';
 import type { ConfigReader } from './reader.ts';

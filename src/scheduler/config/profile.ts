@@ -1,6 +1,6 @@
 // From what a profile says to the plugins that it runs, in order.
 
-import * as field from '../../machinery/field.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { PluginsByPoint } from '../framework/framework.ts';
 import type { Handle } from '../framework/handle.ts';
 import { type ExtensionPoint, implementsPoint, type Plugin, type PluginAt } from '../framework/plugin.ts';

@@ -1,7 +1,7 @@
 // Reads configuration that a person wrote: every problem is found, each with its path, and nothing is silently ignored.
 
-import * as field from '../../machinery/field.ts';
-import { isPlainObject } from '../../machinery/deep.ts';
+import * as field from '#machinery/validation/field.ts';
+import { isPlainObject } from '#machinery/deep.ts';
 
 /** The configuration is wrong; the message names every problem. */
 export class ConfigurationError extends Error {

@@ -3,8 +3,8 @@
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { readConfiguration } from '../config/configuration.ts';
 import { resolveProfile } from '../config/profile.ts';
 import { CycleState } from '../framework/cycle-state.ts';

@@ -1,6 +1,6 @@
 // All extenders of a scheduler, and how their answers come together.
 
-import type { Logger } from '../../machinery/log.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { NodeToStatus } from '../framework/node-to-status.ts';
 import type { Node, Pod } from '../framework/objects.ts';

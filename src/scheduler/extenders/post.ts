@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import * as http from 'node:http';
 import * as https from 'node:https';
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 import type { ExtenderConfiguration, ExtenderTls } from '../config/extenders.ts';
 import { ExtenderError } from './extender.ts';
 import type { Post } from './http-extender.ts';

@@ -1,9 +1,9 @@
 // What a pod says about other pods in its inter-pod affinity and anti-affinity, read once and matched with many pods.
 
-import type { PodAffinityTerm, WeightedPodAffinityTerm } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { type Labels, labelSelectorAsSelector, type LabelSelector, type Selector } from '../../machinery/labels.ts';
+import type { PodAffinityTerm, WeightedPodAffinityTerm } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { type Labels, labelSelectorAsSelector, type LabelSelector, type Selector } from '#machinery/selectors/labels.ts';
 import type { Pod } from './objects.ts';
 
 /** Which pods, and within which topology. Immutable. */

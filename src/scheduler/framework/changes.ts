@@ -1,8 +1,8 @@
 // What differs between two versions of a node or pod, as far as scheduling reads it.
 
-import type { NodeCondition } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
+import type { NodeCondition } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
 import { ActionType, clusterEvent, type ClusterEvent } from './events.ts';
 import type { Node, Pod } from './objects.ts';
 import type { PodInfo } from './pod-info.ts';

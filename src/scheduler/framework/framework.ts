@@ -1,7 +1,7 @@
 // One profile at work: its plugins at each extension point, and the rules by which their answers come together.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Counter } from '../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Counter } from '#machinery/metrics/instruments.ts';
 import { type CycleState, type StateKey, stateKey } from './cycle-state.ts';
 import type { ClusterEventWithHint } from './events.ts';
 import { ALL_ACTIONS, clusterEvent } from './events.ts';

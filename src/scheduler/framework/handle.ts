@@ -1,11 +1,11 @@
 // What a plugin is given when it is made.
 
-import type { Client } from '../../client/client.ts';
-import type { Recorder } from '../../client/events/index.ts';
-import type { SharedInformerFactory } from '../../client/informers/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { Client } from '#client/client.ts';
+import type { Recorder } from '#client/events/index.ts';
+import type { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
 import type { SnapshotReader } from '../cache/snapshot.ts';
 import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
 import type { Extenders } from '../extenders/extenders.ts';

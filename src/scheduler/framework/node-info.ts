@@ -1,7 +1,7 @@
 // A node with what runs on it, summed up in numbers.
 
-import type { Taint } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Taint } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Node } from './objects.ts';
 import { type HostPort, hostPortsConflict, type PodInfo } from './pod-info.ts';
 import { PodList } from './pod-list.ts';

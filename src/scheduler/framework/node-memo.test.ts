@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PodSpec } from '../../api/core/v1/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import type { PodSpec } from '#api/groups/core/v1/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { SchedulerCache } from '../cache/cache.ts';
 import { Snapshot } from '../cache/snapshot.ts';
 import { readConfiguration } from '../config/configuration.ts';

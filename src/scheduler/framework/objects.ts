@@ -1,7 +1,7 @@
 // The API objects that scheduling reads, as informers hand them out: immutable.
 
-import type { Node as CoreNode, Pod as CorePod } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Node as CoreNode, Pod as CorePod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 export type Pod = Immutable<CorePod>;
 export type Node = Immutable<CoreNode>;

@@ -1,7 +1,7 @@
 // A pod with all that scheduling asks of it again and again, computed once per version of the pod.
 
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Container, Volume } from '../../api/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Container, Volume } from '#api/groups/core/v1/index.ts';
 import { affinityTermsOf, type AffinityTerms, hasAffinityTerms } from './affinity-terms.ts';
 import { type Pod, podKey } from './objects.ts';
 import { claimsOf, type ClaimUse, disksOf, isExclusiveDisk } from './pod-volumes.ts';

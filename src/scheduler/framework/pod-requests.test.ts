@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Container } from '../../api/core/v1/index.ts';
-import { newMilliQuantity, newQuantity } from '../../machinery/quantity.ts';
+import type { Container } from '#api/groups/core/v1/index.ts';
+import { newMilliQuantity, newQuantity } from '#machinery/text/quantity.ts';
 import { makePod } from '../testing/objects.ts';
 import { ASSUMED, slowRequest } from '../testing/reference-requests.ts';
 import type { Pod } from './objects.ts';

@@ -4,8 +4,8 @@
 // comes after it. Requests of the pod as a whole, if given, replace the sum. Overhead comes on top. While a pod is resized in
 // place, what it holds and what it was granted count beside what it asks for.
 
-import type { Container, ContainerStatus } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Container, ContainerStatus } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Pod } from './objects.ts';
 import { isScalarResourceName, milliValueOf, Resource, type ResourceList, valueOf } from './resource.ts';
 

@@ -1,8 +1,8 @@
 // Which claims a pod mounts, and whether its volumes say anything about where it can run.
 
-import { pluginOfSource } from '../../api/core/v1/csi-migration/index.ts';
-import type { Volume } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { pluginOfSource } from '#api/groups/core/v1/csi-migration/index.ts';
+import type { Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Pod } from './objects.ts';
 
 /** A persistent volume claim, of the pod's namespace, that a pod mounts. */

@@ -1,6 +1,6 @@
 // Amounts of resources as plain numbers, so that a filter compares numbers and never reads a quantity's text.
 
-import { parseQuantity } from '../../machinery/quantity.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 
 /** A ResourceList of the API: canonical quantities by resource name. */
 export type ResourceList = Readonly<Record<string, string>>;

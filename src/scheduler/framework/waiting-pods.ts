@@ -1,7 +1,7 @@
 // Pods that Permit holds back: their node is chosen, but their binding waits until every plugin that asked has allowed it.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import { formatDuration } from '../../machinery/duration.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import { formatDuration } from '#machinery/text/duration.ts';
 import type { PodInfo } from './pod-info.ts';
 import { Status } from './status.ts';
 

@@ -10,7 +10,7 @@ import {
   gaugeText,
   Histogram,
   histogramText,
-} from '../../machinery/instruments.ts';
+} from '#machinery/metrics/instruments.ts';
 
 describe('the text of', () => {
   it('counters and gauges has a line for each combination of labels', () => {

@@ -1,7 +1,7 @@
 // What pods request and may use at most, as metrics: a series for each pod and resource, so they have a path of their own.
 // https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#kube-scheduler-metrics
 
-import { gaugeText, type Sample } from '../../machinery/instruments.ts';
+import { gaugeText, type Sample } from '#machinery/metrics/instruments.ts';
 import type { Pod } from '../framework/objects.ts';
 import { podLimits, podRequests } from '../framework/pod-requests.ts';
 import type { Resource } from '../framework/resource.ts';

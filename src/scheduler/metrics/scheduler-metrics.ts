@@ -1,6 +1,6 @@
 // What the scheduler counts and times, under the names and with the buckets of kube-scheduler.
 
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 import type { Code } from '../framework/status.ts';
 import {
   Counter,
@@ -13,7 +13,7 @@ import {
   histogramText,
   Instruments,
   type Sample,
-} from '../../machinery/instruments.ts';
+} from '#machinery/metrics/instruments.ts';
 
 /** How an attempt to schedule a pod ended. */
 export type Result = 'scheduled' | 'unschedulable' | 'error';

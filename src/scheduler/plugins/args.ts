@@ -1,6 +1,6 @@
 // Reading plugin arguments (KubeSchedulerConfiguration's pluginConfig[].args).
 
-import * as field from '../../machinery/field.ts';
+import * as field from '#machinery/validation/field.ts';
 import { ConfigReader } from '../config/reader.ts';
 import type { PluginArgs } from '../framework/handle.ts';
 

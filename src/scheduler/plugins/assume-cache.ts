@@ -1,7 +1,7 @@
 // Objects of an informer, some of them as they are going to be: what was decided about them and is not written yet.
 
-import type { KubeObject } from '../../client/client.ts';
-import { objectKey, type SharedInformer } from '../../client/informers/index.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { objectKey, type SharedInformer } from '#client/informers/index.ts';
 
 export interface AssumeCacheConfig<T extends KubeObject> {
   readonly informer: SharedInformer<T>;

@@ -1,6 +1,6 @@
 // DefaultBinder: tells the API server which node a pod is to run on.
 
-import { pods } from '../../api/core/v1/index.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { BindPlugin } from '../framework/plugin.ts';
 import { noArgs } from './args.ts';

@@ -1,8 +1,8 @@
 // Extended resources that device classes provide: a pod asks for `example.com/gpu: 1` as ever, and where no node's kubelet offers
 // such a thing, it gets a device of the class that says it is one.
 
-import { deviceClasses, type DeviceClass as ApiDeviceClass } from '../../api/resource/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { deviceClasses, type DeviceClass as ApiDeviceClass } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Handle } from '../framework/handle.ts';
 import { isExtendedResourceName } from '../framework/resource.ts';
 

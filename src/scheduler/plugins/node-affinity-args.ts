@@ -6,8 +6,8 @@ import type {
   NodeSelectorRequirement,
   NodeSelectorTerm,
   PreferredSchedulingTerm,
-} from '../../api/core/v1/index.ts';
-import * as field from '../../machinery/field.ts';
+} from '#api/groups/core/v1/index.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { ConfigReader } from '../config/reader.ts';
 
 export function readNodeAffinity(reader: ConfigReader): NodeAffinity {

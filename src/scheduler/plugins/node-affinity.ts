@@ -1,7 +1,7 @@
 // NodeAffinity: a pod's nodeSelector and node affinity, required and preferred, and what the profile adds for all its pods.
 
-import type { NodeAffinity } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { NodeAffinity } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { ConfigReader } from '../config/reader.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';

@@ -1,10 +1,10 @@
 // NodeResourcesFit: a pod goes only where what it requests is left, and by its scoring strategy rather to emptier nodes
 // (LeastAllocated, the default), fuller ones (MostAllocated), or by a curve (RequestedToCapacityRatio).
 
-import type { DeviceClass } from '../../api/resource/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import * as field from '../../machinery/field.ts';
-import { isQualifiedName } from '../../machinery/validation.ts';
+import type { DeviceClass } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as field from '#machinery/validation/field.ts';
+import { isQualifiedName } from '#machinery/validation/validation.ts';
 import type { ConfigReader } from '../config/reader.ts';
 import { ActionType, clusterEvent, type QueueingHint, UPDATE } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';

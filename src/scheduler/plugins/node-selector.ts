@@ -5,9 +5,9 @@ import type {
   NodeSelectorRequirement,
   NodeSelectorTerm,
   PreferredSchedulingTerm,
-} from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { type Operator, Requirement } from '../../machinery/labels.ts';
+} from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { type Operator, Requirement } from '#machinery/selectors/labels.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 
 export type NodeMatcher = (node: Node) => boolean;

@@ -1,6 +1,6 @@
 // NodeUnschedulable: no new pods on a cordoned node, except for those that tolerate that.
 
-import type { Taint } from '../../api/core/v1/index.ts';
+import type { Taint } from '#api/groups/core/v1/index.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { Node, Pod } from '../framework/objects.ts';

@@ -1,10 +1,16 @@
 // NodeVolumeLimits: a node can attach only so many volumes of a CSI driver; its CSINode says how many.
 
-import { CsiMigrationError } from '../../api/core/v1/csi-migration/index.ts';
-import { persistentVolumeClaims, persistentVolumes, type Volume } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { type CSINode, csiNodes, storageClasses, type VolumeAttachment, volumeAttachments } from '../../api/storage/v1/index.ts';
-import type { EventHandler } from '../../client/informers/index.ts';
+import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
+import { persistentVolumeClaims, persistentVolumes, type Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import {
+  type CSINode,
+  csiNodes,
+  storageClasses,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '#api/groups/storage/v1/index.ts';
+import type { EventHandler } from '#client/informers/index.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent, type QueueingHint, UPDATE } from '../framework/events.ts';
 import type { Handle, PluginRegistration } from '../framework/handle.ts';

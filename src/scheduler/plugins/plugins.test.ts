@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { NodeSelectorTerm, Taint, Toleration } from '../../api/core/v1/index.ts';
+import type { NodeSelectorTerm, Taint, Toleration } from '#api/groups/core/v1/index.ts';
 import { CycleState } from '../framework/cycle-state.ts';
 import { ActionType, type EventObjects, matchesEvent } from '../framework/events.ts';
 import { assignedPodAdd, assignedPodDelete, nodeAdd } from '../framework/events.ts';

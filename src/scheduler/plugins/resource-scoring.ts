@@ -1,7 +1,7 @@
 // Scores by how much of a node's resources would be requested with the pod on it: shared by NodeResourcesFit and
 // NodeResourcesBalancedAllocation.
 
-import * as field from '../../machinery/field.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { ConfigReader } from '../config/reader.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { MAX_NODE_SCORE } from '../framework/plugin.ts';

@@ -1,8 +1,8 @@
 // TaintToleration: keeps pods off nodes with taints that they do not tolerate, and prefers nodes with fewer of the taints
 // that only ask to be avoided.
 
-import type { Toleration } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Toleration } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { NodesWith } from '../cache/nodes-with.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';

@@ -1,7 +1,7 @@
 // Whether tolerations of a pod cover a taint of a node.
 
-import type { Taint, Toleration } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Taint, Toleration } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Pod } from '../framework/objects.ts';
 
 type Tolerations = readonly Immutable<Toleration>[] | undefined;

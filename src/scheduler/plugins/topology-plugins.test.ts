@@ -1,7 +1,7 @@
 // InterPodAffinity and PodTopologySpread: arguments, what wakes a pod that they refused, and keys of labels.
 
 import { describe, expect, it } from 'vitest';
-import type { Affinity, PodAffinityTerm, TopologySpreadConstraint } from '../../api/core/v1/index.ts';
+import type { Affinity, PodAffinityTerm, TopologySpreadConstraint } from '#api/groups/core/v1/index.ts';
 import { affinityTermsOf, termMatches } from '../framework/affinity-terms.ts';
 import { nodeUpdateEvent, podUpdateEvent } from '../framework/changes.ts';
 import {

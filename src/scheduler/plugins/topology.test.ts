@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { namespaces, type PodSpec } from '../../api/core/v1/index.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import { namespaces, type PodSpec } from '#api/groups/core/v1/index.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { CycleState } from '../framework/cycle-state.ts';
 import type { Handle, PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';

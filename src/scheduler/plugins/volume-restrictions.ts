@@ -1,7 +1,7 @@
 // VolumeRestrictions: disks that are named in pods and can only be in one place, and claims that one pod alone may use.
 
-import { persistentVolumeClaims, type Volume } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import { persistentVolumeClaims, type Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent, type QueueingHint } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';

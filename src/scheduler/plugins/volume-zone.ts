@@ -1,9 +1,9 @@
 // VolumeZone: a volume whose labels name a zone or region can only be used by nodes that are in it.
 
-import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
-import { storageClasses } from '../../api/storage/v1/index.ts';
-import { semanticEqual } from '../../machinery/deep.ts';
-import { quote } from '../../machinery/go-format.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent, type QueueingHint, UPDATE } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';

@@ -1,6 +1,6 @@
 // Which events are worth another try of a pod, by what the plugins that refused it have registered.
 
-import type { Logger } from '../../machinery/log.ts';
+import type { Logger } from '#machinery/log.ts';
 import {
   type ClusterEvent,
   type ClusterEventWithHint,

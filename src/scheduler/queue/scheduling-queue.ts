@@ -9,9 +9,9 @@
 // minutes. One that came back because something broke goes to the backoff queue at once. Pods that PreEnqueue refuses are
 // gated: they are not tried, and only an event that their plugin has registered for looks at them again.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import { KeyedHeap } from '../../machinery/heap.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import { KeyedHeap } from '#machinery/collections/heap.ts';
+import type { Logger } from '#machinery/log.ts';
 import { podUpdateEvent } from '../framework/changes.ts';
 import { type ClusterEvent, type EventObjects, forceActivate, isWildcard, unschedulableTimeout } from '../framework/events.ts';
 import type { PodNominator } from '../framework/handle.ts';

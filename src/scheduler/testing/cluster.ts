@@ -1,16 +1,16 @@
 // An API server with a scheduler on a virtual clock, and ways to make requests of the scheduler fail.
 
-import { type Event, events, nodes, type Pod, pods, type PodSpec, serviceAccounts } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { startTestServer } from '../../apiserver/testing/server.ts';
-import type { Client } from '../../client/client.ts';
-import { createClient } from '../../client/create-client.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
-import type { Transport, TransportRequest, WatchEvent } from '../../client/transport.ts';
-import * as apierrors from '../../machinery/apierrors.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import { type Event, events, nodes, type Pod, pods, type PodSpec, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { Client } from '#client/client.ts';
+import { createClient } from '#client/create-client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Transport, TransportRequest, WatchEvent } from '#client/transport.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import { Scheduler, type SchedulerConfig } from '../scheduler.ts';
 import { RecordingLogger } from './handle.ts';
 import { makeNode, type NodeOptions } from './objects.ts';

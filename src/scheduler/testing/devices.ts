@@ -9,7 +9,7 @@ import type {
   ResourceClaimStatus,
   ResourceSlice as ApiResourceSlice,
   ResourceSliceSpec,
-} from '../../api/resource/v1/index.ts';
+} from '#api/groups/resource/v1/index.ts';
 import type { DeviceClass, ResourceClaim, ResourceSlice } from '../plugins/dynamic-resources/objects.ts';
 
 export const DRIVER = 'gpu.example.com';

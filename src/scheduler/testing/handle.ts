@@ -1,10 +1,10 @@
 // What plugins and schedulers are given in tests.
 
-import type { Client } from '../../client/client.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import type { Logger, LogValues } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import type { Logger, LogValues } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { Snapshot, type SnapshotReader } from '../cache/snapshot.ts';
 import { Extenders } from '../extenders/extenders.ts';
 import type { Handle } from '../framework/handle.ts';

@@ -1,13 +1,13 @@
 // Informers for tests of plugins: they hold what the test puts into them, without an API server.
 
-import type { ResourceType } from '../../api/descriptor.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Client, KubeObject, ResourceClient } from '../../client/client.ts';
-import { objectKey, SharedInformerFactory } from '../../client/informers/index.ts';
-import type { WatchEvent } from '../../client/transport.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Client, ResourceClient } from '#client/client.ts';
+import { objectKey, SharedInformerFactory } from '#client/informers/index.ts';
+import type { WatchEvent } from '#client/transport.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { WatchQueue } from '#machinery/watch.ts';
 import { RecordingLogger } from './handle.ts';
 
 interface Kind {

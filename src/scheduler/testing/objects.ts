@@ -1,6 +1,6 @@
 // Pods and nodes for tests, in the normalized form in which informers hand objects out.
 
-import type { Node as CoreNode, Pod as CorePod, PodSpec, PodStatus, Taint } from '../../api/core/v1/index.ts';
+import type { Node as CoreNode, Pod as CorePod, PodSpec, PodStatus, Taint } from '#api/groups/core/v1/index.ts';
 import { NodeInfo } from '../framework/node-info.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import { PodInfo } from '../framework/pod-info.ts';

@@ -1,15 +1,15 @@
 // Random clusters for property tests: few different labels, namespaces and topologies, so that most things meet.
 
 import fc from 'fast-check';
-import type { LabelSelector } from '../../api/meta/v1/index.ts';
+import type { LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import type {
   PodAffinityTerm,
   PodSpec,
   Taint,
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
-} from '../../api/core/v1/index.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
+} from '#api/groups/core/v1/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { SchedulerCache } from '../cache/cache.ts';
 import { Snapshot } from '../cache/snapshot.ts';
 import type { Pod } from '../framework/objects.ts';

@@ -11,7 +11,7 @@ import type {
   PreferredSchedulingTerm,
   Taint,
   Toleration,
-} from '../../api/core/v1/index.ts';
+} from '#api/groups/core/v1/index.ts';
 import type { NodeOptions } from './objects.ts';
 import { affinitySpec, NAMESPACES, spreadSpec } from './random-cluster.ts';
 

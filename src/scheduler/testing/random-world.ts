@@ -1,7 +1,7 @@
 // A random cluster as the scheduler sees it (cache, queue, what informers tell) and, apart from that, what is true of it.
 
 import fc from 'fast-check';
-import { VirtualClock } from '../../machinery/clock.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { SchedulerCache } from '../cache/cache.ts';
 import { Snapshot } from '../cache/snapshot.ts';
 import { EventHandlers } from '../event-handlers.ts';

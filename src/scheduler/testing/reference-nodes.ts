@@ -1,9 +1,9 @@
 // What Kubernetes' documentation says about a pod and one node (taints, node affinity, host ports, resources, images), written down
 // as plainly as possible. The plugins have to agree with it. Nothing is shared with them.
 
-import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Taint } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { parseQuantity } from '../../machinery/quantity.ts';
+import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Taint } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import { requested, resourcesOf, unitsOf } from './reference-requests.ts';
 

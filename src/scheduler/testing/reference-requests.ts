@@ -1,7 +1,7 @@
 // What a pod asks of a node by the documentation's rules, written down as plainly as possible, in exact quantities.
 
 import type { Pod } from '../framework/objects.ts';
-import { newMilliQuantity, newQuantity, parseQuantity, type Quantity } from '../../machinery/quantity.ts';
+import { newMilliQuantity, newQuantity, parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 
 type Asking = { readonly name: string; readonly resources: { readonly requests?: Readonly<Record<string, string>> } };
 type Amounts = Readonly<Record<string, string>> | undefined;

@@ -1,8 +1,8 @@
 // The rules of the single plugins put together: which nodes take a pod, what they score, and whom it may push aside. As plain and
 // as slow as the parts; nothing is shared with the scheduler.
 
-import type { NodeAffinity } from '../../api/core/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { NodeAffinity } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import {
   affinityConcerns,

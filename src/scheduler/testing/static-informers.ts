@@ -1,11 +1,11 @@
 // Informers that know given objects and hear of no change: for plugins that look things up.
 
-import { createClient } from '../../client/create-client.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
-import type { Transport } from '../../client/transport.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { SeededRandom } from '../../machinery/random.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
+import { createClient } from '#client/create-client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Transport } from '#client/transport.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { WatchQueue } from '#machinery/watch.ts';
 import { RecordingLogger } from './handle.ts';
 
 export interface StaticInformers {

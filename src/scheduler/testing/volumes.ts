@@ -7,8 +7,8 @@ import type {
   PersistentVolumeSpec,
   PersistentVolumeStatus,
   Volume,
-} from '../../api/core/v1/index.ts';
-import type { StorageClass as StorageClassObject } from '../../api/storage/v1/index.ts';
+} from '#api/groups/core/v1/index.ts';
+import type { StorageClass as StorageClassObject } from '#api/groups/storage/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../plugins/volumes/claims.ts';
 
 const metadata = (name: string, namespace?: string) => ({

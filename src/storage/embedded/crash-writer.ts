@@ -2,8 +2,8 @@
 // that was acknowledged, one JSON array a line: [revision, key, value or null].
 
 import { writeSync } from 'node:fs';
-import { systemClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
 import { openEmbeddedStorage } from './index.ts';
 
 const LOOPS = 16;

@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { workerSource } from '../../machinery/worker-source.ts';
+import { workerSource } from '#machinery/worker-source.ts';
 import { StorageError } from '../interface.ts';
 import type { Storage } from '../interface.ts';
 import type { EngineConfig, EngineOptions } from '../mvcc/engine.ts';

@@ -7,8 +7,8 @@ import { createConnection, createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { watchErrors } from '../../machinery/peer/index.ts';
-import type { Logger } from '../../machinery/log.ts';
+import { watchErrors } from '#machinery/net/peer/index.ts';
+import type { Logger } from '#machinery/log.ts';
 
 export const SNAPSHOT_SOCKET = 'snapshot.sock';
 

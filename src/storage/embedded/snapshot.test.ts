@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
 import type { Storage } from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import { openEmbeddedStorage } from './index.ts';

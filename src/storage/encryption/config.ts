@@ -1,7 +1,7 @@
 // What is encrypted with what: Kubernetes' EncryptionConfiguration (apiserver.config.k8s.io/v1), read and checked.
 
-import type { FieldErrorList, FieldPath } from '../../machinery/field.ts';
-import * as field from '../../machinery/field.ts';
+import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
 
 export interface EncryptionKey {
   readonly name: string;

@@ -3,7 +3,7 @@
 // A value that was written with an older key is stale: an update that leaves it as it is writes it again, with the key of now,
 // so that `kubectl get -o json … | kubectl replace -f -` rotates keys, as it does in Kubernetes.
 
-import type { WatchStream } from '../../machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type {
   GetOptions,
   IndexDefinition,

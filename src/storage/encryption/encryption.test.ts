@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import { SeededRandom } from '../../machinery/random.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { storageConformance } from '../conformance.ts';
 import type { KeyValue, Storage } from '../interface.ts';
 import { createMemoryStorage } from '../memory/index.ts';

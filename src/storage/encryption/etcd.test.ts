@@ -1,9 +1,9 @@
 // Encryption at rest in front of etcd: the same contract, and what etcd itself is given to keep.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import { SeededRandom, systemRandom } from '../../machinery/random.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { SeededRandom, systemRandom } from '#machinery/random.ts';
 import type { HarnessOptions } from '../conformance.ts';
 import { storageConformance } from '../conformance.ts';
 import { openEtcdStorage } from '../etcd/index.ts';

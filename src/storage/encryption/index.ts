@@ -1,6 +1,6 @@
 // Encryption at rest, as Kubernetes' EncryptionConfiguration has it. See README.md in src/storage.
 
-import type { Random } from '../../machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
 import type { Storage } from '../interface.ts';
 import type { EncryptionConfiguration, GroupResource } from './config.ts';
 import { EncryptedStorage } from './encrypted-storage.ts';

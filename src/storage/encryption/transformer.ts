@@ -8,7 +8,7 @@
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
-import type { Random } from '../../machinery/random.ts';
+import type { Random } from '#machinery/random.ts';
 import type { EncryptionKey, ProviderConfiguration } from './config.ts';
 
 const MARK = 'k8s:enc:';

@@ -1,8 +1,8 @@
 // Compaction by one of all the servers on the cluster: whoever moves a common key first does the work of this interval, and
 // compacts what was current an interval ago. The key is the one that kube-apiservers use, so that they take turns with these.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import type { Revision } from '../interface.ts';
 import type { EtcdConnection } from './connection.ts';
 import { detailsOf, failureKind } from './errors.ts';

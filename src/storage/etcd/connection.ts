@@ -3,8 +3,8 @@
 
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { StorageError } from '../interface.ts';
 import { detailsOf, failureKind } from './errors.ts';
 import { methodNamed } from './proto.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { systemClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
-import { systemRandom } from '../../machinery/random.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
+import { systemRandom } from '#machinery/random.ts';
 import { storageConformance } from '../conformance.ts';
 import type { Storage } from '../interface.ts';
 import { openEtcdStorage } from './index.ts';

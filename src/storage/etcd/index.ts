@@ -1,11 +1,11 @@
 // The engine for clusters of more than one server: the storage contract on etcd (3.4 and later). Every read is linearizable,
 // every write one transaction that compares the key's revision (see writer.ts for what happens when its answer is missing).
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import type { Random } from '../../machinery/random.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import { WatchQueue } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type {
   GetOptions,
   IndexDefinition,

@@ -1,8 +1,8 @@
 // Leases, which make keys go by themselves. One for each key would be dear, so keys that are written within a short while and
 // are to live equally long share one, which lives that while longer.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Random } from '../../machinery/random.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
 import type { EtcdConnection } from './connection.ts';
 import { detailsOf } from './errors.ts';
 

@@ -2,9 +2,9 @@
 // that was seen in full. Parts of a message that etcd cut in pieces are put together first, since a revision is told as a whole.
 
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { WatchQueue } from '#machinery/watch.ts';
 import type { Revision, StorageEvent } from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import { closedError } from './connection.ts';

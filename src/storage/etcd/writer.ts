@@ -10,7 +10,7 @@
 // A slot serves one transaction at a time; there are as many as there are transactions under way. They have a lease, so that
 // nothing stays of a process that is gone. A slot that has disappeared is never used again: with it a condition would be gone.
 
-import type { Clock } from '../../machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { StorageError } from '../interface.ts';
 import type { EtcdConnection } from './connection.ts';
 import { detailsOf, failureKind, storageErrorOf } from './errors.ts';

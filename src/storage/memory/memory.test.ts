@@ -1,5 +1,5 @@
-import { VirtualClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
 import { storageConformance } from '../conformance.ts';
 import { createMemoryStorage } from './index.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { SeededRandom } from '../../machinery/random.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { Directories } from './directories.ts';
 
 test('has the prefixes that keys have, and no others', () => {

@@ -1,8 +1,8 @@
 // What the conformance suite cannot see: writes that are pending, commits that fail, history that is forgotten by itself.
 
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { recordingLogger } from '../../machinery/log.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { recordingLogger } from '#machinery/log.ts';
 import type { KeyValue, Revision, StorageErrorReason } from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import type { CommitLog, CommitSink } from './commit-log.ts';

@@ -7,12 +7,12 @@
 // example) waits until that write is committed; if it is rolled back instead, the operation looks again. So nobody ever learns
 // of a value that did not come to be.
 
-import type { Awaitable } from '../../machinery/awaitable.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { TransientMap } from '../../machinery/transient-map.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { TransientMap } from '#machinery/collections/transient-map.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue } from '#machinery/watch.ts';
 import type {
   GetOptions,
   IndexDefinition,

@@ -1,7 +1,7 @@
 // Keys that go by themselves: which one is next, and a timer for it.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import { KeyedHeap } from '../../machinery/heap.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { Revision } from '../interface.ts';
 
 export interface Expiration {

@@ -1,6 +1,6 @@
 // When history is forgotten: what is older than a time, and what is more than there is room for.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Revision } from '../interface.ts';
 import type { MvccStore } from './store.ts';
 

@@ -1,9 +1,9 @@
 // Everyone who watches, found by prefix: an event is offered only to the watchers of the prefixes that its key has, however
 // many others there are. The event itself is one object, shared by all of them.
 
-import type { Clock, Timer } from '../../machinery/clock.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import { WatchQueue } from '#machinery/watch.ts';
 import type { Revision, StorageEvent } from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import type { ChangeEvent } from './store.ts';

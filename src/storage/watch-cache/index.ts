@@ -4,11 +4,11 @@
 //
 // What the copy cannot answer (a revision of the past, anything while it is being filled) is asked of the store itself.
 
-import type { Clock } from '../../machinery/clock.ts';
-import type { Logger } from '../../machinery/log.ts';
-import { Link, LinkedList } from '../../machinery/linked-list.ts';
-import { forEachEvent } from '../../machinery/watch.ts';
-import type { WatchStream } from '../../machinery/watch.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
+import { forEachEvent } from '#machinery/watch.ts';
+import type { WatchStream } from '#machinery/watch.ts';
 import type {
   GetOptions,
   IndexDefinition,

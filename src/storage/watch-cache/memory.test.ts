@@ -4,8 +4,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../machinery/clock.ts';
-import { silentLogger } from '../../machinery/log.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { silentLogger } from '#machinery/log.ts';
 import { createMemoryStorage } from '../memory/index.ts';
 import { openWatchCache } from './index.ts';
 

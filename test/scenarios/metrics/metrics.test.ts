@@ -7,16 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { endpoints, pods } from '../../../src/api/core/v1/index.ts';
-import { handle, send } from '../../../src/apiserver/testing/requests.ts';
-import { startTestServer } from '../../../src/apiserver/testing/server.ts';
-import { startCluster } from '../../../src/cluster/index.ts';
-import { systemClock, VirtualClock } from '../../../src/machinery/clock.ts';
-import { stabilityOf } from '../../../src/machinery/component-metrics.ts';
-import { silentLogger } from '../../../src/machinery/log.ts';
-import type { Pod } from '../../../src/scheduler/framework/objects.ts';
-import { podResourcesText } from '../../../src/scheduler/metrics/pod-resources.ts';
-import { openEmbeddedStorage } from '../../../src/storage/embedded/index.ts';
+import { endpoints, pods } from '#api/groups/core/v1/index.ts';
+import { handle, send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import { startCluster } from '#cluster/index.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
+import { stabilityOf } from '#machinery/metrics/component-metrics.ts';
+import { silentLogger } from '#machinery/log.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import { podResourcesText } from '#scheduler/metrics/pod-resources.ts';
+import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 
 interface Fact {
   readonly name: string;

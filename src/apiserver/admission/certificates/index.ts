@@ -1,14 +1,14 @@
 // Who may approve and who may sign requests of a signer is a question of its own, asked of the authorizer by the signer's name;
 // and some requests are made by nobody.
 
-import type { CertificateSigningRequest as Mutable } from '../../../api/certificates/v1/index.ts';
-import { parseCertificateRequest } from '../../../api/certificates/v1/request.ts';
-import { KUBE_API_SERVER_CLIENT } from '../../../api/certificates/v1/signers.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { deepEqual } from '../../../machinery/deep.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import type { Authorizer } from '../../authorization/authorizer.ts';
+import type { CertificateSigningRequest as Mutable } from '#api/groups/certificates/v1/index.ts';
+import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import { KUBE_API_SERVER_CLIENT } from '#api/groups/certificates/v1/signers.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 
 type CertificateSigningRequest = Immutable<Mutable>;

@@ -1,17 +1,16 @@
 // A kubelet may write what is its node's, and of that only what is a kubelet's to say. Whether the object that a request names
 // is its node's, the node authorizer has asked already as far as the path told it.
 
-import type { CertificateSigningRequest } from '../../../api/certificates/v1/index.ts';
-import { parseCertificateRequest } from '../../../api/certificates/v1/request.ts';
-import { KUBE_API_SERVER_CLIENT_KUBELET, KUBELET_SERVING } from '../../../api/certificates/v1/signers.ts';
-import type { PersistentVolumeClaim } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { ResourceSlice } from '../../../api/resource/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { deepEqual } from '../../../machinery/deep.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import { nodeOfUser } from '../../authorization/node/identity.ts';
+import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';
+import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
+import { KUBE_API_SERVER_CLIENT_KUBELET, KUBELET_SERVING } from '#api/groups/certificates/v1/signers.ts';
+import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ResourceSlice } from '#api/groups/resource/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { nodeOfUser } from '#apiserver/authorization/node/identity.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { nodeObjection } from './nodes.ts';
 import type { NodeRequest, Objection } from './objection.ts';

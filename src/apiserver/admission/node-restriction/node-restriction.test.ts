@@ -13,15 +13,15 @@ import {
   persistentVolumes,
   pods,
   serviceAccounts,
-} from '../../../api/core/v1/index.ts';
-import { clusterRoleBindings, clusterRoles } from '../../../api/rbac/v1/index.ts';
-import { resourceSlices } from '../../../api/resource/v1/index.ts';
-import { csiDrivers } from '../../../api/storage/v1/index.ts';
-import { makeTestAuthority } from '../../testing/certificates.ts';
-import { send } from '../../testing/requests.ts';
-import type { RawRequest, RawResponse } from '../../testing/requests.ts';
-import { startTestServer } from '../../testing/server.ts';
-import type { TestServer } from '../../testing/server.ts';
+} from '#api/groups/core/v1/index.ts';
+import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
+import { resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { csiDrivers } from '#api/groups/storage/v1/index.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import type { RawRequest, RawResponse } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 
 const NODE = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;

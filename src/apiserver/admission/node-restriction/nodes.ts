@@ -1,10 +1,10 @@
 // A kubelet may write its own node, but not what brings others' pods to it or keeps them away: no taints once it is there, and of
 // labels of Kubernetes only those that are known to be a kubelet's.
 
-import type { Node } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { deepEqual } from '../../../machinery/deep.ts';
-import { quote } from '../../../machinery/go-format.ts';
+import type { Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { NodeRequest, Objection } from './objection.ts';
 
 type ReadNode = Immutable<Node>;

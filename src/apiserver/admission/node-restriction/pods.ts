@@ -1,12 +1,12 @@
 // A kubelet may make mirrors of its static pods, which must not get it anything; of the pods of its node it may write the status,
 // and it may evict and delete them.
 
-import type { Node, Pod, Volume } from '../../../api/core/v1/index.ts';
-import type { Immutable, OwnerReference } from '../../../api/meta/v1/index.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { deepEqual } from '../../../machinery/deep.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import { secretsAndConfigMapsOf } from '../../authorization/node/references.ts';
+import type { Node, Pod, Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { secretsAndConfigMapsOf } from '#apiserver/authorization/node/references.ts';
 import { isMirrorPod } from '../pod-defaults.ts';
 import type { ImmutablePod } from '../pod-defaults.ts';
 import type { NodeRequest, Objection } from './objection.ts';

@@ -1,13 +1,12 @@
 // A kubelet may have tokens for the pods of its node: bound to the pod, and for an audience that a volume of the pod asks for, or
 // that somebody has allowed it by name.
 
-import type { TokenRequest } from '../../../api/authentication/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { CSIDriver } from '../../../api/storage/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { quote } from '../../../machinery/go-format.ts';
+import type { TokenRequest } from '#api/groups/authentication/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { CSIDriver } from '#api/groups/storage/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import type { NodeRequest, Objection } from './objection.ts';
 
 type ReadPod = Immutable<Pod>;

@@ -1,8 +1,8 @@
 // A control: one thing that a level of the Pod Security Standards demands of pods. What it demands has changed over Kubernetes'
 // versions, so it has one check for each span of them.
 
-import type * as core from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Level } from './policy.ts';
 
 export type PodSpec = Immutable<core.PodSpec>;

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { decodeObject, parseYaml } from '../../../api/codec/index.ts';
-import type { Pod } from '../../../api/core/v1/index.ts';
-import { messageDescriptor } from '../../../api/schema/compile.ts';
+import { decodeObject, parseYaml } from '#api/machinery/codec/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import { CONTROLS, detailsText, NEWEST_MINOR, reasonsText, violationsOf } from './evaluation.ts';
 import type { Level, Version } from './policy.ts';
 import { podToCheck } from './templates.ts';

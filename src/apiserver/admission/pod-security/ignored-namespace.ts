@@ -1,7 +1,7 @@
 // What to tell whoever writes labels of Pod Security into a namespace that is exempt from it.
 
-import type { Namespace } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Namespace } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { equivalentPolicies, isFullyPrivileged, levelLabel, levelVersionText, MODES, versionLabel } from './policy.ts';
 import type { Policy } from './policy.ts';
 

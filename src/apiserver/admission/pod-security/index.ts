@@ -1,15 +1,14 @@
 // Pods keep to the Pod Security Standards that their namespace asks for in its labels: those that do not are refused, whoever asks for
 // them, or for something that makes such pods, is warned. Without an audit log, what is to be audited is counted and goes nowhere else.
 
-import type { Namespace, Pod } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { andThen } from '../../../machinery/awaitable.ts';
-import type { Awaitable } from '../../../machinery/awaitable.ts';
-import type { Clock } from '../../../machinery/clock.ts';
-import { deepEqual } from '../../../machinery/deep.ts';
-import type { Find, FindAll } from '../../registry/find.ts';
+import type { Namespace, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import type { Find, FindAll } from '#apiserver/catalog/find.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import type { PodToCheck, Violation } from './control.ts';
 import { detailsText, violationsOf } from './evaluation.ts';

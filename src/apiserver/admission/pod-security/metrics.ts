@@ -1,7 +1,7 @@
 // How often pods were held against the Pod Security Standards, under Kubernetes' names.
 
-import { Instruments } from '../../../machinery/instruments.ts';
-import type { Counter, Family } from '../../../machinery/instruments.ts';
+import { Instruments } from '#machinery/metrics/instruments.ts';
+import type { Counter, Family } from '#machinery/metrics/instruments.ts';
 import type { AdmissionTarget } from '../plugin.ts';
 import { NEWEST_MINOR } from './evaluation.ts';
 import { minorOf } from './policy.ts';

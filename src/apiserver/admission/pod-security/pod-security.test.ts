@@ -2,10 +2,10 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { Api, outcome } from '../../testing/api.ts';
-import { send } from '../../testing/requests.ts';
-import { startTestServer } from '../../testing/server.ts';
-import type { TestServer } from '../../testing/server.ts';
+import { Api, outcome } from '#apiserver/testing/api.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 import type { PodSecurityConfig } from './index.ts';
 import type { Policy } from './policy.ts';
 

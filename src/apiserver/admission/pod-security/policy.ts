@@ -1,8 +1,8 @@
 // Which of the Pod Security Standards a namespace asks for: three modes, each with a level and the version of Kubernetes whose
 // definition of it counts. They stand in the namespace's labels; what these leave out is the server's default.
 
-import * as field from '../../../machinery/field.ts';
-import type { FieldErrorList } from '../../../machinery/field.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
 
 /** From the loosest to the strictest. */
 export const LEVELS = ['privileged', 'baseline', 'restricted'] as const;

@@ -1,8 +1,8 @@
 // Which updates of a pod are held against the Pod Security Standards. Of what these ask about, a pod's update can only change images
 // and add ephemeral containers.
 
-import type { Pod } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type ImmutablePod = Immutable<Pod>;
 type Images = readonly { readonly name: string; readonly image?: string }[];

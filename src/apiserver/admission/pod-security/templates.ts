@@ -1,8 +1,7 @@
 // Pods, and the objects of which pods are made: what in them is held against the Pod Security Standards.
 
-import type * as core from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionTarget } from '../plugin.ts';
 import type { PodToCheck } from './control.ts';
 

@@ -1,8 +1,8 @@
 // The server's authorizer, as expressions ask it: on behalf of the user of the request, or of a service account.
 
-import type { ExpressionAuthorizer } from '../../../cel/index.ts';
-import type { Authorizer } from '../../authorization/authorizer.ts';
-import type { UserInfo } from '../../request.ts';
+import type { ExpressionAuthorizer } from '#cel/index.ts';
+import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 
 export function expressionAuthorizer(authorizer: Authorizer, requester: UserInfo): ExpressionAuthorizer {
   return {

@@ -1,7 +1,7 @@
 // How long expressions of policies take to compile and to evaluate, under upstream's names.
 
-import type { Clock } from '../../../machinery/clock.ts';
-import { Family, Histogram, histogramText } from '../../../machinery/instruments.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { Family, Histogram, histogramText } from '#machinery/metrics/instruments.ts';
 
 /** Prometheus' default buckets, which upstream uses here. */
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

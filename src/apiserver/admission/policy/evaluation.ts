@@ -1,13 +1,12 @@
 // Going through the expressions of one policy for one request: what they see, and what they may cost.
 
-import type { CompiledExpression } from '../../../api/admissionregistration/v1/expressions.ts';
-import type { Namespace } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { authorizerValue, Budget, evaluationError, LazyMap, requestResourceValue } from '../../../cel/index.ts';
-import type { Value } from '../../../cel/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import type { Authorizer } from '../../authorization/authorizer.ts';
+import type { CompiledExpression } from '#api/groups/admissionregistration/v1/expressions.ts';
+import type { Namespace } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { authorizerValue, Budget, evaluationError, LazyMap, requestResourceValue } from '#cel/index.ts';
+import type { Value } from '#cel/index.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import { expressionAuthorizer } from './authorizer.ts';
 import type { CelMetrics } from './cel-metrics.ts';
 import type { PolicyRequest, ResourceAndKind, VersionedObjects } from './request.ts';

@@ -1,7 +1,7 @@
 // What no policy may look at: policies themselves, since a mistake in one could not be put right any more, and questions about who
 // somebody is and what they may do, without which nothing in a cluster works.
 
-import * as apierrors from '../../../machinery/apierrors.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { AdmissionAttributes, AdmissionTarget } from '../plugin.ts';
 
 const EXEMPT: ReadonlySet<string> = new Set([

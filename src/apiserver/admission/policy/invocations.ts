@@ -1,7 +1,7 @@
 // Which policies a request has to do with: each with the binding and the parameter that make it so.
 
-import type { ServedResource } from '../../registry/rest.ts';
-import type { KubeObject } from '../../../client/client.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
 import { matchRequest } from './matching.ts';
 import { collectParams, paramResource } from './params.ts';
 import type { AnyBinding, AnyPolicy, Hook } from './policy-source.ts';

@@ -1,6 +1,6 @@
 // Match conditions: expressions that decide, after all rules, whether a policy looks at a request at all.
 
-import { Budget } from '../../../cel/index.ts';
+import { Budget } from '#cel/index.ts';
 import type { Evaluation, Expression } from './evaluation.ts';
 import { OutOfBudgetError } from './evaluation.ts';
 

@@ -1,10 +1,10 @@
 // Whether a policy, or one of its bindings, is meant for a request: resource rules, and selectors on the namespace and the object.
 
-import type * as admission from '../../../api/admissionregistration/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { labelSelectorAsSelector } from '../../../machinery/labels.ts';
-import type { Selector } from '../../../machinery/labels.ts';
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
+import type { Selector } from '#machinery/selectors/labels.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { GroupVersionResource, PolicyRequest, ResourceAndKind } from './request.ts';
 

@@ -1,14 +1,13 @@
 // The parameters of a binding: the objects that its policy's expressions see as `params`, one after the other.
 
-import type * as admission from '../../../api/admissionregistration/v1/index.ts';
-import type { GroupVersionKind } from '../../../api/descriptor.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { apiVersionOf } from '../../../api/scheme.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { labelSelectorAsSelector } from '../../../machinery/labels.ts';
-import type { ServedResource } from '../../registry/rest.ts';
-import { everything } from '../../registry/selection.ts';
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import { everything } from '#apiserver/registry/selection.ts';
 
 type ParamKind = Immutable<admission.ParamKind>;
 type ParamRef = Immutable<admission.ParamRef>;

@@ -1,12 +1,11 @@
 // The policies of one kind that are in force, with their bindings, in memory: the registry is followed, so that a request finds
 // them there. A policy is compiled when a request needs it for the first time, and again only when it has changed.
 
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type * as admission from '../../../api/admissionregistration/v1/index.ts';
-import type { ResourceType } from '../../../api/descriptor.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import { Follower, keyOf } from '../../registry/follow.ts';
-import type { Keeper } from '../../registry/follow.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { Follower, keyOf } from '#apiserver/catalog/follow.ts';
+import type { Keeper } from '#apiserver/catalog/follow.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import { refusal } from './exempt.ts';
 import type { PolicyServices } from './services.ts';

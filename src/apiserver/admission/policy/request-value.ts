@@ -1,6 +1,6 @@
 // The variable `request` of expressions: an AdmissionRequest (admission.k8s.io/v1) without its objects, what is empty left out.
 
-import type { GroupVersionKind } from '../../../api/descriptor.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { GroupVersionResource, PolicyRequest, ResourceAndKind } from './request.ts';
 

@@ -1,10 +1,9 @@
 // One request as policies see it: what is asked, the versions that it may be looked at in, its namespace. Whatever takes work is
 // done when a policy asks for it, and once.
 
-import type { GroupVersionKind } from '../../../api/descriptor.ts';
-import type { Namespace } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import type { Namespace } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { PolicyServices } from './services.ts';
 

@@ -1,11 +1,11 @@
 // What both kinds of policies need of the server that they are part of.
 
-import type { Scheme } from '../../../api/scheme.ts';
-import type { Clock } from '../../../machinery/clock.ts';
-import type { Logger } from '../../../machinery/log.ts';
-import type { Authorizer } from '../../authorization/authorizer.ts';
-import type { Find } from '../../registry/find.ts';
-import type { ServedResource } from '../../registry/rest.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
+import type { Find } from '#apiserver/catalog/find.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
 import type { CelMetrics } from './cel-metrics.ts';
 import type { PolicyMetrics } from './metrics.ts';
 

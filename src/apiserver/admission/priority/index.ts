@@ -1,13 +1,12 @@
 // A pod's priority comes from its class, and is written into it when it is created. One class may be that of pods that name
 // none.
 
-import type { PriorityClass as MutablePriorityClass } from '../../../api/scheduling/v1/index.ts';
-import { SYSTEM_PRIORITY_CLASSES } from '../../../api/scheduling/v1/system-classes.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { andThen } from '../../../machinery/awaitable.ts';
-import type { Awaitable } from '../../../machinery/awaitable.ts';
+import type { PriorityClass as MutablePriorityClass } from '#api/groups/scheduling/v1/index.ts';
+import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classes.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { isPodWrite } from '../pod-defaults.ts';

@@ -1,6 +1,6 @@
 // What a request costs a quota, as a value.
 
-import type { ResourceQuota } from '../../../api/core/v1/index.ts';
+import type { ResourceQuota } from '#api/groups/core/v1/index.ts';
 import {
   addAmounts,
   amountsOf,
@@ -11,8 +11,8 @@ import {
   only,
   type Amounts,
   type QuotaEvaluator,
-} from '../../../api/core/v1/quota/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+} from '#api/groups/core/v1/quota/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 
 export type ReadQuota = Immutable<ResourceQuota>;

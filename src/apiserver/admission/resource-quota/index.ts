@@ -1,10 +1,10 @@
 // Nothing is made that a quota of its namespace has no room for. What is admitted is charged at once, in the quota's status, so
 // that two requests cannot both take the last of it; the quota controller gives back what is deleted.
 
-import { evaluatorOf, isUncounted, listOf } from '../../../api/core/v1/quota/index.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { andThen } from '../../../machinery/awaitable.ts';
-import type { Awaitable } from '../../../machinery/awaitable.ts';
+import { evaluatorOf, isUncounted, listOf } from '#api/groups/core/v1/quota/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { chargeOf, type ReadQuota } from './charge.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { configMaps, pods, resourceQuotas, services } from '../../../api/core/v1/index.ts';
-import type { Container, PodSpec, ResourceQuotaSpec } from '../../../api/core/v1/index.ts';
-import { deployments } from '../../../api/apps/v1/index.ts';
-import type { New } from '../../../api/meta/v1/index.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { configMaps, pods, resourceQuotas, services } from '#api/groups/core/v1/index.ts';
+import type { Container, PodSpec, ResourceQuotaSpec } from '#api/groups/core/v1/index.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
 
 type Server = Awaited<ReturnType<typeof startTestServer>>;
 

@@ -1,12 +1,11 @@
 // A pod of a runtime class needs what the class needs: its overhead, and the nodes that have it.
 
-import type { RuntimeClass as MutableRuntimeClass } from '../../../api/node/v1/index.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { andThen } from '../../../machinery/awaitable.ts';
-import type { Awaitable } from '../../../machinery/awaitable.ts';
+import type { RuntimeClass as MutableRuntimeClass } from '#api/groups/node/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { isPodWrite } from '../pod-defaults.ts';

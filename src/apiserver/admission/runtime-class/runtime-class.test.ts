@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { Api, outcome } from '../../testing/api.ts';
-import { startTestServer } from '../../testing/server.ts';
-import type { TestServer } from '../../testing/server.ts';
+import { Api, outcome } from '#apiserver/testing/api.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 import { mergeTolerations } from './tolerations.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';

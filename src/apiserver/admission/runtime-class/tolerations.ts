@@ -1,8 +1,8 @@
 // Two lists of tolerations as one: without those that another one makes superfluous.
 
-import { semanticEqual } from '../../../machinery/deep.ts';
-import type { Toleration as MutableToleration } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { Toleration as MutableToleration } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type Toleration = Immutable<MutableToleration>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import type { PersistentVolume, Pod } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { NodeGraph } from './graph.ts';
 
 const DEFAULTS = { creationTimestamp: '', resourceVersion: '1' };

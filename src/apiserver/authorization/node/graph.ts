@@ -2,8 +2,8 @@
 // volume. Kept by those whose objects they are, and indexed by what is asked for, so that an answer takes no search: at most
 // the claims of one node are gone through.
 
-import type { PersistentVolume, Pod } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { referencesOf, secretsOfVolume } from './references.ts';
 import type { ReferredKind } from './references.ts';
 

@@ -1,6 +1,6 @@
 // Which node somebody is.
 
-import type { UserInfo } from '../../request.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 
 const GROUP = 'system:nodes';
 const USER_PREFIX = 'system:node:';

@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { configMaps, namespaces, nodes, pods, secrets } from '../../../api/core/v1/index.ts';
-import { subjectAccessReviews } from '../../../api/authorization/v1/index.ts';
-import { resourceSlices } from '../../../api/resource/v1/index.ts';
-import { volumeAttachments } from '../../../api/storage/v1/index.ts';
-import { send } from '../../testing/requests.ts';
-import { startTestServer } from '../../testing/server.ts';
-import type { TestServer } from '../../testing/server.ts';
+import { configMaps, namespaces, nodes, pods, secrets } from '#api/groups/core/v1/index.ts';
+import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
+import { resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 
 const node = (name: string) => ({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] });
 

@@ -2,10 +2,10 @@
 // pod of the node refers to, that node, its Lease, its CSINode, its slices, its pods. What a write may say is asked by
 // NodeRestriction; here is what of it a request's path says.
 
-import type { PolicyRule } from '../../../api/rbac/v1/index.ts';
-import * as fields from '../../../machinery/fields.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import type { UserInfo } from '../../request.ts';
+import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import * as fields from '#machinery/selectors/fields.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 import { ALLOW, NO_OPINION } from '../authorizer.ts';
 import type { Attributes, Authorizer, Decision, RulesAnswer } from '../authorizer.ts';
 import { NODE_RULES } from '../policy/cluster-roles.ts';

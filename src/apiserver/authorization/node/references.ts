@@ -1,7 +1,7 @@
 // Which other objects pods and volumes refer to: whoever runs them needs those.
 
-import type { Container, PersistentVolume, Pod } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Container, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadVolume = Immutable<PersistentVolume>;

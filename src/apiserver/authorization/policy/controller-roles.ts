@@ -1,7 +1,7 @@
 // The cluster roles of the controllers, each bound to the ServiceAccount in kube-system as whom it works. The rules are those of
 // Kubernetes 1.36 with the features that are on by default there.
 
-import type { PolicyRule } from '../../../api/rbac/v1/index.ts';
+import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import { account, bindCluster, can, clusterRole, READ, WRITE_EVENTS } from './words.ts';
 import type { NewClusterRole, NewClusterRoleBinding } from './words.ts';
 

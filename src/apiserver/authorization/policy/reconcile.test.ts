@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../api/rbac/v1/index.ts';
-import { startTestServer } from '../../testing/server.ts';
-import type { TestServer } from '../../testing/server.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 import { keepBootstrapPolicy } from './reconcile.ts';
 import { AUTO_UPDATE_ANNOTATION, can } from './words.ts';
 

@@ -1,13 +1,13 @@
 // Makes the roles and bindings that every cluster begins with, and adds at every start what is missing of them. What is more
 // than that stays: somebody has added it. Nothing is done to those whose annotation says so.
 
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../api/rbac/v1/index.ts';
-import type { AggregationRule, PolicyRule, RoleRef, Subject } from '../../../api/rbac/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { Client } from '../../../client/client.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
-import type { ServedResource } from '../../registry/rest.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import type { AggregationRule, PolicyRule, RoleRef, Subject } from '#api/groups/rbac/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
 import { uncovered } from '../rbac/rules.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from './cluster-roles.ts';
 import { controllerPolicy } from './controller-roles.ts';

@@ -1,7 +1,7 @@
 // How the roles that every cluster begins with are written down: words with spaces between, as many fit a line.
 
-import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../../../api/rbac/v1/index.ts';
-import { GROUP } from '../../../api/rbac/v1/defaults.ts';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '#api/groups/rbac/v1/index.ts';
+import { GROUP } from '#api/groups/rbac/v1/defaults.ts';
 
 type Metadata = { readonly metadata: { readonly name: string; readonly namespace?: string } };
 export type NewClusterRole = Omit<ClusterRole, 'metadata'> & Metadata;

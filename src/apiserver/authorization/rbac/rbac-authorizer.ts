@@ -1,9 +1,9 @@
 // Roles and bindings decide: whoever is bound to a role may do what its rules say, everywhere or within a namespace.
 
-import { quote } from '../../../machinery/go-format.ts';
-import type { PolicyRule } from '../../../api/rbac/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { UserInfo } from '../../request.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 import { ALLOW, NO_OPINION } from '../authorizer.ts';
 import type { Attributes, Authorizer, Decision, RulesAnswer } from '../authorizer.ts';
 import { allows } from './rules.ts';

@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { namespaces, pods, serviceAccounts } from '../../../api/core/v1/index.ts';
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../api/rbac/v1/index.ts';
-import type { Client } from '../../../client/client.ts';
-import { startTestServer } from '../../testing/server.ts';
-import type { TestServer } from '../../testing/server.ts';
+import { namespaces, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 import { can } from '../policy/words.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';

@@ -1,13 +1,12 @@
 // The roles and bindings of the cluster in memory, by those to whom they apply: every request asks for them. It follows the
 // registry, so that it is behind by as little as any watcher is.
 
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../api/rbac/v1/index.ts';
-import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../../../api/rbac/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { KubeObject } from '../../../client/client.ts';
-import type { UserInfo } from '../../request.ts';
-import { Follower, keyOf } from '../../registry/follow.ts';
-import type { FollowerConfig, Keeper } from '../../registry/follow.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '#api/groups/rbac/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { UserInfo } from '#apiserver/request.ts';
+import { Follower, keyOf } from '#apiserver/catalog/follow.ts';
+import type { FollowerConfig, Keeper } from '#apiserver/catalog/follow.ts';
 
 /** A binding as far as an answer depends on it. */
 export interface Binding {

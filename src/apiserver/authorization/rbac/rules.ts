@@ -1,7 +1,7 @@
 // What one rule of a role allows, and whether rules reach as far as others do.
 
-import type { PolicyRule } from '../../../api/rbac/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Attributes } from '../authorizer.ts';
 
 type Rule = Immutable<PolicyRule>;

@@ -1,7 +1,7 @@
 // Volumes and claims for tests.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/core/v1/index.ts';
-import type { New } from '../../../api/meta/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
+import type { New } from '#api/machinery/meta/v1/index.ts';
 
 export function newVolume(
   name: string,

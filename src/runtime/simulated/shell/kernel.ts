@@ -1,7 +1,7 @@
 // What all processes of one simulated program share: time, limits, and the way in which it ends.
 
-import type { Clock } from '../../../machinery/clock.ts';
-import type { Random } from '../../../machinery/random.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
 import type { FileSystem } from './file-system.ts';
 
 /** What happens to a program that is not simulated. */

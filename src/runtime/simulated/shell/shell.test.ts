@@ -1,6 +1,6 @@
 import { expect, describe, test } from 'vitest';
-import { VirtualClock } from '../../../machinery/clock.ts';
-import { SeededRandom } from '../../../machinery/random.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { type Outcome, runProgram } from '../run.ts';
 import { FileSystem } from './file-system.ts';
 import { Input, type Output } from './io.ts';

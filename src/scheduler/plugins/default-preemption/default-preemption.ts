@@ -1,17 +1,17 @@
 // DefaultPreemption: a pod that fits nowhere is promised a node from which less important pods are made to go.
 
-import { ConfigurationError } from '../../config/reader.ts';
-import * as field from '../../../machinery/field.ts';
-import type { CycleState } from '../../framework/cycle-state.ts';
-import { fitErrorMessage } from '../../framework/fit-error.ts';
-import type { Handle, PluginRegistration } from '../../framework/handle.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import { layoutOf, NodeMemo } from '../../framework/node-memo.ts';
-import { NodeToStatus } from '../../framework/node-to-status.ts';
-import type { Pod } from '../../framework/objects.ts';
-import type { PostFilterPlugin, PostFilterResult, Trial } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
+import { ConfigurationError } from '#scheduler/config/reader.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { CycleState } from '#scheduler/framework/cycle-state.ts';
+import { fitErrorMessage } from '#scheduler/framework/fit-error.ts';
+import type { Handle, PluginRegistration } from '#scheduler/framework/handle.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import { layoutOf, NodeMemo } from '#scheduler/framework/node-memo.ts';
+import { NodeToStatus } from '#scheduler/framework/node-to-status.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import type { PostFilterPlugin, PostFilterResult, Trial } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
 import { readArgs } from '../args.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
 import { evict } from './eviction.ts';

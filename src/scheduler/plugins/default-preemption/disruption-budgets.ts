@@ -1,12 +1,12 @@
 // Whose disruption budgets preemption would overdraw. Budgets count for little against priority: victims that break none are
 // preferred, and if there are no others, budgets are broken.
 
-import { podDisruptionBudgets, type PodDisruptionBudget } from '../../../api/policy/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
-import { labelSelectorAsSelector, type Selector } from '../../../machinery/labels.ts';
-import type { Handle } from '../../framework/handle.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
+import { podDisruptionBudgets, type PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { labelSelectorAsSelector, type Selector } from '#machinery/selectors/labels.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 
 type Budget = Immutable<PodDisruptionBudget>;
 

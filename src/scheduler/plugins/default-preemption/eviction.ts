@@ -1,12 +1,12 @@
 // Making the room that was decided on: the victims are told why, and deleted.
 
-import { type PodCondition, pods } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { formatTime } from '../../../client/time.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import type { Handle } from '../../framework/handle.ts';
-import type { Pod } from '../../framework/objects.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
+import { type PodCondition, pods } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import type { Candidate } from './victims.ts';
 
 /** Deletes the victims that are not being deleted yet, all at once. Rejects with the first error, when all have been tried. */

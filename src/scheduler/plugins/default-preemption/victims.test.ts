@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { podDisruptionBudgets, type PodDisruptionBudget } from '../../../api/policy/v1/index.ts';
-import { CycleState } from '../../framework/cycle-state.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Trial } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
-import { TestInformers } from '../../testing/informers.ts';
-import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
+import { podDisruptionBudgets, type PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
+import { CycleState } from '#scheduler/framework/cycle-state.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Trial } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
+import { TestInformers } from '#scheduler/testing/informers.ts';
+import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
 import { bestCandidate, byImportance, type Candidate, candidateOf, hasVictims, selectVictims } from './victims.ts';
 

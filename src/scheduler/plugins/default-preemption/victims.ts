@@ -1,11 +1,11 @@
 // Which pods would have to go from a node so that another one fits there, and which of several such nodes is the best.
 
-import type { CycleState } from '../../framework/cycle-state.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Pod } from '../../framework/objects.ts';
-import type { Trial } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
+import type { CycleState } from '#scheduler/framework/cycle-state.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import type { Trial } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
 import type { DisruptionBudgets } from './disruption-budgets.ts';
 
 /** The pods that would have to go from a node. */

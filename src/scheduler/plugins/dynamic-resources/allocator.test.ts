@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Device, type DeviceRequest, resourceSlices } from '../../../api/resource/v1/index.ts';
-import { TestInformers } from '../../testing/informers.ts';
-import { makeNode } from '../../testing/objects.ts';
-import { DRIVER, makeDeviceClass, makeResourceClaim, makeSlice, request } from '../../testing/devices.ts';
+import { type Device, type DeviceRequest, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { TestInformers } from '#scheduler/testing/informers.ts';
+import { makeNode } from '#scheduler/testing/objects.ts';
+import { DRIVER, makeDeviceClass, makeResourceClaim, makeSlice, request } from '#scheduler/testing/devices.ts';
 import { AllocationTimeout, Allocator } from './allocator.ts';
 import { DeviceTracker } from './in-use.ts';
 import type { Allocation, DeviceClass, ResourceClaim, ResourceSlice } from './objects.ts';

@@ -1,10 +1,10 @@
 // Finds devices for claims on a node: one device after the other is tried for each request, and taken back if what follows does
 // not work out, until all requests of all claims have theirs. The first way that works is taken; of alternatives, the first.
 
-import type { DeviceSubRequest, ExactDeviceRequest } from '../../../api/resource/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { parseQuantity, type Quantity } from '../../../machinery/quantity.ts';
-import type { Node } from '../../framework/objects.ts';
+import type { DeviceSubRequest, ExactDeviceRequest } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
+import type { Node } from '#scheduler/framework/objects.ts';
 import { type Consumed, consumedBy, difference, isWithin, sum } from './capacity.ts';
 import { type Constraint, constraintOf, type RequestName } from './constraints.ts';
 import type { DevicesInUse } from './in-use.ts';

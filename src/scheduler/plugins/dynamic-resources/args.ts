@@ -1,9 +1,9 @@
 // DynamicResourcesArgs.
 
-import * as field from '../../../machinery/field.ts';
-import { DurationError, parseDuration } from '../../../machinery/duration.ts';
-import type { ConfigReader } from '../../config/reader.ts';
-import type { PluginArgs } from '../../framework/handle.ts';
+import * as field from '#machinery/validation/field.ts';
+import { DurationError, parseDuration } from '#machinery/text/duration.ts';
+import type { ConfigReader } from '#scheduler/config/reader.ts';
+import type { PluginArgs } from '#scheduler/framework/handle.ts';
 import { readArgs } from '../args.ts';
 
 export interface DynamicResourcesArgs {

@@ -1,13 +1,13 @@
 // Writing what was decided into claims: the devices, and that the pod may use them; and waiting for devices to be made ready.
 
-import { resourceClaims } from '../../../api/resource/v1/index.ts';
-import { formatTime } from '../../../client/time.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
-import * as wait from '../../../machinery/wait.ts';
-import type { Handle } from '../../framework/handle.ts';
-import type { Pod } from '../../framework/objects.ts';
-import { certainlyRefused } from '../../outcome.ts';
+import { resourceClaims } from '#api/groups/resource/v1/index.ts';
+import { formatTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import * as wait from '#machinery/wait.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import { certainlyRefused } from '#scheduler/outcome.ts';
 import type { Claims } from './claims.ts';
 import { hasBindingConditions, readiness } from './conditions.ts';
 import type { BindingOutcome } from './metrics.ts';

@@ -1,8 +1,8 @@
 // How much of a device's capacity a request takes, for devices that several claims can share; and adding it up.
 
-import type { CapacityRequestPolicy, DeviceCapacity } from '../../../api/resource/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { newQuantity, parseQuantity, type Quantity } from '../../../machinery/quantity.ts';
+import type { CapacityRequestPolicy, DeviceCapacity } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { newQuantity, parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 
 export type Capacities = Readonly<Record<string, Immutable<DeviceCapacity>>>;
 /** By name of the capacity. */

@@ -1,9 +1,9 @@
 // Claims as the scheduler sees them: as the API server has them, with what it has answered already and what is decided and not
 // written yet; and which devices that takes.
 
-import { resourceClaims } from '../../../api/resource/v1/index.ts';
-import { objectKey } from '../../../client/informers/index.ts';
-import type { Handle } from '../../framework/handle.ts';
+import { resourceClaims } from '#api/groups/resource/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
 import { AssumeCache } from '../assume-cache.ts';
 import { type DevicesInUse, DeviceTracker } from './in-use.ts';
 import type { Allocation, ResourceClaim } from './objects.ts';

@@ -1,8 +1,8 @@
 // Devices that have to be made ready for a node after they were allocated: their drivers tell by conditions.
 
-import type { Condition } from '../../../api/meta/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { parseTime } from '../../../client/time.ts';
+import type { Condition } from '#api/machinery/meta/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseTime } from '#client/time.ts';
 import { claimText, deviceKey, type ResourceClaim } from './objects.ts';
 
 /** Whether any of the claim's devices has to be made ready. */

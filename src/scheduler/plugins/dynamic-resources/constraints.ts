@@ -1,7 +1,7 @@
 // What a claim says of its devices together: one value of an attribute for all, or a different one for each.
 
-import type { DeviceAttribute, DeviceConstraint } from '../../../api/resource/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { DeviceAttribute, DeviceConstraint } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { PooledDevice } from './pools.ts';
 
 /** The request for which a device is, and if it is one of several alternatives, which. */

@@ -1,13 +1,13 @@
 // DynamicResources: a pod goes where devices can be had for its claims, or where those are that its claims have.
 
-import { pods } from '../../../api/core/v1/index.ts';
-import { deviceClasses, resourceClaims } from '../../../api/resource/v1/index.ts';
-import * as apierrors from '../../../machinery/apierrors.ts';
-import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
-import type { ClusterEventWithHint } from '../../framework/events.ts';
-import type { Handle, PluginRegistration } from '../../framework/handle.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Node, Pod } from '../../framework/objects.ts';
+import { pods } from '#api/groups/core/v1/index.ts';
+import { deviceClasses, resourceClaims } from '#api/groups/resource/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { type CycleState, type StateKey, stateKey } from '#scheduler/framework/cycle-state.ts';
+import type { ClusterEventWithHint } from '#scheduler/framework/events.ts';
+import type { Handle, PluginRegistration } from '#scheduler/framework/handle.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Node, Pod } from '#scheduler/framework/objects.ts';
 import type {
   Answer,
   FilterPlugin,
@@ -19,9 +19,9 @@ import type {
   PreScorePlugin,
   ReservePlugin,
   ScorePlugin,
-} from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
+} from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
 import { ExtendedResources } from '../extended-resources.ts';
 import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
 import { normalizeByGreatest } from '../normalize.ts';

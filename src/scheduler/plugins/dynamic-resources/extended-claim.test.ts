@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Container } from '../../../api/core/v1/index.ts';
-import { makePod } from '../../testing/objects.ts';
+import type { Container } from '#api/groups/core/v1/index.ts';
+import { makePod } from '#scheduler/testing/objects.ts';
 import { extendedClaim } from './extended-claim.ts';
 
 const RESOURCE = 'example.com/gpu';

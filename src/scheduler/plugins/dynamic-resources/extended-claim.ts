@@ -1,12 +1,12 @@
 // The claim that stands for a pod's extended resources, as far as devices provide them on a node. It is made when the pod is bound.
 
-import type { Container, ContainerExtendedResourceRequest } from '../../../api/core/v1/index.ts';
-import type { DeviceRequest } from '../../../api/resource/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { Pod } from '../../framework/objects.ts';
-import { valueOf } from '../../framework/resource.ts';
+import type { Container, ContainerExtendedResourceRequest } from '#api/groups/core/v1/index.ts';
+import type { DeviceRequest } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import { valueOf } from '#scheduler/framework/resource.ts';
 import type { ResourceClaim } from './objects.ts';
-import { ownValue } from '../../../machinery/string-map.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 const ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
 /** Until it is made. No claim can be called so. */

@@ -1,7 +1,7 @@
 // What wakes a pod that waits for devices, and what does not; and the plugin's arguments.
 
 import { describe, expect, it } from 'vitest';
-import { podUpdateEvent } from '../../framework/changes.ts';
+import { podUpdateEvent } from '#scheduler/framework/changes.ts';
 import {
   ActionType,
   assignedPodDelete,
@@ -10,12 +10,12 @@ import {
   type EventObjects,
   matchesEvent,
   UPDATE,
-} from '../../framework/events.ts';
-import type { Pod } from '../../framework/objects.ts';
-import { PodInfo } from '../../framework/pod-info.ts';
-import { DRIVER, makeResourceClaim, using } from '../../testing/devices.ts';
-import { makeHandle } from '../../testing/handle.ts';
-import { makePod } from '../../testing/objects.ts';
+} from '#scheduler/framework/events.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { DRIVER, makeResourceClaim, using } from '#scheduler/testing/devices.ts';
+import { makeHandle } from '#scheduler/testing/handle.ts';
+import { makePod } from '#scheduler/testing/objects.ts';
 import { dynamicResources } from './dynamic-resources.ts';
 import { claimEvents } from './hints.ts';
 import type { ResourceClaim } from './objects.ts';

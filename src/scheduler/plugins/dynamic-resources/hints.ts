@@ -1,7 +1,7 @@
 // Which changes may help a pod that DynamicResources has refused.
 
-import { semanticEqual } from '../../../machinery/deep.ts';
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '../../framework/events.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '#scheduler/framework/events.ts';
 import { concernsPod, podsOf } from '../hints.ts';
 import { isExtendedClaimOf } from './extended-claim.ts';
 import { claimsOfPod, type ResourceClaim } from './objects.ts';

@@ -1,6 +1,6 @@
 // Which devices claims have: as the API server says, and as was decided here and is not written yet.
 
-import { newQuantity, parseQuantity } from '../../../machinery/quantity.ts';
+import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import { type Consumed, difference, sum } from './capacity.ts';
 import { type Allocation, deviceKey } from './objects.ts';
 

@@ -1,6 +1,6 @@
 // What the plugin tells of claims that it makes, and of devices that have to be made ready, under the names of kube-scheduler.
 
-import { type Counter, exponentialBuckets, type Family, type Histogram, Instruments } from '../../../machinery/instruments.ts';
+import { type Counter, exponentialBuckets, type Family, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import type { ResourceClaim } from './objects.ts';
 
 /** How it ended that devices were to be made ready. */

@@ -7,10 +7,10 @@ import type {
   DeviceRequestAllocationResult,
   ResourceClaim as ApiResourceClaim,
   ResourceSlice as ApiResourceSlice,
-} from '../../../api/resource/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import type { Pod } from '../../framework/objects.ts';
+} from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
 
 export type ResourceClaim = Immutable<ApiResourceClaim>;
 export type DeviceClass = Immutable<ApiDeviceClass>;

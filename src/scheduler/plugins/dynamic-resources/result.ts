@@ -1,9 +1,9 @@
 // What was found, as the claim's status says it.
 
-import type { DeviceAllocationConfiguration } from '../../../api/resource/v1/index.ts';
-import type { NodeSelector, NodeSelectorRequirement } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
+import type { DeviceAllocationConfiguration } from '#api/groups/resource/v1/index.ts';
+import type { NodeSelector, NodeSelectorRequirement } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
 import { AllocationError, type Ask, type Pick } from './allocator.ts';
 import type { Allocation, ResourceClaim } from './objects.ts';
 

@@ -1,12 +1,12 @@
 // CEL selectors of devices: `device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory.isGreaterThan(…)`.
 
-import { AbstractMap, type Program, type Value } from '../../../cel/index.ts';
-import { QuantityValue } from '../../../cel/library/quantity.ts';
-import { tryParseSemver } from '../../../cel/library/semver.ts';
-import type { DeviceAttribute } from '../../../api/resource/v1/index.ts';
-import { selectorEnvironment } from '../../../api/resource/v1/validation/selectors.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { parseQuantity } from '../../../machinery/quantity.ts';
+import { AbstractMap, type Program, type Value } from '#cel/index.ts';
+import { QuantityValue } from '#cel/library/quantity.ts';
+import { tryParseSemver } from '#cel/library/semver.ts';
+import type { DeviceAttribute } from '#api/groups/resource/v1/index.ts';
+import { selectorEnvironment } from '#api/groups/resource/v1/validation/selectors.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Device } from './objects.ts';
 
 /** Expressions are few: those of classes, and those that claims repeat. Bounded, since users write them. */

@@ -1,7 +1,7 @@
 // Devices that their drivers keep from being used, unless a request says that it does not mind.
 
-import type { DeviceTaint, DeviceToleration } from '../../../api/resource/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { DeviceTaint, DeviceToleration } from '#api/groups/resource/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Device } from './objects.ts';
 
 export function isTolerated({ taints }: Device, tolerations: readonly Immutable<DeviceToleration>[]): boolean {

@@ -1,10 +1,10 @@
 // What InterPodAffinity's PreFilter finds out about a pod, and what it means for a node.
 
-import { type NamespaceLabels, termMatches } from '../../framework/affinity-terms.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { NodeAnswers } from '../../framework/node-memo.ts';
-import type { Answer } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
+import { type NamespaceLabels, termMatches } from '#scheduler/framework/affinity-terms.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { NodeAnswers } from '#scheduler/framework/node-memo.ts';
+import type { Answer } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { topologyValue } from '../topology/labels.ts';
 import type { DomainCounts } from '../topology/tally.ts';
 import type { IndexedTerm } from './term-index.ts';

@@ -6,12 +6,12 @@ import {
   hasAffinityTerms,
   type NamespaceLabels,
   termMatches,
-} from '../../framework/affinity-terms.ts';
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '../../framework/events.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
-import type { Namespace } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { Pod } from '../../framework/objects.ts';
+} from '#scheduler/framework/affinity-terms.ts';
+import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '#scheduler/framework/events.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { Namespace } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
 import { concernsPod, nodesOf, podsOf } from '../hints.ts';
 import { topologyValue } from '../topology/labels.ts';
 

@@ -7,12 +7,12 @@ import {
   demandedLabel,
   termMatches,
   type WeightedAffinityTerm,
-} from '../../framework/affinity-terms.ts';
-import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
-import type { ClusterEventWithHint } from '../../framework/events.ts';
-import type { Handle, PluginRegistration } from '../../framework/handle.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import { layoutOf, type NodeAnswers, NodeMemo } from '../../framework/node-memo.ts';
+} from '#scheduler/framework/affinity-terms.ts';
+import { type CycleState, type StateKey, stateKey } from '#scheduler/framework/cycle-state.ts';
+import type { ClusterEventWithHint } from '#scheduler/framework/events.ts';
+import type { Handle, PluginRegistration } from '#scheduler/framework/handle.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import { layoutOf, type NodeAnswers, NodeMemo } from '#scheduler/framework/node-memo.ts';
 import {
   type Answer,
   type FilterPlugin,
@@ -20,9 +20,9 @@ import {
   type PreFilterPlugin,
   type PreScorePlugin,
   type ScorePlugin,
-} from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
+} from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
 import { readArgs } from '../args.ts';
 import { topologyValue } from '../topology/labels.ts';
 import { DomainCounts, DomainTally } from '../topology/tally.ts';

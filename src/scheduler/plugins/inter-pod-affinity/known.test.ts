@@ -3,14 +3,14 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Affinity } from '../../../api/core/v1/index.ts';
-import { Snapshot } from '../../cache/snapshot.ts';
-import { CycleState } from '../../framework/cycle-state.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Answer, FilterPlugin, Plugin, PreFilterPlugin } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { makeHandle } from '../../testing/handle.ts';
-import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
+import type { Affinity } from '#api/groups/core/v1/index.ts';
+import { Snapshot } from '#scheduler/cache/snapshot.ts';
+import { CycleState } from '#scheduler/framework/cycle-state.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Answer, FilterPlugin, Plugin, PreFilterPlugin } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { makeHandle } from '#scheduler/testing/handle.ts';
+import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
 import { interPodAffinity } from './inter-pod-affinity.ts';
 
 const NODES = ['n0', 'n1', 'n2', 'n3'];

@@ -1,9 +1,9 @@
 // The labels of namespaces, for terms that select namespaces by them.
 
-import { namespaces as namespaceType } from '../../../api/core/v1/index.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
-import type { NamespaceLabels } from '../../framework/affinity-terms.ts';
-import type { Handle } from '../../framework/handle.ts';
+import { namespaces as namespaceType } from '#api/groups/core/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { NamespaceLabels } from '#scheduler/framework/affinity-terms.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
 
 export class Namespaces {
   readonly labelsOf: NamespaceLabels;

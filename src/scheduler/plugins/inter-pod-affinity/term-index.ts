@@ -1,18 +1,18 @@
 // The affinity terms of the pods that are on nodes, by what they say: pods of one template share an entry, so a new pod is
 // compared with as many terms as there are different ones, not with every pod that has one.
 
-import type { SnapshotReader } from '../../cache/snapshot.ts';
-import { SnapshotFollower } from '../../cache/snapshot-changes.ts';
+import type { SnapshotReader } from '#scheduler/cache/snapshot.ts';
+import { SnapshotFollower } from '#scheduler/cache/snapshot-changes.ts';
 import {
   type AffinityTerm,
   demandedLabel,
   type NamespaceLabels,
   termMatches,
   type WeightedAffinityTerm,
-} from '../../framework/affinity-terms.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Pod } from '../../framework/objects.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
+} from '#scheduler/framework/affinity-terms.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { DomainNumbers, NumberedCounts } from '../topology/domain-numbers.ts';
 import { topologyValue } from '../topology/labels.ts';
 

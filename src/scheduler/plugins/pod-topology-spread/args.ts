@@ -1,10 +1,10 @@
 // PodTopologySpreadArgs: the constraints of pods that have none of their own.
 
-import type { TopologySpreadConstraint } from '../../../api/core/v1/index.ts';
-import * as field from '../../../machinery/field.ts';
-import { isQualifiedName } from '../../../machinery/validation.ts';
-import type { ConfigReader } from '../../config/reader.ts';
-import type { PluginArgs } from '../../framework/handle.ts';
+import type { TopologySpreadConstraint } from '#api/groups/core/v1/index.ts';
+import * as field from '#machinery/validation/field.ts';
+import { isQualifiedName } from '#machinery/validation/validation.ts';
+import type { ConfigReader } from '#scheduler/config/reader.ts';
+import type { PluginArgs } from '#scheduler/framework/handle.ts';
 import { readArgs } from '../args.ts';
 import { HOSTNAME, ZONE } from '../topology/labels.ts';
 

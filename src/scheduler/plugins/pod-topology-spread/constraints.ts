@@ -1,10 +1,10 @@
 // A pod's topology spread constraints, read for one scheduling cycle.
 
-import type { TopologySpreadConstraint, UnsatisfiableConstraintAction } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { labelSelectorAsSelector, type Selector, selectorFromSet } from '../../../machinery/labels.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Node, Pod } from '../../framework/objects.ts';
+import type { TopologySpreadConstraint, UnsatisfiableConstraintAction } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { labelSelectorAsSelector, type Selector, selectorFromSet } from '#machinery/selectors/labels.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Node, Pod } from '#scheduler/framework/objects.ts';
 import { type NodeMatcher, requiredBy } from '../node-selector.ts';
 import { allTolerated } from '../tolerations.ts';
 import { topologyValue } from '../topology/labels.ts';

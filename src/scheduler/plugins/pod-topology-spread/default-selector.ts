@@ -1,13 +1,13 @@
 // Which pods a pod is spread among if it does not say so itself: those behind the same services and of the same controller.
 
-import { replicationControllers, services } from '../../../api/core/v1/index.ts';
-import { replicaSets, statefulSets } from '../../../api/apps/v1/index.ts';
-import type { StatefulSet } from '../../../api/apps/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { Lister } from '../../../client/informers/index.ts';
-import { labelSelectorAsSelector, type LabelSelector, type Selector, selectorFromSet } from '../../../machinery/labels.ts';
-import type { Handle } from '../../framework/handle.ts';
-import type { Pod } from '../../framework/objects.ts';
+import { replicationControllers, services } from '#api/groups/core/v1/index.ts';
+import { replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
+import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Lister } from '#client/informers/index.ts';
+import { labelSelectorAsSelector, type LabelSelector, type Selector, selectorFromSet } from '#machinery/selectors/labels.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
 
 /** Answers a selector that restricts nothing if there is no such group. */
 export type DefaultSelector = (pod: Pod) => Selector;

@@ -1,7 +1,7 @@
 // Which changes may help a pod that PodTopologySpread has refused.
 
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint } from '../../framework/events.ts';
-import type { Node, Pod } from '../../framework/objects.ts';
+import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint } from '#scheduler/framework/events.ts';
+import type { Node, Pod } from '#scheduler/framework/objects.ts';
 import { concernsPod, nodesOf, podsOf } from '../hints.ts';
 import { topologyValue } from '../topology/labels.ts';
 import { countsFor, hasAllTopologies, type SpreadConstraint } from './constraints.ts';

@@ -1,15 +1,15 @@
 // PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other topologies, as far as a pod's constraints
 // demand it (DoNotSchedule) or would like it (ScheduleAnyway).
 
-import type { UnsatisfiableConstraintAction } from '../../../api/core/v1/index.ts';
-import type { Selector } from '../../../machinery/labels.ts';
-import type { PodSelection } from '../../cache/pod-groups.ts';
-import { demandedLabel, selectorIdentity } from '../../framework/affinity-terms.ts';
-import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
-import type { ClusterEventWithHint } from '../../framework/events.ts';
-import type { Handle, PluginRegistration } from '../../framework/handle.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Pod } from '../../framework/objects.ts';
+import type { UnsatisfiableConstraintAction } from '#api/groups/core/v1/index.ts';
+import type { Selector } from '#machinery/selectors/labels.ts';
+import type { PodSelection } from '#scheduler/cache/pod-groups.ts';
+import { demandedLabel, selectorIdentity } from '#scheduler/framework/affinity-terms.ts';
+import { type CycleState, type StateKey, stateKey } from '#scheduler/framework/cycle-state.ts';
+import type { ClusterEventWithHint } from '#scheduler/framework/events.ts';
+import type { Handle, PluginRegistration } from '#scheduler/framework/handle.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
 import {
   type Answer,
   type FilterPlugin,
@@ -17,9 +17,9 @@ import {
   type PreFilterPlugin,
   type PreScorePlugin,
   type ScorePlugin,
-} from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
+} from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
 import { HOSTNAME, topologyValue } from '../topology/labels.ts';
 import { DomainCounts, DomainTally, NodeTally } from '../topology/tally.ts';
 import { TallyCache } from '../topology/tally-cache.ts';

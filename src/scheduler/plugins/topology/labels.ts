@@ -1,7 +1,7 @@
 // Labels of nodes as topology.
 
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { Node } from '../../framework/objects.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Node } from '#scheduler/framework/objects.ts';
 
 export const HOSTNAME = 'kubernetes.io/hostname';
 export const ZONE = 'topology.kubernetes.io/zone';

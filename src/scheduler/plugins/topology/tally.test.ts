@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Snapshot } from '../../cache/snapshot.ts';
-import type { PodSelection } from '../../cache/pod-groups.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
+import { Snapshot } from '#scheduler/cache/snapshot.ts';
+import type { PodSelection } from '#scheduler/cache/pod-groups.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
 import { topologyValue } from './labels.ts';
 import { DomainCounts, DomainTally, NodeTally } from './tally.ts';
 import { TallyCache } from './tally-cache.ts';

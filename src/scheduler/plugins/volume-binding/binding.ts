@@ -1,19 +1,19 @@
 // Carrying out what was decided for a pod: volumes are given to claims, claims are told for which node to make a volume, and
 // the pod waits until all of its claims are bound. The binder of volumes does the rest, elsewhere.
 
-import { CsiMigrationError } from '../../../api/core/v1/csi-migration/index.ts';
+import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import {
   nodes,
   type PersistentVolume as CoreVolume,
   persistentVolumeClaims,
   persistentVolumes,
   pods,
-} from '../../../api/core/v1/index.ts';
-import { objectKey } from '../../../client/informers/index.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import type { Handle } from '../../framework/handle.ts';
-import type { Node } from '../../framework/objects.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
+} from '#api/groups/core/v1/index.ts';
+import { objectKey } from '#client/informers/index.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
+import type { Node } from '#scheduler/framework/objects.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { type AssumeCache, isOlder } from '../assume-cache.ts';
 import { claimKey, isFullyBound, type PersistentVolume, type PersistentVolumeClaim } from '../volumes/claims.ts';
 import { isAccessible, isBoundTo } from './matching.ts';

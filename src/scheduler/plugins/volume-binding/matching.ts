@@ -1,10 +1,10 @@
 // Which volumes that exist already could be bound to a claim, and which of them from a node: the smallest that will do.
 
-import type { VolumeNodeAffinity } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { labelSelectorAsSelector } from '../../../machinery/labels.ts';
-import { parseQuantity } from '../../../machinery/quantity.ts';
-import type { Node } from '../../framework/objects.ts';
+import type { VolumeNodeAffinity } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import type { Node } from '#scheduler/framework/objects.ts';
 import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
 import { HOSTNAME } from '../topology/labels.ts';
 import { classOfClaim, classOfVolume, type PersistentVolume, type PersistentVolumeClaim } from '../volumes/claims.ts';

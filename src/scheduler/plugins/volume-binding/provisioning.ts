@@ -1,15 +1,15 @@
 // Whether a volume could be made for a claim so that a node can use it.
 
-import type { TopologySelectorTerm } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { csiDrivers, csiStorageCapacities, type CSIStorageCapacity } from '../../../api/storage/v1/index.ts';
-import { labelSelectorAsSelector, type Selector } from '../../../machinery/labels.ts';
-import { parseQuantity } from '../../../machinery/quantity.ts';
-import type { Handle } from '../../framework/handle.ts';
-import type { Node } from '../../framework/objects.ts';
+import type { TopologySelectorTerm } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { csiDrivers, csiStorageCapacities, type CSIStorageCapacity } from '#api/groups/storage/v1/index.ts';
+import { labelSelectorAsSelector, type Selector } from '#machinery/selectors/labels.ts';
+import { parseQuantity } from '#machinery/text/quantity.ts';
+import type { Handle } from '#scheduler/framework/handle.ts';
+import type { Node } from '#scheduler/framework/objects.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../volumes/claims.ts';
 import { sizeOf } from './matching.ts';
-import { ownValue } from '../../../machinery/string-map.ts';
+import { ownValue } from '#machinery/collections/string-map.ts';
 
 /** The provisioner of classes whose volumes are made by hand. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes } from '../../../api/core/v1/index.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import {
   type CSIDriver,
   csiDrivers,
@@ -11,17 +11,17 @@ import {
   csiStorageCapacities,
   type CSIStorageCapacity,
   storageClasses,
-} from '../../../api/storage/v1/index.ts';
-import { CycleState } from '../../framework/cycle-state.ts';
-import { ActionType, clusterEvent, type EventResource, matchesEvent, UPDATE } from '../../framework/events.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { FilterPlugin, Plugin, PreBindPlugin, PreFilterPlugin, ReservePlugin } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
-import { makeHandle } from '../../testing/handle.ts';
-import { TestInformers } from '../../testing/informers.ts';
-import { makeNode, makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
-import { makeClaim, makeClass, makeVolume, mounting, onHost, type VolumeOptions } from '../../testing/volumes.ts';
+} from '#api/groups/storage/v1/index.ts';
+import { CycleState } from '#scheduler/framework/cycle-state.ts';
+import { ActionType, clusterEvent, type EventResource, matchesEvent, UPDATE } from '#scheduler/framework/events.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { FilterPlugin, Plugin, PreBindPlugin, PreFilterPlugin, ReservePlugin } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
+import { makeHandle } from '#scheduler/testing/handle.ts';
+import { TestInformers } from '#scheduler/testing/informers.ts';
+import { makeNode, makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
+import { makeClaim, makeClass, makeVolume, mounting, onHost, type VolumeOptions } from '#scheduler/testing/volumes.ts';
 import type { PersistentVolume } from '../volumes/claims.ts';
 import { Matches } from './matching.ts';
 import { volumeBinding } from './volume-binding.ts';

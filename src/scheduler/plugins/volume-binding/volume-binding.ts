@@ -1,26 +1,20 @@
 // VolumeBinding: a pod goes where its volumes can be used, and claims that have waited for their first pod get theirs there.
 
-import { CsiMigrationError } from '../../../api/core/v1/csi-migration/index.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../../../api/core/v1/index.ts';
-import {
-  type CSIDriver,
-  type CSINode,
-  csiNodes,
-  type CSIStorageCapacity,
-  storageClasses,
-} from '../../../api/storage/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import { semanticEqual } from '../../../machinery/deep.ts';
-import * as field from '../../../machinery/field.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import { type Counter, type Family, Instruments } from '../../../machinery/instruments.ts';
-import { type StateKey, stateKey } from '../../framework/cycle-state.ts';
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '../../framework/events.ts';
-import type { Handle, PluginRegistration } from '../../framework/handle.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Answer, FilterPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
+import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { type CSIDriver, type CSINode, csiNodes, type CSIStorageCapacity, storageClasses } from '#api/groups/storage/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import * as field from '#machinery/validation/field.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
+import { type StateKey, stateKey } from '#scheduler/framework/cycle-state.ts';
+import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '#scheduler/framework/events.ts';
+import type { Handle, PluginRegistration } from '#scheduler/framework/handle.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Answer, FilterPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
 import { readArgs } from '../args.ts';
 import { AssumeCache } from '../assume-cache.ts';
 import {

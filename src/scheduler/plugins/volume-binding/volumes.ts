@@ -1,8 +1,8 @@
 // What a pod's claims ask of a node: bound ones, that the node can use their volumes; others, that it can use volumes which
 // exist or could be made. Decides only; see binding.ts for what follows.
 
-import type { Node } from '../../framework/objects.ts';
-import { Status } from '../../framework/status.ts';
+import type { Node } from '#scheduler/framework/objects.ts';
+import { Status } from '#scheduler/framework/status.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../volumes/claims.ts';
 import { isAccessible, type Matches, sizeOf } from './matching.ts';
 import type { Provisioning } from './provisioning.ts';

@@ -1,12 +1,12 @@
 // Persistent volumes and claims as the volume plugins read them.
 
-import type { PersistentVolume as CoreVolume, PersistentVolumeClaim as CoreClaim } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { StorageClass as StorageClassObject } from '../../../api/storage/v1/index.ts';
-import { quote } from '../../../machinery/go-format.ts';
-import type { EventObjects, QueueingHint } from '../../framework/events.ts';
-import type { Pod } from '../../framework/objects.ts';
-import { claimsOf, type ClaimUse } from '../../framework/pod-volumes.ts';
+import type { PersistentVolume as CoreVolume, PersistentVolumeClaim as CoreClaim } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { StorageClass as StorageClassObject } from '#api/groups/storage/v1/index.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { EventObjects, QueueingHint } from '#scheduler/framework/events.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import { claimsOf, type ClaimUse } from '#scheduler/framework/pod-volumes.ts';
 
 export type PersistentVolume = Immutable<CoreVolume>;
 export type PersistentVolumeClaim = Immutable<CoreClaim>;

@@ -7,10 +7,10 @@ import {
   migrated,
   migratedInline,
   pluginOfSource,
-} from '../../../api/core/v1/csi-migration/index.ts';
-import type { Volume } from '../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { CSINode } from '../../../api/storage/v1/index.ts';
+} from '#api/groups/core/v1/csi-migration/index.ts';
+import type { Volume } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { CSINode } from '#api/groups/storage/v1/index.ts';
 import type { PersistentVolume } from './claims.ts';
 
 /** On a CSINode: the plugins whose volumes its kubelet leaves to drivers. */

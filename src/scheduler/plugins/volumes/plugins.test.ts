@@ -1,15 +1,15 @@
 // VolumeRestrictions, NodeVolumeLimits and VolumeZone: which nodes they refuse, in which words, and what wakes a pod again.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, type Volume } from '../../../api/core/v1/index.ts';
+import { persistentVolumeClaims, persistentVolumes, type Volume } from '#api/groups/core/v1/index.ts';
 import {
   type CSINode,
   csiNodes,
   storageClasses,
   type VolumeAttachment,
   volumeAttachments,
-} from '../../../api/storage/v1/index.ts';
-import { CycleState } from '../../framework/cycle-state.ts';
+} from '#api/groups/storage/v1/index.ts';
+import { CycleState } from '#scheduler/framework/cycle-state.ts';
 import {
   ActionType,
   assignedPodDelete,
@@ -20,16 +20,16 @@ import {
   matchesEvent,
   nodeAdd,
   UPDATE,
-} from '../../framework/events.ts';
-import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Pod } from '../../framework/objects.ts';
-import type { FilterPlugin, Plugin, PreFilterPlugin } from '../../framework/plugin.ts';
-import type { PodInfo } from '../../framework/pod-info.ts';
-import { Status } from '../../framework/status.ts';
-import { makeHandle, snapshotOf } from '../../testing/handle.ts';
-import { TestInformers } from '../../testing/informers.ts';
-import { makeNodeInfo, makePod, makePodInfo } from '../../testing/objects.ts';
-import { makeClaim, makeClass, makeVolume, mounting } from '../../testing/volumes.ts';
+} from '#scheduler/framework/events.ts';
+import type { NodeInfo } from '#scheduler/framework/node-info.ts';
+import type { Pod } from '#scheduler/framework/objects.ts';
+import type { FilterPlugin, Plugin, PreFilterPlugin } from '#scheduler/framework/plugin.ts';
+import type { PodInfo } from '#scheduler/framework/pod-info.ts';
+import { Status } from '#scheduler/framework/status.ts';
+import { makeHandle, snapshotOf } from '#scheduler/testing/handle.ts';
+import { TestInformers } from '#scheduler/testing/informers.ts';
+import { makeNodeInfo, makePod, makePodInfo } from '#scheduler/testing/objects.ts';
+import { makeClaim, makeClass, makeVolume, mounting } from '#scheduler/testing/volumes.ts';
 import { inTreeRegistry } from '../registry.ts';
 
 type VolumePlugin = Plugin & PreFilterPlugin & FilterPlugin;

@@ -2,16 +2,16 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes } from '../../../api/core/v1/index.ts';
-import { type CSINode, csiNodes, type VolumeAttachment, volumeAttachments } from '../../../api/storage/v1/index.ts';
-import { Snapshot } from '../../cache/snapshot.ts';
-import { CycleState } from '../../framework/cycle-state.ts';
-import type { FilterPlugin, Plugin, PreFilterPlugin } from '../../framework/plugin.ts';
-import type { Status } from '../../framework/status.ts';
-import { makeHandle } from '../../testing/handle.ts';
-import { TestInformers } from '../../testing/informers.ts';
-import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
-import { makeClaim, makeVolume, mounting } from '../../testing/volumes.ts';
+import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { type CSINode, csiNodes, type VolumeAttachment, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import { Snapshot } from '#scheduler/cache/snapshot.ts';
+import { CycleState } from '#scheduler/framework/cycle-state.ts';
+import type { FilterPlugin, Plugin, PreFilterPlugin } from '#scheduler/framework/plugin.ts';
+import type { Status } from '#scheduler/framework/status.ts';
+import { makeHandle } from '#scheduler/testing/handle.ts';
+import { TestInformers } from '#scheduler/testing/informers.ts';
+import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
+import { makeClaim, makeVolume, mounting } from '#scheduler/testing/volumes.ts';
 import { nodeVolumeLimits } from '../node-volume-limits.ts';
 
 const NODES = ['n0', 'n1', 'n2'];

@@ -1,6 +1,6 @@
 // The profiles with which the kernel watches a container: AppArmor, seccomp, SELinux.
 
-import { quote } from '../../../../machinery/go-format.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { containersOf, named, plural, quoted, saidBy, sorted, unlessWindows } from '../control.ts';
 import type { Check, Container, Control, PodToCheck, Violation } from '../control.ts';
 

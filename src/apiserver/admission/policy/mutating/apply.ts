@@ -1,12 +1,12 @@
 // What the value of a mutation's expression makes of an object: an apply configuration is merged into it as server-side apply
 // merges, a list of operations is applied as a JSON patch.
 
-import { asList, asMap, merge, mergeTypeOf, TypedValueError, validateTyped } from '../../../../api/managed-fields/index.ts';
-import type { MergeType } from '../../../../api/managed-fields/index.ts';
-import type { MessageDescriptor } from '../../../../api/descriptor.ts';
-import { EvaluationError, listItems, misnamedObjects, ObjectValue, toJson } from '../../../../cel/index.ts';
-import type { Value } from '../../../../cel/index.ts';
-import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '../../../../machinery/json-patch.ts';
+import { asList, asMap, merge, mergeTypeOf, TypedValueError, validateTyped } from '#api/machinery/managed-fields/index.ts';
+import type { MergeType } from '#api/machinery/managed-fields/index.ts';
+import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
+import { EvaluationError, listItems, misnamedObjects, ObjectValue, toJson } from '#cel/index.ts';
+import type { Value } from '#cel/index.ts';
+import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

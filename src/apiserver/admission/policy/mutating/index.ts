@@ -1,17 +1,17 @@
 // MutatingAdmissionPolicy: changes what is written as the expressions of a policy that is bound say.
 
-import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '../../../../api/admissionregistration/v1/index.ts';
-import { decodeObject, DecodeError } from '../../../../api/codec/index.ts';
-import type { GroupVersionKind } from '../../../../api/descriptor.ts';
-import { apiVersionOf } from '../../../../api/scheme.ts';
-import { messageOfKind } from '../../../../api/schema/compile.ts';
-import { Budget } from '../../../../cel/index.ts';
-import type { KubeObject } from '../../../../client/client.ts';
-import * as apierrors from '../../../../machinery/apierrors.ts';
-import { deepEqual } from '../../../../machinery/deep.ts';
-import { quote } from '../../../../machinery/go-format.ts';
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../../plugin.ts';
-import { Reinvocation } from '../../reinvocation.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import { decodeObject, DecodeError } from '#api/machinery/codec/index.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import { Budget } from '#cel/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
+import { Reinvocation } from '#apiserver/admission/reinvocation.ts';
 import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
 import { findInvocations } from '../invocations.ts';

@@ -2,13 +2,13 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '../../../../api/admissionregistration/v1/index.ts';
-import type * as admission from '../../../../api/admissionregistration/v1/index.ts';
-import { deployments } from '../../../../api/apps/v1/index.ts';
-import { configMaps } from '../../../../api/core/v1/index.ts';
-import * as apierrors from '../../../../machinery/apierrors.ts';
-import { startTestServer } from '../../../testing/server.ts';
-import type { TestServer } from '../../../testing/server.ts';
+import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import { deployments } from '#api/groups/apps/v1/index.ts';
+import { configMaps } from '#api/groups/core/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 
 type Spec = admission.MutatingAdmissionPolicySpec;
 type Rule = admission.NamedRuleWithOperations;

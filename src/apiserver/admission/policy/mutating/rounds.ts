@@ -1,8 +1,8 @@
 // Which policies are gone through a second time: those that ask for it, if the object has changed since they saw it.
 
-import type { KubeObject } from '../../../../client/client.ts';
-import { deepEqual } from '../../../../machinery/deep.ts';
-import type { Reinvocation } from '../../reinvocation.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import type { Reinvocation } from '#apiserver/admission/reinvocation.ts';
 
 const MEMORY = 'MutatingAdmissionPolicy';
 

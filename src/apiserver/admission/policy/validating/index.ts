@@ -1,11 +1,8 @@
 // ValidatingAdmissionPolicy: refuses what an expression of a policy that is bound says no to, or warns of it.
 
-import {
-  validatingAdmissionPolicies,
-  validatingAdmissionPolicyBindings,
-} from '../../../../api/admissionregistration/v1/index.ts';
-import * as apierrors from '../../../../machinery/apierrors.ts';
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../../plugin.ts';
+import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
 import { Evaluation } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
 import { findInvocations } from '../invocations.ts';

@@ -1,7 +1,7 @@
 // What one validating policy says of one request, with one binding and one parameter.
 
-import { Budget } from '../../../../cel/index.ts';
-import type { Clock } from '../../../../machinery/clock.ts';
+import { Budget } from '#cel/index.ts';
+import type { Clock } from '#machinery/clock.ts';
 import type { Evaluation, Outcome } from '../evaluation.ts';
 import { OutOfBudgetError } from '../evaluation.ts';
 import { evaluateMatchConditions } from '../match-conditions.ts';

@@ -2,19 +2,16 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { configMaps, namespaces, pods } from '../../../../api/core/v1/index.ts';
-import type { ConfigMap } from '../../../../api/core/v1/index.ts';
-import {
-  validatingAdmissionPolicies,
-  validatingAdmissionPolicyBindings,
-} from '../../../../api/admissionregistration/v1/index.ts';
-import type * as admission from '../../../../api/admissionregistration/v1/index.ts';
-import { createClient } from '../../../../client/create-client.ts';
-import { createInProcessTransport } from '../../../../client/in-process.ts';
-import * as apierrors from '../../../../machinery/apierrors.ts';
-import { send } from '../../../testing/requests.ts';
-import { ADMIN, startTestServer } from '../../../testing/server.ts';
-import type { TestServer } from '../../../testing/server.ts';
+import { configMaps, namespaces, pods } from '#api/groups/core/v1/index.ts';
+import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
 
 type Spec = admission.ValidatingAdmissionPolicySpec;
 type BindingSpec = admission.ValidatingAdmissionPolicyBindingSpec;

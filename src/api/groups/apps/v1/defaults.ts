@@ -1,0 +1,71 @@
+// Defaults of apps/v1. See core/v1/defaults.ts for what a defaulter may do.
+
+import { setPersistentVolumeClaimDefaults, setPodTemplateDefaults } from '#api/groups/core/v1/defaults.ts';
+import { mergedMap } from '#machinery/collections/string-map.ts';
+import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from './types.ts';
+
+const REVISION_HISTORY_LIMIT = 10;
+const PROGRESS_DEADLINE_SECONDS = 600;
+
+export function setDeploymentDefaults({ spec }: Deployment): void {
+  setPodTemplateDefaults(spec.template);
+  spec.replicas ??= 1;
+  const { strategy } = spec;
+  strategy.type ??= 'RollingUpdate';
+  if (strategy.type === 'RollingUpdate') {
+    strategy.rollingUpdate ??= {};
+    strategy.rollingUpdate.maxUnavailable ??= '25%';
+    strategy.rollingUpdate.maxSurge ??= '25%';
+  }
+  spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
+  spec.progressDeadlineSeconds ??= PROGRESS_DEADLINE_SECONDS;
+}
+
+export function setReplicaSetDefaults(replicaSet: ReplicaSet): void {
+  replicaSet.spec.replicas ??= 1;
+  setPodTemplateDefaults(replicaSet.spec.template);
+}
+
+export function setStatefulSetDefaults({ spec }: StatefulSet): void {
+  setPodTemplateDefaults(spec.template);
+  for (const claim of spec.volumeClaimTemplates ?? []) {
+    // A template is the whole object that is made of it.
+    claim.apiVersion = 'v1';
+    claim.kind = 'PersistentVolumeClaim';
+    setPersistentVolumeClaimDefaults(claim);
+  }
+  spec.podManagementPolicy ??= 'OrderedReady';
+  const { updateStrategy } = spec;
+  if (updateStrategy.type === undefined) {
+    updateStrategy.type = 'RollingUpdate';
+    updateStrategy.rollingUpdate ??= {};
+  }
+  if (updateStrategy.type === 'RollingUpdate' && updateStrategy.rollingUpdate !== undefined) {
+    // How many may be unavailable is not said for them: the feature is off.
+    updateStrategy.rollingUpdate.partition ??= 0;
+  }
+  const retention = (spec.persistentVolumeClaimRetentionPolicy ??= {});
+  retention.whenDeleted ??= 'Retain';
+  retention.whenScaled ??= 'Retain';
+  spec.replicas ??= 1;
+  spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
+}
+
+/** The server counts changes of the template in it. */
+export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+export function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
+  // Whoever writes a daemon set owns it, too: to clients that know the field that it once was, none is 0.
+  if (metadata.annotations?.[TEMPLATE_GENERATION] === undefined) {
+    metadata.annotations = mergedMap(metadata.annotations, { [TEMPLATE_GENERATION]: '0' });
+  }
+  setPodTemplateDefaults(spec.template);
+  const { updateStrategy } = spec;
+  updateStrategy.type ??= 'RollingUpdate';
+  if (updateStrategy.type === 'RollingUpdate') {
+    updateStrategy.rollingUpdate ??= {};
+    updateStrategy.rollingUpdate.maxUnavailable ??= 1;
+    updateStrategy.rollingUpdate.maxSurge ??= 0;
+  }
+  spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
+}

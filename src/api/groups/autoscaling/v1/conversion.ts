@@ -1,0 +1,180 @@
+// The two versions of autoscalers. The second can say all; what the first has no field for (other metrics than the utilization
+// of CPUs, behavior, conditions) it carries in annotations, so that nothing is lost by reading and writing it back.
+
+import { isPlainObject } from '#machinery/deep.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { defaultMetric } from '../v2/defaults.ts';
+import type * as v2 from '../v2/types.ts';
+import { specFromV1, specToV1, statusFromV1, statusToV1 } from './metrics.ts';
+import type * as v1 from './types.ts';
+
+type Old = Immutable<v1.HorizontalPodAutoscaler>;
+type New = Immutable<v2.HorizontalPodAutoscaler>;
+type Metric = Immutable<v2.MetricSpec>;
+type Rules = Immutable<v2.HPAScalingRules>;
+
+const METRICS = 'autoscaling.alpha.kubernetes.io/metrics';
+const CURRENT_METRICS = 'autoscaling.alpha.kubernetes.io/current-metrics';
+const CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
+const BEHAVIOR = 'autoscaling.alpha.kubernetes.io/behavior';
+const CARRIED = [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR];
+
+/** Without kind and apiVersion. Also for parts of an object, as managed fields have them. */
+export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVersion'> {
+  const metrics = spec?.metrics ?? [];
+  const cpu = metrics.find(isCpuUtilization);
+  const others = metrics.filter((metric) => !isCpuUtilization(metric));
+  const current = status?.currentMetrics ?? [];
+  const { conditions = [] } = status ?? {};
+  const carried = {
+    ...(others.length > 0 && { [METRICS]: JSON.stringify(others.map(specToV1)) }),
+    ...(current.length > 0 && { [CURRENT_METRICS]: JSON.stringify(current.map(statusToV1)) }),
+    ...(conditions.length > 0 && { [CONDITIONS]: JSON.stringify(conditions) }),
+    ...(spec?.behavior !== undefined && { [BEHAVIOR]: behaviorText(spec.behavior) }),
+  };
+  const annotations = { ...metadata?.annotations, ...carried };
+  const utilization = current.find(({ type, resource }) => type === 'Resource' && resource?.name === 'cpu')?.resource?.current
+    .averageUtilization;
+  return part({
+    metadata: metadata && { ...metadata, ...(Object.keys(annotations).length > 0 && { annotations }) },
+    spec:
+      spec &&
+      part({
+        scaleTargetRef: spec.scaleTargetRef,
+        minReplicas: spec.minReplicas,
+        maxReplicas: spec.maxReplicas,
+        targetCPUUtilizationPercentage: cpu?.resource?.target.averageUtilization,
+      }),
+    status:
+      status &&
+      part({
+        observedGeneration: status.observedGeneration,
+        lastScaleTime: status.lastScaleTime,
+        currentReplicas: status.currentReplicas ?? 0,
+        desiredReplicas: status.desiredReplicas,
+        currentCPUUtilizationPercentage: utilization,
+      }),
+  });
+}
+
+/** Without kind and apiVersion. Annotations that cannot be read carry nothing. */
+export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'apiVersion'> {
+  const { annotations = {} } = metadata ?? {};
+  const kept = Object.fromEntries(Object.entries(annotations).filter(([key]) => !CARRIED.includes(key)));
+  const { annotations: _replaced, ...otherMetadata } = metadata ?? {};
+  const behavior = behaviorFrom(annotations[BEHAVIOR]);
+  const current = readList(annotations[CURRENT_METRICS])?.map((each) => statusFromV1(each as Immutable<v1.MetricStatus>));
+  const utilization = status?.currentCPUUtilizationPercentage;
+  const conditions = readList(annotations[CONDITIONS]);
+  return part({
+    // The annotations stay in their place: the order of what is encoded is that of the fields.
+    metadata: metadata && (Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : otherMetadata),
+    spec:
+      spec &&
+      part({
+        scaleTargetRef: spec.scaleTargetRef,
+        minReplicas: spec.minReplicas,
+        maxReplicas: spec.maxReplicas,
+        metrics: metricsFrom(spec.targetCPUUtilizationPercentage, annotations[METRICS]),
+        behavior,
+      }),
+    status:
+      status &&
+      part({
+        observedGeneration: status.observedGeneration,
+        lastScaleTime: status.lastScaleTime,
+        currentReplicas: status.currentReplicas === 0 ? undefined : status.currentReplicas,
+        desiredReplicas: status.desiredReplicas,
+        currentMetrics: current ?? (utilization === undefined ? null : [cpuStatus(utilization)]),
+        conditions,
+      }),
+  }) as unknown as Omit<New, 'kind' | 'apiVersion'>;
+}
+
+function isCpuUtilization({ type, resource }: Metric): boolean {
+  return type === 'Resource' && resource?.name === 'cpu' && resource.target.averageUtilization !== undefined;
+}
+
+function metricsFrom(utilization: number | undefined, carried: string | undefined): readonly Metric[] {
+  const cpu: Metric[] = [];
+  if (utilization !== undefined) {
+    const target = { type: 'Utilization', averageUtilization: utilization };
+    cpu.push({ type: 'Resource', resource: { name: 'cpu', target } });
+  }
+  const others = readList(carried)?.map((each) => specFromV1(each as Immutable<v1.MetricSpec>)) ?? [];
+  const all = [...cpu, ...others];
+  return all.length === 0 ? [defaultMetric()] : all;
+}
+
+function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
+  return { type: 'Resource', resource: { name: 'cpu', current: { averageValue: '0', averageUtilization } } };
+}
+
+function readList(text: string | undefined): readonly object[] | undefined {
+  const value = readJson(text);
+  return Array.isArray(value) && value.every(isPlainObject) ? value : undefined;
+}
+
+function readJson(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** In the annotation, behavior has the names of Go's fields, and all of them. */
+function behaviorText({ scaleUp, scaleDown }: Immutable<v2.HorizontalPodAutoscalerBehavior>): string {
+  const rules = (each: Rules | undefined): unknown =>
+    each === undefined
+      ? null
+      : {
+          StabilizationWindowSeconds: each.stabilizationWindowSeconds ?? null,
+          SelectPolicy: each.selectPolicy ?? null,
+          Policies:
+            each.policies?.map(({ type, value, periodSeconds }) => ({
+              Type: type,
+              Value: value,
+              PeriodSeconds: periodSeconds,
+            })) ?? null,
+          Tolerance: each.tolerance ?? null,
+        };
+  return JSON.stringify({ ScaleUp: rules(scaleUp), ScaleDown: rules(scaleDown) });
+}
+
+function behaviorFrom(text: string | undefined): Immutable<v2.HorizontalPodAutoscalerBehavior> | undefined {
+  const value = readJson(text);
+  if (!isPlainObject(value)) return undefined;
+  return part({ scaleUp: rulesFrom(value['ScaleUp']), scaleDown: rulesFrom(value['ScaleDown']) });
+}
+
+function rulesFrom(value: unknown): Rules | undefined {
+  if (!isPlainObject(value)) return undefined;
+  const { StabilizationWindowSeconds: window, SelectPolicy: select, Policies: policies, Tolerance: tolerance } = value;
+  return part({
+    stabilizationWindowSeconds: typeof window === 'number' ? window : undefined,
+    selectPolicy: typeof select === 'string' ? select : undefined,
+    policies: Array.isArray(policies)
+      ? policies.filter(isPlainObject).map((policy) => ({
+          type: textOf(policy['Type']),
+          value: numberOf(policy['Value']),
+          periodSeconds: numberOf(policy['PeriodSeconds']),
+        }))
+      : undefined,
+    tolerance: typeof tolerance === 'string' ? tolerance : undefined,
+  });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+/** Without what is undefined: absent fields are absent. */
+function part<T extends object>(object: T): T {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,36 @@
+// Defaults of batch/v1. See core/v1/defaults.ts for what a defaulter may do.
+
+import { setPodTemplateDefaults } from '#api/groups/core/v1/defaults.ts';
+import type { CronJob, Job, JobSpec } from './types.ts';
+
+const BACKOFF_LIMIT = 6;
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** That a job without labels has those of its template is no default here: see the strategy, which puts some into both. */
+export function setJobDefaults({ spec }: Job): void {
+  setJobTemplateDefaults(spec);
+  // One pod that must succeed; with parallelism alone, any that succeeds is enough.
+  if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
+  spec.parallelism ??= 1;
+  spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? BACKOFF_LIMIT : MAX_INT32;
+  spec.completionMode ??= 'NonIndexed';
+  spec.suspend ??= false;
+  spec.podReplacementPolicy ??= spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
+  spec.manualSelector ??= false;
+}
+
+export function setCronJobDefaults({ spec }: CronJob): void {
+  setJobTemplateDefaults(spec.jobTemplate.spec);
+  spec.concurrencyPolicy ??= 'Allow';
+  spec.suspend ??= false;
+  spec.successfulJobsHistoryLimit ??= 3;
+  spec.failedJobsHistoryLimit ??= 1;
+}
+
+/** What a job's spec gets in a template too; the rest follows when a job is made of it. */
+function setJobTemplateDefaults({ template, podFailurePolicy }: JobSpec): void {
+  setPodTemplateDefaults(template);
+  for (const { onPodConditions } of podFailurePolicy?.rules ?? []) {
+    for (const pattern of onPodConditions ?? []) if (pattern.status === '') pattern.status = 'True';
+  }
+}

@@ -1,0 +1,48 @@
+// Rules of events. Those without an eventTime are of the older form, of which less is demanded.
+
+import * as field from '#machinery/validation/field.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as validation from '#machinery/validation/validation.ts';
+import type { Event } from './types.ts';
+import { invalidEach } from './common.ts';
+
+const MAX_SHORT_LENGTH = 128;
+const MAX_NOTE_LENGTH = 1024;
+
+/** An event is in the namespace of what it is about; one about the cluster is in `default`. */
+export function validateEvent(event: Event): FieldErrorList {
+  const { namespace = '' } = event.metadata;
+  const about = event.involvedObject.namespace ?? '';
+  const errors: FieldErrorList = [];
+  const isNew = event.eventTime !== undefined && event.eventTime !== null;
+  const matches =
+    about === '' ? namespace === 'default' || namespace === (isNew ? 'kube-system' : '') : isNew || about === namespace;
+  if (!matches) {
+    errors.push(field.invalid(field.path('involvedObject', 'namespace'), about, 'does not match event.namespace'));
+  }
+  if (isNew) errors.push(...newForm(event));
+  errors.push(...invalidEach(field.path('namespace'), namespace, validation.isDNS1123Subdomain(namespace)));
+  return errors;
+}
+
+function newForm(event: Event): FieldErrorList {
+  const { reportingComponent = '', reportingInstance = '', action = '', reason = '', message = '' } = event;
+  const controller = field.path('reportingController');
+  return [
+    ...(reportingComponent === '' ? [field.required(controller)] : []),
+    ...invalidEach(controller, reportingComponent, validation.isQualifiedName(reportingComponent)),
+    ...shortText('reportingInstance', reportingInstance),
+    ...shortText('action', action),
+    ...shortText('reason', reason),
+    ...atMost('message', message, MAX_NOTE_LENGTH),
+  ];
+}
+
+function shortText(name: string, value: string): FieldErrorList {
+  return value === '' ? [field.required(field.path(name))] : atMost(name, value, MAX_SHORT_LENGTH);
+}
+
+function atMost(name: string, value: string, max: number): FieldErrorList {
+  if (Buffer.byteLength(value) <= max) return [];
+  return [field.invalid(field.path(name), '', `can have at most ${max} characters`)];
+}

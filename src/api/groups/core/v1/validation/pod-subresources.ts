@@ -1,0 +1,147 @@
+// Rules of the two subresources through which the spec of a pod that runs may change: ephemeralcontainers and resize.
+
+import { semanticEqual } from '#machinery/deep.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import { podQosClass } from '../qos.ts';
+import { isMirrorPod, podAnnotationsUpdate } from './annotations.ts';
+import { WHOLE } from './common.ts';
+import { anyPod } from './pod.ts';
+import type { Container, Pod, PodSpec, ResourceList, ResourceRequirements } from './types.ts';
+
+const SPEC = new field.FieldPath('spec');
+const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
+
+/** Ephemeral containers come, and stay as they came. `pod` differs from `old` only in them. */
+export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldErrorList {
+  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(WHOLE, 'static pods do not support ephemeral containers')];
+  const path = SPEC.child('ephemeralContainers');
+  // A patch does not keep their order.
+  const now = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
+  return [
+    ...anyPod(pod, old),
+    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, pod.spec, ANNOTATIONS),
+    ...(old.spec.ephemeralContainers ?? []).flatMap((before) => {
+      const name = JSON.stringify(before.name);
+      const after = now.get(before.name);
+      if (after === undefined) return [field.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`)];
+      if (semanticEqual(before, after)) return [];
+      const message = `existing ephemeral containers ${name} may not be changed\n- ${JSON.stringify(before)}\n+ ${JSON.stringify(after)}\n`;
+      return [field.forbidden(path, message)];
+    }),
+  ];
+}
+
+const ONLY_CPU_AND_MEMORY = 'only cpu and memory resources are mutable';
+
+/** CPU and memory of a pod and its containers may become more or less, but neither come nor change what the pod is worth. */
+export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
+  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(WHOLE, 'static pods cannot be resized')];
+  if (old.spec.os?.name === 'windows') return [field.forbidden(WHOLE, 'windows pods cannot be resized')];
+  const errors = anyPod(pod, old);
+  if ((old.status.qosClass ?? podQosClass(old.spec)) !== podQosClass(pod.spec)) {
+    errors.push(field.invalid(SPEC, pod.status.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing'));
+  }
+  if (!isResizeSupported(old)) errors.push(field.forbidden(SPEC, 'Pod running on node without support for resize'));
+  errors.push(...podLevelResize(pod.spec, old.spec));
+  if ((old.status.nodeAllocatableResourceClaimStatuses ?? []).length > 0) {
+    errors.push(field.forbidden(SPEC, 'pods with node allocatable resource claims cannot be resized'));
+  }
+  const moved = [...sameContainers(pod.spec, old.spec, 'containers'), ...sameContainers(pod.spec, old.spec, 'initContainers')];
+  if (moved.length > 0) return [...errors, ...moved];
+  errors.push(...containersResize(pod.spec, old.spec));
+  if (errors.length > 0 || semanticEqual(withOldAmounts(pod.spec, old.spec), old.spec)) return errors;
+  return [field.forbidden(SPEC, ONLY_CPU_AND_MEMORY)];
+}
+
+/** A node that says of a running container what it has can also change it. Where nothing runs yet, nobody knows. */
+function isResizeSupported({ status }: Pod): boolean {
+  const running = (status.containerStatuses ?? []).find(({ state }) => state.running !== undefined);
+  return running === undefined || running.resources !== undefined;
+}
+
+function podLevelResize({ resources }: PodSpec, { resources: before }: PodSpec): FieldErrorList {
+  const at = SPEC.child('resources');
+  if (before !== undefined && resources === undefined) return [field.forbidden(at, 'pod-level resources cannot be removed')];
+  if (resources === undefined) return [];
+  const errors = before === undefined ? [] : removals(resources, before, at, 'pod-level resource');
+  if (!semanticEqual(withAmountsOf(resources, before ?? {}), before ?? {})) {
+    errors.push(field.forbidden(SPEC, `${ONLY_CPU_AND_MEMORY} at pod-level`));
+  }
+  return errors;
+}
+
+/** One and the same containers, in the same order. */
+function sameContainers(spec: PodSpec, old: PodSpec, list: 'containers' | 'initContainers'): FieldErrorList {
+  const [now, before] = [spec[list] ?? [], old[list] ?? []];
+  if (now.length !== before.length) return [field.forbidden(SPEC.child(list), `${list} may not be added or removed on resize`)];
+  return before.flatMap(({ name }, index) => {
+    if (now[index]?.name === name) return [];
+    const path = SPEC.child(list).index(index).child('name');
+    return [field.forbidden(path, `${list} may not be renamed or reordered on resize`)];
+  });
+}
+
+function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
+  const errors: FieldErrorList = [];
+  for (const list of ['initContainers', 'containers'] as const) {
+    (old[list] ?? []).forEach((before, index) => {
+      const at = SPEC.child(list).index(index).child('resources');
+      errors.push(...removals(spec[list]?.[index]?.resources ?? {}, before.resources, at, 'resource'));
+    });
+  }
+  spec.containers.forEach((container, index) => {
+    const before = old.containers[index] as Container;
+    if (!semanticEqual(withOldResources(container, before), before)) errors.push(field.forbidden(SPEC, ONLY_CPU_AND_MEMORY));
+  });
+  (spec.initContainers ?? []).forEach((container, index) => {
+    const path = SPEC.child('initContainers').index(index);
+    const before = old.initContainers?.[index] as Container;
+    if (!semanticEqual(withOldResources(container, before), before)) {
+      errors.push(field.forbidden(path, 'only cpu and memory resources for init or sidecar containers are mutable'));
+    }
+    const restarts = (container.resizePolicy ?? []).some(({ restartPolicy }) => restartPolicy === 'RestartContainer');
+    if (restarts && container.restartPolicy !== 'Always' && !semanticEqual(container, before)) {
+      const message = 'non-sidecar init containers with a resize policy of RestartContainer cannot be resized';
+      errors.push(field.forbidden(path, message));
+    }
+  });
+  return errors;
+}
+
+/** What was requested or limited stays so, by some amount. */
+function removals(now: ResourceRequirements, before: ResourceRequirements, at: FieldPath, what: string): FieldErrorList {
+  return (['requests', 'limits'] as const).flatMap((list) => {
+    const kept = Object.keys(before[list] ?? {}).every((name) => Object.hasOwn(now[list] ?? {}, name));
+    return kept ? [] : [field.forbidden(at.child(list), `${what} ${list} cannot be removed`)];
+  });
+}
+
+/** The new spec with the old amounts of CPU and memory: what remains must be equal. */
+function withOldAmounts(spec: PodSpec, old: PodSpec): PodSpec {
+  const list = (now: readonly Container[], before: readonly Container[] = []): Container[] =>
+    now.map((container, index) => withOldResources(container, before[index] as Container));
+  return {
+    ...spec,
+    containers: list(spec.containers, old.containers),
+    ...(spec.initContainers !== undefined && { initContainers: list(spec.initContainers, old.initContainers) }),
+    ...(spec.resources !== undefined && { resources: withAmountsOf(spec.resources, old.resources ?? {}) }),
+  };
+}
+
+function withOldResources(container: Container, old: Container): Container {
+  return { ...container, resources: withAmountsOf(container.resources, old.resources) };
+}
+
+function withAmountsOf(resources: ResourceRequirements, old: ResourceRequirements): ResourceRequirements {
+  const { requests, limits, ...others } = resources;
+  return { ...others, ...withAmounts('requests', requests, old.requests), ...withAmounts('limits', limits, old.limits) };
+}
+
+/** None at all is not the same as an empty list. */
+function withAmounts(name: 'requests' | 'limits', now: ResourceList = {}, before: ResourceList = {}): ResourceRequirements {
+  const { cpu: _cpu, memory: _memory, ...others } = now;
+  const { cpu, memory } = before;
+  const amounts = { ...others, ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) };
+  return Object.keys(amounts).length === 0 ? {} : { [name]: amounts };
+}

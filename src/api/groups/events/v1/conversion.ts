@@ -1,0 +1,75 @@
+// The two faces of an event: core/v1 names things as they were first named, events.k8s.io/v1 as they were named later. The
+// same object is served under both.
+
+import type { Event as CoreEvent } from '#api/groups/core/v1/types.ts';
+import type { Immutable } from '#api/machinery/meta/v1/helpers.ts';
+import type { Event } from './types.ts';
+
+type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Without kind and apiVersion. */
+export function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
+  const {
+    metadata,
+    eventTime,
+    series,
+    reportingComponent,
+    reportingInstance,
+    action,
+    reason,
+    involvedObject,
+    related,
+    message,
+    type,
+  } = event;
+  return dropUndefined({
+    metadata,
+    // An event that was recorded under the old name has none; it is written as null there, too.
+    eventTime: eventTime as string,
+    series: series === undefined ? undefined : { count: series.count ?? 0, lastObservedTime: series.lastObservedTime as string },
+    reportingController: reportingComponent || undefined,
+    reportingInstance: reportingInstance || undefined,
+    action,
+    reason,
+    regarding: involvedObject,
+    related,
+    note: message,
+    type,
+    deprecatedSource: event.source,
+    deprecatedFirstTimestamp: event.firstTimestamp,
+    deprecatedLastTimestamp: event.lastTimestamp,
+    deprecatedCount: event.count,
+  });
+}
+
+/** Without kind and apiVersion. */
+export function toCore(event: Immutable<Event>): Draft<Immutable<CoreEvent>> {
+  const { metadata, regarding, reason, note, type, eventTime, series, action, related, reportingController, reportingInstance } =
+    event;
+  return dropUndefined({
+    metadata,
+    involvedObject: regarding,
+    reason,
+    message: note,
+    source: event.deprecatedSource,
+    firstTimestamp: event.deprecatedFirstTimestamp,
+    lastTimestamp: event.deprecatedLastTimestamp,
+    count: event.deprecatedCount,
+    type,
+    eventTime,
+    series:
+      series === undefined
+        ? undefined
+        : dropUndefined({ count: series.count || undefined, lastObservedTime: series.lastObservedTime }),
+    action,
+    related,
+    reportingComponent: reportingController ?? '',
+    reportingInstance: reportingInstance ?? '',
+  });
+}
+
+/** Absent fields are absent, not undefined: the normalized form. */
+function dropUndefined<T extends object>(object: T): T {
+  for (const key of Object.keys(object) as (keyof T)[]) if (object[key] === undefined) delete object[key];
+  return object;
+}

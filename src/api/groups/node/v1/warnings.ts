@@ -1,0 +1,12 @@
+// What is allowed in runtime classes, but hardly meant: labels of nodes that have newer names.
+
+import { nodeLabelWarning } from '#api/groups/core/v1/warnings.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type * as node from './types.ts';
+
+export function runtimeClassWarnings({ scheduling }: Immutable<node.RuntimeClass>): string[] {
+  return Object.keys(scheduling?.nodeSelector ?? {}).flatMap((label) => {
+    const message = nodeLabelWarning(label);
+    return message === undefined ? [] : [`scheduling.nodeSelector: ${message}`];
+  });
+}

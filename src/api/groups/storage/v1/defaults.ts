@@ -1,0 +1,25 @@
+// Defaults of the storage group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
+// draft, straight from the decoder.
+
+import { setPersistentVolumeSpecDefaults } from '#api/groups/core/v1/defaults.ts';
+import type { CSIDriver, StorageClass, VolumeAttachment } from './types.ts';
+
+export function setStorageClassDefaults(storageClass: StorageClass): void {
+  storageClass.reclaimPolicy ??= 'Delete';
+  storageClass.volumeBindingMode ??= 'Immediate';
+}
+
+export function setVolumeAttachmentDefaults({ spec }: VolumeAttachment): void {
+  const { inlineVolumeSpec } = spec.source;
+  if (inlineVolumeSpec !== undefined) setPersistentVolumeSpecDefaults(inlineVolumeSpec);
+}
+
+export function setCSIDriverDefaults({ spec }: CSIDriver): void {
+  spec.attachRequired ??= true;
+  spec.podInfoOnMount ??= false;
+  spec.storageCapacity ??= false;
+  spec.fsGroupPolicy ??= 'ReadWriteOnceWithFSType';
+  if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
+  spec.requiresRepublish ??= false;
+  spec.seLinuxMount ??= false;
+}

@@ -1,0 +1,119 @@
+// Objects that are little more than long texts, ConfigMaps and Secrets: their JSON is put together from its pieces, in 0.6 to 0.8 of the
+// time that JSON.stringify takes for the whole. For objects without long texts one call of it is faster than several.
+
+import { isPlainObject } from '#machinery/deep.ts';
+import { JsonBytes, LONG_TEXT, memberName, quoted } from './json-bytes.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** ObjectMeta's fields before resourceVersion, in the schema's order. */
+export const BEFORE_RESOURCE_VERSION: ReadonlySet<string> = new Set(['name', 'generateName', 'namespace', 'selfLink', 'uid']);
+
+/** Whether it has what ConfigMaps and Secrets have in them; other kinds (ControllerRevision) have something else there. */
+export function hasLongTexts(object: Members): boolean {
+  return isLongTexts(object['data']) || isLongTexts(object['binaryData']);
+}
+
+function isLongTexts(value: unknown): value is Readonly<Record<string, string>> {
+  if (!isPlainObject(value)) return false;
+  let isLong = false;
+  for (const name in value) {
+    const text = value[name];
+    if (typeof text !== 'string') return false;
+    isLong ||= text.length >= LONG_TEXT;
+  }
+  return isLong;
+}
+
+/** The object that is being encoded, with a mark where resourceVersion goes. */
+const json = new JsonBytes();
+
+/**
+ * The object's JSON in UTF-8, without a resourceVersion, after `ahead` bytes that are not set. `at`: the offset, from the first of the
+ * JSON, at which resourceVersion goes, with a comma behind it. Throws if the metadata is empty.
+ */
+export function encodeLongTexts(
+  object: Members,
+  metadata: Members,
+  ahead: number,
+): { readonly value: Buffer<ArrayBuffer>; readonly at: number } {
+  try {
+    addObject(object, metadata);
+    const at = json.marked;
+    return { value: json.take(ahead), at };
+  } catch (error) {
+    json.clear();
+    throw error;
+  }
+}
+
+function addObject(object: Members, metadata: Members): void {
+  let separator = '{';
+  for (const key in object) {
+    const value = object[key];
+    if (key === 'metadata') {
+      json.add(`${separator}"metadata":{`);
+      addMetadata(metadata);
+    } else if (isLongTexts(value)) {
+      json.add(separator + memberName(key));
+      addTexts(value);
+    } else {
+      const text = memberText(value);
+      // Not so for what JSON has no form for; that has no member either.
+      if (text === undefined) continue;
+      json.add(separator + memberName(key) + text);
+    }
+    separator = ',';
+  }
+  json.add('}');
+}
+
+/** After its opening brace. */
+function addMetadata(metadata: Members): void {
+  let first = '';
+  let rest = '';
+  for (const key in metadata) {
+    const value = metadata[key];
+    if (key === 'resourceVersion' || value === undefined) continue;
+    if (rest === '' && BEFORE_RESOURCE_VERSION.has(key)) first += `${memberName(key)}${memberText(value)},`;
+    else
+      rest +=
+        (rest === '' ? '' : ',') + memberName(key) + (key === 'managedFields' ? managedFieldsText(value) : memberText(value));
+  }
+  if (rest !== '') {
+    json.add(first);
+    json.mark();
+    json.add(`${rest}}`);
+    return;
+  }
+  if (first === '') throw new Error('an object with empty metadata cannot be stored');
+  // What is inserted ends in a comma, so something must follow it.
+  json.mark();
+  json.add(`${first.slice(0, -1)}}`);
+}
+
+function memberText(value: unknown): string | undefined {
+  return typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+}
+
+let lastManagedFields: unknown;
+let lastManagedFieldsText = '';
+
+/** Objects of one shape that are made in the same second share them, and no object is changed once it is made. */
+function managedFieldsText(value: unknown): string {
+  if (value !== lastManagedFields) {
+    lastManagedFieldsText = JSON.stringify(value);
+    lastManagedFields = value;
+  }
+  return lastManagedFieldsText;
+}
+
+function addTexts(texts: Readonly<Record<string, string>>): void {
+  let separator = '{';
+  for (const name in texts) {
+    json.add(`${separator}${quoted(name)}:`);
+    json.addText(texts[name] as string);
+    separator = ',';
+  }
+  json.add(separator === '{' ? '{}' : '}');
+}

@@ -1,0 +1,40 @@
+// How a type lies in protobuf: its fields by number, and embedded structs as the messages that they are there.
+
+import type { FieldDescriptor, MessageDescriptor } from '#api/machinery/descriptor.ts';
+
+export interface Layout {
+  /** In ascending order of number. */
+  readonly members: readonly Member[];
+  readonly byNumber: ReadonlyMap<number, Member>;
+}
+
+/** A field, or an embedded struct whose fields stand among those of the outer one in JSON. */
+export type Member = { readonly number: number } & ({ readonly field: FieldDescriptor } | { readonly embedded: Layout });
+
+const layouts = new WeakMap<MessageDescriptor, Layout>();
+
+export function layoutOf(message: MessageDescriptor): Layout {
+  let layout = layouts.get(message);
+  if (layout === undefined) {
+    layout = arrange(
+      message.fields.filter((field) => field.number !== 0),
+      0,
+    );
+    layouts.set(message, layout);
+  }
+  return layout;
+}
+
+/** `depth`: how many embedded structs are around these fields. */
+function arrange(fields: readonly FieldDescriptor[], depth: number): Layout {
+  const embedded = new Map<number, FieldDescriptor[]>();
+  const members: Member[] = [];
+  for (const field of fields) {
+    const outer = field.within?.[depth];
+    if (outer === undefined) members.push({ number: field.number, field });
+    else embedded.set(outer, [...(embedded.get(outer) ?? []), field]);
+  }
+  for (const [number, inner] of embedded) members.push({ number, embedded: arrange(inner, depth + 1) });
+  members.sort((a, b) => a.number - b.number);
+  return { members, byNumber: new Map(members.map((member) => [member.number, member])) };
+}

@@ -1,0 +1,400 @@
+// Keeps metadata.managedFields right through every write of one endpoint, and applies. What an endpoint calls; the parts:
+//   updater.ts      who owns what after a write
+//   managers.ts     entries and their JSON
+//   last-applied.ts the upgrade from client-side apply
+//   cap.ts          a bound for the number of updaters
+
+import * as apierrors from '#machinery/apierrors.ts';
+import { deepEqual, isPlainObject } from '#machinery/deep.ts';
+import { LruCache } from '#machinery/collections/lru.ts';
+import { runSteps } from '#machinery/turn.ts';
+import type { Steps } from '#machinery/turn.ts';
+import { emptyObject } from '../codec/decode.ts';
+import type { GroupVersionKind, MessageDescriptor } from '../descriptor.ts';
+import { capUpdaters } from './cap.ts';
+import { ConflictsError } from './conflicts.ts';
+import { FieldSet } from './field-set.ts';
+import { fieldsLastApplied, UPGRADING_MANAGER, withLastApplied } from './last-applied.ts';
+import { decodeManagers, encodeManagers, isReset, ManagedFieldsError, managerId, noManagers } from './managers.ts';
+import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
+import { mergeTypeOf } from './merge-type.ts';
+import type { MergeType } from './merge-type.ts';
+import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
+import { applyManagers, updateManagers } from './updater.ts';
+import type { Applied, Merging, Versions } from './updater.ts';
+import { TypedValueError, validateTyped } from './validate.ts';
+
+export interface FieldManagerConfig {
+  /** Of the objects that the endpoint takes. */
+  readonly kind: GroupVersionKind;
+  readonly message: MessageDescriptor;
+  /** '' for the resource itself. */
+  readonly subresource: string;
+  /** Fields that the endpoint does not write. Default: none. */
+  readonly reset?: FieldSet;
+  /** Wall-clock time in milliseconds. */
+  now(): number;
+  /** Other versions in which objects may have been written. Default: there is only the endpoint's. */
+  readonly versions?: Versions;
+}
+
+/** An API object, as far as this code needs to know it. */
+export interface ManagedObject {
+  readonly metadata: object;
+}
+
+interface Metadata {
+  readonly uid?: string;
+  readonly managedFields?: readonly ManagedFieldsEntry[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Fields that nobody owns: who they are about is in the path, or the server alone writes them. */
+const NEVER_OWNED = FieldSet.of(
+  ['f:apiVersion'],
+  ['f:kind'],
+  ['f:metadata'],
+  ...[
+    'name',
+    'namespace',
+    'creationTimestamp',
+    'selfLink',
+    'uid',
+    'clusterName',
+    'generation',
+    'managedFields',
+    'resourceVersion',
+  ].map((name) => ['f:metadata', `f:${name}`]),
+);
+
+const MANAGED_FIELDS = FieldSet.of(['f:metadata', 'f:managedFields']);
+
+/** What whoever has made an object of a shape owns of it, and the entries that were written last. */
+interface Made {
+  readonly fields: FieldSet;
+  readonly time: string;
+  readonly entries: readonly ManagedFieldsEntry[] | undefined;
+}
+
+const MADE_SHAPES = 64;
+
+const UNNAMED_MANAGER = 'unknown';
+/** Owner of what was there before anybody applied, where nothing is known of who wrote it. */
+const BEFORE_FIRST_APPLY = 'before-first-apply';
+
+export class FieldManager {
+  readonly #config: FieldManagerConfig;
+  readonly #apiVersion: string;
+  readonly #type: MergeType;
+  readonly #merging: Merging;
+  /** Of an update, where who owns what is no change of the object. */
+  readonly #updating: Merging;
+  #empty: ManagedObject | undefined;
+  #second = { at: Number.NaN, text: '' };
+  /** By manager and shape: what those own who have made objects lately. */
+  readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
+  /** The last object that was made, and by whom: the next one often is of the same template. */
+  #lastMade: { readonly name: string; readonly object: ManagedObject; readonly made: Made } | undefined;
+
+  constructor(config: FieldManagerConfig) {
+    const { kind, message } = config;
+    this.#config = config;
+    this.#apiVersion = kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
+    const type = mergeTypeOf(message);
+    this.#type = type;
+    this.#merging = {
+      apiVersion: this.#apiVersion,
+      versions: config.versions ?? {
+        typeOf: (apiVersion) => (apiVersion === this.#apiVersion ? type : undefined),
+        convert: (value) => value,
+      },
+      reset: config.reset ?? FieldSet.empty,
+    };
+    this.#updating = { ...this.#merging, reset: this.#merging.reset.union(MANAGED_FIELDS) };
+  }
+
+  /**
+   * The object with the managedFields that it has after `manager` has made it of `live` (undefined: it is new). `reset`: the
+   * client has sent an empty list, which a decoder may have dropped. Nobody is tracked in an object that has no managedFields
+   * until it is applied to.
+   */
+  update<T extends ManagedObject>(live: T | undefined, object: T, manager: string, options?: { readonly reset?: boolean }): T {
+    // Most creates: nothing is compared.
+    if (live === undefined && entriesOf(object) === undefined) {
+      const made = this.#madeLike(object, manager, this.#time());
+      if (made !== undefined) return withEntries(object, made.entries);
+    }
+    return runSteps(this.updateInSteps(live, object, manager, options));
+  }
+
+  /** Does the same as `update`, in steps: for large objects. */
+  *updateInSteps<T extends ManagedObject>(
+    live: T | undefined,
+    object: T,
+    manager: string,
+    { reset = false }: { readonly reset?: boolean } = {},
+  ): Steps<T> {
+    const liveEntries = entriesOf(live);
+    const entries = entriesOf(object);
+    // What hardly any new object has need not be read.
+    if (live === undefined && entries === undefined) return withEntries(object, yield* this.#entriesOfNew(object, manager));
+    const before = this.#managersBefore(liveEntries, entries, reset);
+    if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
+    if (live === object) return object;
+    if (live === undefined && before.managers.size === 0) {
+      return withEntries(object, yield* this.#entriesOfNew(object, manager));
+    }
+    yield;
+    const { managers } = yield* this.#updated(live, object, before.managers, manager);
+    if (before.isLive && managers === before.managers) return withEntries(object, liveEntries);
+    yield;
+    return withEntries(object, yield* encodeManagers(capUpdaters(managers)));
+  }
+
+  /**
+   * What a configuration makes of `live` (undefined: there is nothing yet), not decoded and without new defaults; `live`
+   * itself if nothing changes. Throws StatusError: Conflict (409) if others own what it would change, BadRequest (400) if it
+   * is no such configuration.
+   */
+  apply(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Json {
+    return runSteps(this.applyInSteps(live, config, manager, force));
+  }
+
+  /** Does the same as `apply`, in steps: for large objects. */
+  *applyInSteps(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Steps<Json> {
+    const applied = this.#checkedConfig(config);
+    yield;
+    let managers: Managers;
+    try {
+      managers = decodeManagers(entriesOf(live), true);
+    } catch (error) {
+      if (!(error instanceof ManagedFieldsError)) throw error;
+      throw apierrors.internalError(`failed to decode managed fields: ${error.message}`);
+    }
+    yield;
+    if (live !== undefined && managers.size === 0) {
+      managers = capUpdaters((yield* this.#updated(undefined, live, noManagers, BEFORE_FIRST_APPLY)).managers);
+    }
+    const base = unmanaged(live ?? this.#emptyObject());
+    const result = yield* this.#applied(base, applied, managers, manager, force);
+    yield;
+    const owners = this.#settled(managers, result, this.#manager(manager, 'Apply'), deepEqual(base, result.object));
+    yield;
+    let object = result.object as Json;
+    if (manager === UPGRADING_MANAGER) object = withLastApplied(object, applied);
+    return withEntries(object as unknown as ManagedObject, yield* encodeManagers(owners)) as unknown as Json;
+  }
+
+  /** Whose entries count: those that the client sends, if it means them; else those that are there. */
+  #managersBefore(
+    liveEntries: readonly ManagedFieldsEntry[] | undefined,
+    entries: readonly ManagedFieldsEntry[] | undefined,
+    reset: boolean,
+  ): { managers: Managers; isLive: boolean } {
+    const ofLive = (): { managers: Managers; isLive: boolean } => {
+      try {
+        return { managers: decodeManagers(liveEntries, true), isLive: true };
+      } catch (error) {
+        if (!(error instanceof ManagedFieldsError)) throw error;
+        return { managers: noManagers, isLive: false };
+      }
+    };
+    if (this.#config.subresource !== '') return ofLive();
+    if (reset || isReset(entries)) return { managers: noManagers, isLive: false };
+    if (entries === undefined || entries === liveEntries || deepEqual(entries, liveEntries)) return ofLive();
+    try {
+      return { managers: decodeManagers(entries), isLive: false };
+    } catch (error) {
+      // Clients that do not understand managedFields must not be able to destroy them.
+      if (!(error instanceof ManagedFieldsError)) throw error;
+      return ofLive();
+    }
+  }
+
+  *#updated(
+    live: ManagedObject | undefined,
+    object: ManagedObject,
+    before: Managers,
+    name: string,
+  ): Steps<{ readonly managers: Managers }> {
+    const manager = this.#manager(name, 'Update');
+    const id = managerId(manager);
+    const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), object, before, id);
+    yield;
+    const owned = changed.difference(NEVER_OWNED);
+    if (owned.isEmpty) return { managers };
+    const previous = managers.get(id);
+    const fields = previous === undefined ? owned : previous.fields.union(owned).difference(NEVER_OWNED);
+    return { managers: new Map(managers).set(id, { ...manager, fields, time: this.#time() }) };
+  }
+
+  /** Of an object that `name` has just made. Those of one shape share them for a second. */
+  *#entriesOfNew(object: ManagedObject, name: string): Steps<readonly ManagedFieldsEntry[] | undefined> {
+    const time = this.#time();
+    const last = this.#madeLike(object, name, time);
+    if (last !== undefined) return last.entries;
+    const made = yield* this.#madeOf(object, name, time);
+    this.#lastMade = { name, object: unmanaged(object), made };
+    return made.entries;
+  }
+
+  /** Returns what was made last if the object has its shape, and was made by the same manager in the same second. */
+  #madeLike(object: ManagedObject, name: string, time: string): Made | undefined {
+    const last = this.#lastMade;
+    const isLike = last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object));
+    return isLike ? last.made : undefined;
+  }
+
+  *#madeOf(object: ManagedObject, name: string, time: string): Steps<Made> {
+    const shape = `${name} ${shapeText(this.#type, unmanaged(object))}`;
+    const isCached = shape.length <= MAX_SHAPE;
+    // Each is set anew once a second: that is use enough.
+    const known = isCached ? this.#made.peek(shape) : undefined;
+    if (known?.time === time) return known;
+    let fields = known?.fields;
+    if (fields === undefined) {
+      const [owner] = (yield* this.#updated(undefined, object, noManagers, name)).managers.values();
+      fields = owner?.fields ?? FieldSet.empty;
+      yield;
+    }
+    const manager = { ...this.#manager(name, 'Update'), fields, time };
+    const entries = fields.isEmpty ? undefined : yield* encodeManagers(new Map([[managerId(manager), manager]]));
+    const made = { fields, time, entries };
+    if (isCached) this.#made.set(shape, made);
+    return made;
+  }
+
+  *#applied(live: object, config: Json, managers: Managers, name: string, force: boolean): Steps<Applied> {
+    const manager = this.#manager(name, 'Apply');
+    const applier = { id: managerId(manager), manager };
+    try {
+      return yield* applyManagers(this.#merging, live, config, managers, { ...applier, force });
+    } catch (error) {
+      if (!(error instanceof ConflictsError)) throw error;
+      yield;
+      const conflicts = name === UPGRADING_MANAGER ? this.#withoutUpgrade(error, live) : error;
+      if (conflicts !== undefined) throw conflicts.toStatus();
+      return yield* applyManagers(this.#merging, live, config, managers, { ...applier, force: true });
+    }
+  }
+
+  /** The conflicts that are none with what was applied client-side; undefined: there are none left. */
+  #withoutUpgrade(error: ConflictsError, live: object): ConflictsError | undefined {
+    const allowed = fieldsLastApplied(this.#type, this.#apiVersion, live);
+    const owned = error.owned
+      .map(({ manager, fields }) => ({ manager, fields: fields.difference(allowed) }))
+      .filter(({ fields }) => !fields.isEmpty);
+    return owned.length === 0 ? undefined : new ConflictsError(owned);
+  }
+
+  /** The applier's entry as it is kept: its time is that of the last change of the object; none, if it has only come to own what was there. */
+  #settled(before: Managers, applied: Applied, applier: Manager, objectUnchanged: boolean): Managers {
+    const id = managerId(applier);
+    const managers = new Map(applied.managers);
+    const entry = managers.get(id);
+    if (entry === undefined) return managers;
+    const fields = entry.fields.difference(NEVER_OWNED);
+    if (fields.isEmpty) {
+      managers.delete(id);
+      return managers;
+    }
+    managers.set(id, { ...entry, fields, time: objectUnchanged ? before.get(id)?.time : this.#time() });
+    return managers;
+  }
+
+  #checkedConfig(config: unknown): Json {
+    if (!isPlainObject(config)) throw apierrors.badRequest('error decoding YAML: expected an object');
+    const { kind } = this.#config;
+    if (config['apiVersion'] !== this.#apiVersion || config['kind'] !== kind.kind) {
+      throw apierrors.badRequest(`invalid object type: ${describeKind(config['apiVersion'], config['kind'])}`);
+    }
+    const metadata = isPlainObject(config['metadata']) ? config['metadata'] : {};
+    if (Array.isArray(metadata['managedFields'])) throw apierrors.badRequest('metadata.managedFields must be nil');
+    try {
+      validateTyped(this.#type, config);
+    } catch (error) {
+      if (!(error instanceof TypedValueError)) throw error;
+      const which = `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ${describeKind(this.#apiVersion, kind.kind)}`;
+      throw apierrors.badRequest(`failed to create typed patch object (${which}): ${error.message}`);
+    }
+    return config;
+  }
+
+  #manager(name: string, operation: Operation): Manager {
+    return {
+      manager: name === '' ? UNNAMED_MANAGER : name,
+      operation,
+      apiVersion: this.#apiVersion,
+      subresource: this.#config.subresource,
+      time: undefined,
+      fields: FieldSet.empty,
+    };
+  }
+
+  /** Seconds, UTC. Many writes fall into one. */
+  #time(): string {
+    const second = Math.floor(this.#config.now() / 1000);
+    if (second !== this.#second.at) {
+      this.#second = { at: second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+    }
+    return this.#second.text;
+  }
+
+  #emptyObject(): ManagedObject {
+    this.#empty ??= emptyObject<ManagedObject>(this.#config.message);
+    return this.#empty;
+  }
+}
+
+/**
+ * `object` with the times of `live`'s entries, if nothing but these times would change: who writes what is there already has
+ * written nothing.
+ */
+export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T {
+  const entries = entriesOf(object);
+  const liveEntries = entriesOf(live);
+  if (entries === undefined || liveEntries === undefined || entries.length !== liveEntries.length) return object;
+  if (entries === liveEntries || entries.every(({ time }, index) => time === liveEntries[index]?.time)) return object;
+  const sameButTimes = entries.every((entry, index) => deepEqual({ ...entry, time: '' }, { ...liveEntries[index], time: '' }));
+  if (!sameButTimes || !deepEqual(unmanaged(object), unmanaged(live))) return object;
+  return withEntries(object, liveEntries);
+}
+
+function entriesOf(object: ManagedObject | undefined): readonly ManagedFieldsEntry[] | undefined {
+  const metadata: Metadata | undefined = object?.metadata;
+  return metadata?.managedFields;
+}
+
+function unmanaged(object: ManagedObject): ManagedObject {
+  const metadata = object.metadata as Metadata;
+  if (metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...rest } = metadata;
+  return { ...object, metadata: rest };
+}
+
+/** managedFields stay the last of the metadata, as in the schema. */
+function withEntries<T extends ManagedObject>(object: T, entries: readonly ManagedFieldsEntry[] | undefined): T {
+  const known = entriesOf(object);
+  if (known === entries) return object;
+  if (known === undefined) {
+    // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
+    const metadata: { managedFields?: readonly ManagedFieldsEntry[] } = { ...object.metadata };
+    metadata.managedFields = entries;
+    const copy: { metadata: object } = { ...object };
+    copy.metadata = metadata;
+    return copy as T;
+  }
+  const { managedFields: _, ...metadata } = object.metadata as Metadata;
+  return { ...object, metadata: entries === undefined ? metadata : { ...metadata, managedFields: entries } };
+}
+
+/** A group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'. */
+function describeKind(apiVersion: unknown, kind: unknown): string {
+  const version = stringOr(apiVersion);
+  return `${version.includes('/') ? version : `/${version}`}, Kind=${stringOr(kind)}`;
+}
+
+function stringOr(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,110 @@
+// FieldsV1: a set of fields as JSON. A member without members below it is `{}`; one with members below has '.' beside them:
+//   {"f:metadata":{"f:labels":{".":{},"f:app":{}}}}
+//
+// Objects are immutable and pass through here again and again, so what was read or written is remembered as long as the JSON
+// value lives.
+
+import { isPlainObject } from '#machinery/deep.ts';
+import { FieldSet } from './field-set.ts';
+import { parsePathElement, PathElementError } from './path-element.ts';
+
+export type FieldsV1 = Readonly<Record<string, unknown>>;
+
+const SELF = '.';
+const EMPTY: FieldsV1 = Object.freeze({});
+
+const setsByJson = new WeakMap<object, FieldSet>();
+const jsonBySet = new WeakMap<FieldSet, FieldsV1>();
+
+/**
+ * Sets that were written or read lately, by their size. Most objects are made by the thousand from one template, and written by the
+ * same few programs: they have the same sets, and share their JSON.
+ */
+const recent = new Map<number, FieldSet[]>();
+const RECENT_PER_SIZE = 4;
+const MAX_RECENT_SIZE = 1024;
+
+/**
+ * Throws PathElementError if the JSON is no set. Absent is the empty set. `canonical`: it is known to be as `fieldsOfSet`
+ * writes it, and may be written again as it is.
+ */
+export function setOfFields(fields: unknown, canonical = false): FieldSet {
+  if (fields === undefined || fields === null) return FieldSet.empty;
+  if (!isPlainObject(fields)) throw new PathElementError('expected an object');
+  const known = setsByJson.get(fields);
+  if (known !== undefined) return known;
+  const read = readNode(fields).children ?? FieldSet.empty;
+  // What is kept by the thousand is kept once.
+  const remember = canonical && !read.isEmpty;
+  const set = remember ? rememberedTwin(read) : read;
+  if (remember && set === read) jsonBySet.set(set, fields);
+  setsByJson.set(fields, set);
+  return set;
+}
+
+function readNode(fields: Readonly<Record<string, unknown>>): { member: boolean; children: FieldSet | undefined } {
+  let member = false;
+  let children: FieldSet | undefined;
+  for (const key in fields) {
+    if (key === SELF) {
+      member = true;
+      continue;
+    }
+    const element = parsePathElement(key);
+    if (element === undefined) continue;
+    const below = fields[key];
+    if (below !== null && !isPlainObject(below)) throw new PathElementError(`expected an object at ${key}`);
+    const node = readNode(below ?? {});
+    children ??= FieldSet.building();
+    const twin = children.node(element);
+    if (twin === undefined) children.put(element, node.member, node.children);
+    else children.put(element, twin.member || node.member, node.children ?? twin.children);
+  }
+  return { member: member || children === undefined, children };
+}
+
+export function fieldsOfSet(set: FieldSet): FieldsV1 {
+  const known = jsonBySet.get(set);
+  if (known !== undefined) return known;
+  const twin = rememberedTwin(set);
+  const fields = twin === set ? write(set, false) : (jsonBySet.get(twin) as FieldsV1);
+  jsonBySet.set(set, fields);
+  if (twin === set) setsByJson.set(fields, set);
+  return fields;
+}
+
+/** An equal set that was met before, and has its JSON; the set itself, from now on, if there is none. */
+function rememberedTwin(set: FieldSet): FieldSet {
+  const { size } = set;
+  if (size > MAX_RECENT_SIZE) return set;
+  const sets = recent.get(size);
+  if (sets === undefined) {
+    recent.set(size, [set]);
+    return set;
+  }
+  const found = sets.findIndex((other) => other.equals(set));
+  const twin = found < 0 ? set : (sets[found] as FieldSet);
+  if (found === 0) return twin;
+  // The latest comes first, the oldest goes.
+  if (found > 0) sets.splice(found, 1);
+  sets.unshift(twin);
+  sets.length = Math.min(sets.length, RECENT_PER_SIZE);
+  return twin;
+}
+
+/** Sets share most of what is below them with those that they were made of. */
+const written = { member: new WeakMap<FieldSet, FieldsV1>(), parent: new WeakMap<FieldSet, FieldsV1>() };
+
+function write(set: FieldSet, member: boolean): FieldsV1 {
+  const known = written[member ? 'member' : 'parent'];
+  const before = known.get(set);
+  if (before !== undefined) return before;
+  const fields: Record<string, unknown> = {};
+  if (member) fields[SELF] = EMPTY;
+  // The prefix of every key (f:, k: …) keeps names such as __proto__ harmless.
+  for (const [element, node] of set.entries()) {
+    fields[element] = node.children === undefined ? EMPTY : write(node.children, node.member);
+  }
+  known.set(set, fields);
+  return fields;
+}

@@ -1,0 +1,62 @@
+// How the items of a granular list are told apart.
+
+import { quote } from '#machinery/text/go-format.ts';
+import { asMap } from './merge-type.ts';
+import type { ListShape } from './merge-type.ts';
+import { keyElement, valueElement } from './path-element.ts';
+import type { PathElement } from './path-element.ts';
+
+/** The item's place in paths, or what is wrong with it. */
+export function itemElement(list: ListShape, item: unknown): PathElement | { readonly problem: string } {
+  if (list.keys.length === 0) return setItemElement(item);
+  if (item === null || item === undefined) return { problem: 'associative list with keys may not have a null element' };
+  const map = asMap(item);
+  if (map === undefined) return { problem: 'associative list with keys may not have non-map elements' };
+  const { keys } = list;
+  if (keys.length === 1) {
+    const key = keys[0] as string;
+    const value = keyValue(list, map, key);
+    return value === undefined ? omits(keys) : keyElement([[key, value]]);
+  }
+  const fields: [string, unknown][] = [];
+  for (const key of keys) {
+    const value = keyValue(list, map, key);
+    // Without the key it is another item than with any value of it.
+    if (value !== undefined) fields.push([key, value]);
+  }
+  return fields.length === 0 ? omits(keys) : keyElement(fields);
+}
+
+function keyValue(list: ListShape, item: Readonly<Record<string, unknown>>, key: string): unknown {
+  const value = Object.hasOwn(item, key) ? item[key] : undefined;
+  return value === undefined ? list.items.map?.fields.get(key)?.keyDefault : value;
+}
+
+function omits(keys: readonly string[]): { problem: string } {
+  const names = keys.map(quote).join(' ');
+  return {
+    problem: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+  };
+}
+
+function setItemElement(item: unknown): PathElement | { problem: string } {
+  if (Array.isArray(item)) return { problem: 'not supported: associative list with lists as elements' };
+  if (item === null || item === undefined) {
+    return { problem: "associative list without keys has an element that's an explicit null" };
+  }
+  if (typeof item === 'object') return { problem: "associative list without keys has an element that's a map type" };
+  return valueElement(item);
+}
+
+/** Items by place, in order; those that have none are left out. A place may have several items. */
+export function groupItems(list: ListShape, items: readonly unknown[]): Map<PathElement, unknown[]> {
+  const groups = new Map<PathElement, unknown[]>();
+  for (const item of items) {
+    const element = itemElement(list, item);
+    if (typeof element !== 'string') continue;
+    const group = groups.get(element);
+    if (group === undefined) groups.set(element, [item]);
+    else group.push(item);
+  }
+  return groups;
+}

@@ -1,0 +1,249 @@
+// One step of a field's path, as FieldsV1 writes it, and always in one canonical text, so that equal steps are equal strings:
+//   f:replicas                      a field of a struct or an entry of a map
+//   k:{"name":"web"}                the item of a list of objects that has these keys (sorted by name)
+//   v:"a"                           an item of a set
+//   i:0                             an item of a list without identity (read, but never made)
+
+import { quote } from '#machinery/text/go-format.ts';
+import { JsonError, parseJson } from '#machinery/text/json.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+
+/** See the head of this file. */
+export type PathElement = string;
+
+export function fieldElement(name: string): PathElement {
+  return `f:${name}`;
+}
+
+/** `fields`: names and values of the keys, in any order. */
+export function keyElement(fields: readonly (readonly [name: string, value: unknown])[]): PathElement {
+  const [first] = fields;
+  if (fields.length === 1 && first !== undefined) return singleKey(first[0], first[1]);
+  const sorted = fields.toSorted(([a], [b]) => compareText(a, b));
+  return `k:{${sorted.map(([name, value]) => `${canonicalName(name)}:${canonicalValue(value)}`).join(',')}}`;
+}
+
+function singleKey(name: string, value: unknown): PathElement {
+  return `k:{${canonicalName(name)}:${canonicalValue(value)}}`;
+}
+
+export function valueElement(value: unknown): PathElement {
+  return `v:${canonicalValue(value)}`;
+}
+
+export function indexElement(index: number): PathElement {
+  return `i:${index}`;
+}
+
+/** The name of a field element; undefined for the others. */
+export function fieldNameOf(element: PathElement): string | undefined {
+  return element.startsWith('f:') ? element.slice(2) : undefined;
+}
+
+export function isKeyElement(element: PathElement): boolean {
+  return element.startsWith('k:');
+}
+
+/** A path element that is none. */
+export class PathElementError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'PathElementError';
+  }
+}
+
+/** Elements with JSON in them that were read lately: the same few come again and again (containers, conditions). */
+const readLately = new Map<string, PathElement>();
+const MAX_READ_LATELY = 4096;
+
+/**
+ * From a key of a FieldsV1 object. Undefined: a kind of element that is not known (a later version may know it). Throws
+ * PathElementError.
+ */
+export function parsePathElement(text: string): PathElement | undefined {
+  if (text.startsWith('f:')) return text;
+  const known = readLately.get(text);
+  if (known !== undefined) return known;
+  const element = readElement(text);
+  if (element === undefined) return undefined;
+  if (readLately.size >= MAX_READ_LATELY) readLately.clear();
+  readLately.set(text, element);
+  return element;
+}
+
+function readElement(text: string): PathElement | undefined {
+  if (text.length < 2) throw new PathElementError('key must be 2 characters long:');
+  if (text[1] !== ':') throw new PathElementError(`missing colon: ${text}`);
+  switch (text[0]) {
+    case 'v':
+      return valueElement(parsed(text));
+    case 'k': {
+      const keys = parsed(text);
+      if (!isPlainObject(keys)) throw new PathElementError(`expected an object: ${text}`);
+      return keyElement(Object.entries(keys));
+    }
+    case 'i': {
+      if (!/^[+-]?[0-9]+$/.test(text.slice(2))) throw new PathElementError(`parsing ${quote(text.slice(2))}: invalid syntax`);
+      return indexElement(Number(text.slice(2)));
+    }
+    default:
+      return undefined;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text.slice(2));
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new PathElementError(error.message);
+  }
+}
+
+/** As messages write it: `.spec`, `[name="web"]`, `[="a"]`, `[0]`. */
+export function describeElement(element: PathElement): string {
+  const content = element.slice(2);
+  switch (element[0]) {
+    case 'f':
+      return `.${content}`;
+    case 'k':
+      return `[${Object.entries(JSON.parse(content) as object)
+        .map(([name, value]) => `${name}=${describeValue(value)}`)
+        .join(',')}]`;
+    case 'v':
+      return `[=${describeValue(JSON.parse(content))}]`;
+    default:
+      return `[${content}]`;
+  }
+}
+
+/** `.spec.template.spec.containers[name="web"].image` */
+export function describePath(path: readonly PathElement[]): string {
+  return path.map(describeElement).join('');
+}
+
+function describeValue(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return `[${value.map(describeValue).join(',')}]`;
+  if (typeof value === 'object') {
+    return `{${Object.entries(value)
+      .toSorted(([a], [b]) => compareText(a, b))
+      .map(([name, item]) => `${name}=${describeValue(item)}`)
+      .join(';')}}`;
+  }
+  return String(value);
+}
+
+/** A field whose text JavaScript compares as Go does. */
+function isPlainField(element: PathElement): boolean {
+  return element.startsWith('f:') && !/[\ud800-\uffff]/.test(element);
+}
+
+/** The text of one key whose value is a text: sorted as it is written, for the quote behind a text comes before all that is in it. */
+const PLAIN_KEY = /^k:\{"[A-Za-z]+":"[#-[\]-~]*"\}$/;
+
+function isPlainKey(element: PathElement): boolean {
+  return PLAIN_KEY.test(element);
+}
+
+const KIND_ORDER: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
+
+/** Sorts in place, as FieldsV1 is written: fields by name, then keys, values, indices. */
+export function sortElements(elements: PathElement[]): PathElement[] {
+  if (elements.every(isPlainField) || elements.every(isPlainKey)) return elements.sort();
+  const sortable = elements.map((element) => ({
+    element,
+    content: element.startsWith('f:') ? element : (JSON.parse(element.slice(2)) as unknown),
+  }));
+  sortable.sort((a, b) => {
+    const kinds = (KIND_ORDER[a.element.charAt(0)] ?? 0) - (KIND_ORDER[b.element.charAt(0)] ?? 0);
+    if (kinds !== 0) return kinds;
+    return isKeyElement(a.element)
+      ? compareKeys(a.content as Readonly<Record<string, unknown>>, b.content as Readonly<Record<string, unknown>>)
+      : compareValues(a.content, b.content);
+  });
+  sortable.forEach(({ element }, index) => (elements[index] = element));
+  return elements;
+}
+
+function compareKeys(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number {
+  const names = Object.keys(a);
+  const others = Object.keys(b);
+  for (let i = 0; i < names.length && i < others.length; i++) {
+    const name = names[i] as string;
+    const other = others[i] as string;
+    const order = compareText(name, other) || compareValues(a[name], b[other]);
+    if (order !== 0) return order;
+  }
+  return names.length - others.length;
+}
+
+/** Numbers before texts before booleans before everything else. */
+function compareValues(a: unknown, b: unknown): number {
+  const kinds = valueOrder(a) - valueOrder(b);
+  if (kinds !== 0) return kinds;
+  if (typeof a === 'number') return a - (b as number);
+  if (typeof a === 'string') return compareText(a, b as string);
+  if (typeof a === 'boolean') return Number(a) - Number(b);
+  return compareText(JSON.stringify(a), JSON.stringify(b));
+}
+
+function valueOrder(value: unknown): number {
+  switch (typeof value) {
+    case 'number':
+      return 0;
+    case 'string':
+      return 1;
+    case 'boolean':
+      return 2;
+    default:
+      return Array.isArray(value) ? 3 : value === null ? 5 : 4;
+  }
+}
+
+/** By code point, as Go compares strings. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    // Surrogates stand for code points beyond all other units.
+    const xSurrogate = x >= 0xd800 && x <= 0xdfff;
+    const ySurrogate = y >= 0xd800 && y <= 0xdfff;
+    return xSurrogate === ySurrogate ? x - y : xSurrogate ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+/** What JSON writes as it is. */
+const PLAIN_TEXT = /^[ !#-%'-;=?-[\]-~]*$/;
+
+function canonicalName(name: string): string {
+  return PLAIN_TEXT.test(name) ? `"${name}"` : JSON.stringify(name);
+}
+
+/** JSON as Go writes it, with <, > and & escaped; the keys of objects sorted. */
+function canonicalValue(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return PLAIN_TEXT.test(value) ? `"${value}"` : escaped(JSON.stringify(value));
+    case 'number':
+    case 'boolean':
+      return String(value);
+    default:
+      break;
+  }
+  if (Array.isArray(value)) return `[${value.map(canonicalValue).join(',')}]`;
+  if (value === null || value === undefined) return 'null';
+  return `{${Object.entries(value)
+    .toSorted(([a], [b]) => compareText(a, b))
+    .map(([name, item]) => `${canonicalValue(name)}:${canonicalValue(item)}`)
+    .join(',')}}`;
+}
+
+function escaped(json: string): string {
+  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,60 @@
+// The scale subresource has fields of its own (spec.replicas of autoscaling/v1), which are one field of the object behind it.
+// Owners of the one are owners of the other: they are translated before the subresource is written, and back.
+
+import { runSteps } from '#machinery/turn.ts';
+import { FieldSet } from './field-set.ts';
+import type { Path } from './field-set.ts';
+import { decodeManagers, encodeManagers } from './managers.ts';
+import type { ManagedFieldsEntry, Manager } from './managers.ts';
+
+const SCALE_API_VERSION = 'autoscaling/v1';
+const SCALE_REPLICAS: Path = ['f:spec', 'f:replicas'];
+
+export interface ScaledKind {
+  /** Of the object behind it. */
+  readonly apiVersion: string;
+  /** Default: spec.replicas. */
+  readonly replicas?: Path;
+}
+
+type Entries = readonly ManagedFieldsEntry[] | undefined;
+
+/** The entries of the Scale: whoever owns the replicas of the object. */
+export function scaleEntries(parent: Entries, { apiVersion, replicas = SCALE_REPLICAS }: ScaledKind): Entries {
+  const managers = new Map<string, Manager>();
+  for (const [id, owner] of decodeManagers(parent, true)) {
+    if (owner.apiVersion !== apiVersion || !owner.fields.has(replicas)) continue;
+    managers.set(id, { ...owner, apiVersion: SCALE_API_VERSION, fields: FieldSet.of(SCALE_REPLICAS) });
+  }
+  return runSteps(encodeManagers(managers));
+}
+
+/** The entries of the object after its Scale was written, from those before and those of the Scale. */
+export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind): Entries {
+  const { apiVersion, replicas = SCALE_REPLICAS } = kind;
+  const replicasOnly = FieldSet.of(replicas);
+  const scalers = new Map([...decodeManagers(scale).values()].map((owner) => [whoOf(owner), owner]));
+  const managers = new Map<string, Manager>();
+  for (const [id, owner] of decodeManagers(parent, true)) {
+    if (owner.apiVersion !== apiVersion) continue;
+    if (!owner.fields.has(replicas)) {
+      managers.set(id, owner);
+    } else if (scalers.delete(whoOf(owner))) {
+      managers.set(id, owner);
+    } else {
+      const fields = owner.fields.difference(replicasOnly);
+      if (!fields.isEmpty) managers.set(id, { ...owner, fields });
+    }
+  }
+  for (const [who, owner] of scalers) {
+    if (!owner.fields.has(SCALE_REPLICAS)) continue;
+    // Kubernetes gives those who scale no time.
+    managers.set(who, { ...owner, apiVersion, time: undefined, fields: replicasOnly });
+  }
+  return runSteps(encodeManagers(managers));
+}
+
+/** A manager, whichever version it means its fields in. */
+function whoOf({ manager, operation, subresource }: Manager): string {
+  return JSON.stringify([manager, operation, subresource]);
+}

@@ -1,0 +1,200 @@
+// Who owns what after a write. The rules of structured merge, for one object and a set of managers, without time or names:
+//
+//   update   whoever changes a field owns it from then on, alone; what is removed nobody owns.
+//   apply    the applied configuration is merged in; the applier owns exactly what it mentions. What it mentioned last time and
+//            does not now is removed, unless somebody else owns it too. Changing what others own is a conflict, or with force
+//            takes it from them; applying the same value shares it.
+
+import type { Steps } from '#machinery/turn.ts';
+import { compare } from './compare.ts';
+import type { Comparison } from './compare.ts';
+import { ConflictsError } from './conflicts.ts';
+import { FieldSet } from './field-set.ts';
+import type { Manager, Managers } from './managers.ts';
+import { merge } from './merge.ts';
+import type { MergeType } from './merge-type.ts';
+import { removeItems, withNamedFields } from './remove.ts';
+import { toFieldSet } from './to-field-set.ts';
+
+/** The versions in which owners may have meant their fields. */
+export interface Versions {
+  /** Undefined: there is no such version (any more); who owns fields in it owns nothing. */
+  typeOf(apiVersion: string): MergeType | undefined;
+  /** A value in another version. Both exist. */
+  convert(value: unknown, from: string, to: string): unknown;
+}
+
+export interface Merging {
+  /** Of the objects given. */
+  readonly apiVersion: string;
+  readonly versions: Versions;
+  /** Fields that this endpoint does not write, whatever it is sent: nobody comes to own them through it. */
+  readonly reset: FieldSet;
+}
+
+/** What an update makes of the managers. `changed`: the fields that are now the updater's, who is not yet among them. */
+export interface Updated {
+  readonly managers: Managers;
+  readonly changed: FieldSet;
+}
+
+/** `updater`: by its id, if it is one of them. It keeps what it had of the fields that are `changed`. */
+export function* updateManagers(
+  merging: Merging,
+  live: unknown,
+  updated: unknown,
+  managers: Managers,
+  updater?: string,
+): Steps<Updated> {
+  const { apiVersion, versions, reset } = merging;
+  const comparison = compare(typeIn(merging, apiVersion), live, updated, reset);
+  yield;
+  const changed = comparison.modified.union(comparison.added);
+  if (changed.isEmpty && comparison.removed.isEmpty && [...managers.values()].every((owner) => owner.apiVersion === apiVersion)) {
+    return { managers, changed };
+  }
+  const comparisons = new Map([[apiVersion, comparison]]);
+  const remaining = new Map<string, Manager>();
+  for (const [id, owner] of managers) {
+    const seen = comparisonIn(owner.apiVersion, comparisons, merging, live, updated);
+    if (seen === undefined || versions.typeOf(owner.apiVersion) === undefined) continue;
+    const kept = id === updater ? owner.fields : owner.fields.difference(seen.modified).difference(seen.added);
+    const fields = kept.difference(seen.removed);
+    if (!fields.isEmpty) remaining.set(id, fields === owner.fields ? owner : { ...owner, fields });
+    yield;
+  }
+  return { managers: remaining, changed };
+}
+
+export interface Applied {
+  readonly object: unknown;
+  readonly managers: Managers;
+}
+
+/** `applier` without the time and fields of this apply. Throws ConflictsError. */
+export function* applyManagers(
+  merging: Merging,
+  live: unknown,
+  config: unknown,
+  managers: Managers,
+  applier: { readonly id: string; readonly manager: Manager; readonly force: boolean },
+): Steps<Applied> {
+  const { apiVersion, reset } = merging;
+  const type = typeIn(merging, apiVersion);
+  const fields = toFieldSet(type, config).recursiveDifference(reset);
+  yield;
+  const last = managers.get(applier.id);
+  const owners = new Map(managers).set(applier.id, { ...applier.manager, apiVersion, fields });
+  const merged = merge(type, live, config);
+  yield;
+  const object = yield* prune(merging, merged, owners, last, fields);
+  yield;
+
+  const comparisons = new Map([[apiVersion, compare(type, live, object, reset)]]);
+  const conflicts: { manager: Manager; fields: FieldSet }[] = [];
+  const remaining = new Map<string, Manager>();
+  for (const [id, owner] of owners) {
+    if (id === applier.id) {
+      remaining.set(id, owner);
+      continue;
+    }
+    yield;
+    const seen = comparisonIn(owner.apiVersion, comparisons, merging, live, object);
+    if (seen === undefined) continue;
+    const contested = owner.fields.intersection(seen.modified.union(seen.added));
+    if (!contested.isEmpty) conflicts.push({ manager: owner, fields: contested });
+    yield;
+    const left = owner.fields.difference(contested).difference(seen.removed);
+    if (!left.isEmpty) remaining.set(id, left === owner.fields ? owner : { ...owner, fields: left });
+  }
+  yield;
+  if (conflicts.length > 0 && !applier.force) throw new ConflictsError(conflicts);
+  return { object, managers: remaining };
+}
+
+function typeIn({ versions }: Merging, apiVersion: string): MergeType {
+  const type = versions.typeOf(apiVersion);
+  if (type === undefined) throw new Error(`no type of objects in ${apiVersion}`);
+  return type;
+}
+
+/** The same change as it looks in another version; undefined if there is no such version. */
+function comparisonIn(
+  apiVersion: string,
+  known: Map<string, Comparison>,
+  { apiVersion: own, versions, reset }: Merging,
+  live: unknown,
+  updated: unknown,
+): Comparison | undefined {
+  const found = known.get(apiVersion);
+  if (found !== undefined) return found;
+  const type = versions.typeOf(apiVersion);
+  if (type === undefined) return undefined;
+  const made = compare(type, versions.convert(live, own, apiVersion), versions.convert(updated, own, apiVersion), reset);
+  known.set(apiVersion, made);
+  return made;
+}
+
+/**
+ * Removes what the applier applied last time and does not apply now, if nobody owns it. What nobody ever owned (defaults, say)
+ * only goes with the item that it is in.
+ */
+function* prune(
+  merging: Merging,
+  merged: unknown,
+  owners: Managers,
+  last: Manager | undefined,
+  applied: FieldSet,
+): Steps<unknown> {
+  if (last === undefined || last.fields.isEmpty) return merged;
+  const { apiVersion: own, versions } = merging;
+  const type = versions.typeOf(last.apiVersion);
+  if (type === undefined) return merged;
+  // All of it is applied again.
+  if (last.apiVersion === own && last.fields.difference(applied).isEmpty) return merged;
+  const inVersion = (value: unknown, from: string, to: string): unknown =>
+    from === to ? value : versions.convert(value, from, to);
+  function* namedFieldsOf(versionType: MergeType, value: unknown): Steps<FieldSet> {
+    const set = toFieldSet(versionType, value);
+    yield;
+    const named = withNamedFields(versionType, set);
+    yield;
+    return named;
+  }
+
+  yield;
+  const mergedThen = inVersion(merged, own, last.apiVersion);
+  const lastFields = withNamedFields(type, last.fields);
+  yield;
+  let pruned = removeItems(type, mergedThen, lastFields);
+  yield;
+  for (const [version, owned] of fieldsByVersion(owners, last.apiVersion)) {
+    const versionType = versions.typeOf(version);
+    if (versionType === undefined) continue;
+    const full = inVersion(mergedThen, last.apiVersion, version);
+    const kept = inVersion(pruned, last.apiVersion, version);
+    const there = yield* namedFieldsOf(versionType, full);
+    const left = yield* namedFieldsOf(versionType, kept);
+    const ownedNamed = withNamedFields(versionType, owned);
+    yield;
+    const gone = there.difference(left).difference(ownedNamed);
+    yield;
+    pruned = inVersion(removeItems(versionType, full, gone), version, last.apiVersion);
+    yield;
+  }
+  const there = yield* namedFieldsOf(type, mergedThen);
+  const left = yield* namedFieldsOf(type, pruned);
+  const gone = there.difference(left).intersection(lastFields);
+  yield;
+  return inVersion(removeItems(type, mergedThen, gone), last.apiVersion, own);
+}
+
+/** What all owners own, `first` first: fields that a conversion needs are back before it is made. */
+function fieldsByVersion(owners: Managers, first: string): Map<string, FieldSet> {
+  const fields = new Map<string, FieldSet>([[first, FieldSet.empty]]);
+  for (const owner of owners.values()) {
+    fields.set(owner.apiVersion, (fields.get(owner.apiVersion) ?? FieldSet.empty).union(owner.fields));
+  }
+  if (fields.get(first)?.isEmpty === true) fields.delete(first);
+  return fields;
+}

@@ -1,0 +1,40 @@
+// Type-level views of API types, what may be written (New) and what was read (Immutable), and what all objects have in common.
+
+import type { ObjectMeta } from './types.ts';
+
+type Primitive = string | number | boolean | bigint | null | undefined;
+
+/**
+ * The form in which an object is created or applied: every field may be absent, at every depth. What the server fills in
+ * (uid, status, defaults) need not be given. Accepts what was read, too.
+ */
+export type New<T> = T extends Primitive
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly New<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]?: New<T[Key]> | undefined }
+      : T;
+
+/** The form in which objects are read: nobody may change them, at any depth. Copy on write. */
+export type Immutable<T> = T extends Primitive
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Immutable<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Immutable<T[Key]> }
+      : T;
+
+/** An API object of any kind. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: Immutable<ObjectMeta>;
+}
+
+export interface ListOf<T> {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly items: readonly T[];
+}

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { schemas } from '../schema/all.ts';
+import { messageDescriptor, messagesOf } from '../schema/compile.ts';
+import { definitionsV2, type OpenApiSchema, schemasV3 } from './schema.ts';
+
+const replicaSet = messageDescriptor('apps/v1.ReplicaSet');
+
+function properties(schemas: Record<string, OpenApiSchema>, name: string): Record<string, OpenApiSchema> {
+  return schemas[name]?.['properties'] as Record<string, OpenApiSchema>;
+}
+
+describe('definitionsV2', () => {
+  const definitions = definitionsV2([replicaSet]);
+
+  it('has a kind and what it refers to, and nothing else', () => {
+    expect(definitions['io.k8s.api.apps.v1.ReplicaSet']).toMatchObject({
+      type: 'object',
+      'x-kubernetes-group-version-kind': [{ group: 'apps', kind: 'ReplicaSet', version: 'v1' }],
+    });
+    expect(definitions['io.k8s.api.core.v1.Probe']).toBeDefined();
+    expect(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity']).toMatchObject({ type: 'string' });
+    expect(definitions['io.k8s.api.core.v1.Secret']).toBeUndefined();
+    expect(Object.keys(definitions)).toEqual(Object.keys(definitions).sort());
+  });
+
+  it('refers only to what it has', () => {
+    for (const [, name] of JSON.stringify(definitions).matchAll(/"#\/definitions\/([^"]+)"/g))
+      expect(definitions).toHaveProperty([name!]);
+  });
+
+  it('says how lists are merged', () => {
+    expect(properties(definitions, 'io.k8s.api.core.v1.Container')['ports']).toMatchObject({
+      type: 'array',
+      items: { $ref: '#/definitions/io.k8s.api.core.v1.ContainerPort' },
+      'x-kubernetes-list-map-keys': ['containerPort', 'protocol'],
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-patch-merge-key': 'containerPort',
+      'x-kubernetes-patch-strategy': 'merge',
+    });
+  });
+
+  it('lists the group versions of what belongs to all', () => {
+    const withGroups = definitionsV2([messageDescriptor('meta/v1.DeleteOptions')], {
+      groupVersions: [{ group: 'apps', version: 'v1' }],
+    });
+    expect(withGroups['io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions']).toMatchObject({
+      'x-kubernetes-group-version-kind': [{ group: 'apps', kind: 'DeleteOptions', version: 'v1' }],
+    });
+  });
+});
+
+describe('schemasV3', () => {
+  const components = schemasV3([replicaSet]);
+
+  it('has defaults and enums, and wraps references that are not alone', () => {
+    const spec = properties(components, 'io.k8s.api.core.v1.PodSpec');
+    expect(spec['restartPolicy']).toMatchObject({ type: 'string', enum: ['Always', 'Never', 'OnFailure'] });
+    expect(properties(components, 'io.k8s.api.core.v1.ContainerPort')).toMatchObject({
+      containerPort: { default: 0, type: 'integer', format: 'int32' },
+      protocol: { default: 'TCP' },
+    });
+    expect(spec['containers']).toMatchObject({
+      items: { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.Container' }], default: {} },
+    });
+    expect(properties(components, 'io.k8s.api.apps.v1.ReplicaSet')['spec']).toMatchObject({
+      allOf: [{ $ref: '#/components/schemas/io.k8s.api.apps.v1.ReplicaSetSpec' }],
+      default: {},
+    });
+    expect(components['io.k8s.apimachinery.pkg.util.intstr.IntOrString']).toMatchObject({
+      oneOf: [{ type: 'integer' }, { type: 'string' }],
+      format: 'int-or-string',
+    });
+  });
+});
+
+const reference = fileURLToPath(new URL('../../../../../shared/reference/openapi-v2.json', import.meta.url));
+
+/** Descriptions are our own; unions are published for no reader; DeleteOptions and WatchEvent name groups that we do not serve. */
+function comparable(schema: OpenApiSchema): unknown {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => (key === 'description' || key === 'x-kubernetes-unions' ? undefined : value)),
+  );
+}
+
+describe.skipIf(!existsSync(reference))('the published document (skipped where ../shared/reference is not at hand)', () => {
+  it('says the same of every type that we have', () => {
+    const { definitions: published } = JSON.parse(readFileSync(reference, 'utf8')) as {
+      definitions: Record<string, OpenApiSchema>;
+    };
+    const ours = definitionsV2(schemas.flatMap(messagesOf));
+    let compared = 0;
+    for (const [name, schema] of Object.entries(published)) {
+      if (ours[name] === undefined || /\.(DeleteOptions|WatchEvent)$/.test(name)) continue;
+      // A field named description is a field.
+      const { properties: expected, ...rest } = schema as { properties?: Record<string, OpenApiSchema> };
+      const { properties: actual, ...ourRest } = ours[name] as { properties?: Record<string, OpenApiSchema> };
+      expect({ name, ...(comparable(ourRest) as object) }).toEqual({ name, ...(comparable(rest) as object) });
+      expect(Object.keys(actual ?? {}).sort()).toEqual(Object.keys(expected ?? {}).sort());
+      for (const field of Object.keys(expected ?? {})) {
+        expect({ name, field, schema: comparable(actual?.[field] ?? {}) }).toEqual({
+          name,
+          field,
+          schema: comparable(expected?.[field] ?? {}),
+        });
+      }
+      compared++;
+    }
+    expect(compared).toBeGreaterThan(550);
+  });
+});

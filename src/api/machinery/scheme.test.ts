@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { decodeObject } from './codec/index.ts';
+import { newDefaultScheme } from '../default-scheme.ts';
+import { apiVersionOf, parseApiVersion, Scheme } from './scheme.ts';
+
+const pod = { group: '', version: 'v1', kind: 'Pod' };
+
+describe('Scheme', () => {
+  const scheme = newDefaultScheme();
+
+  it('knows the kinds of every group, and what every group has', () => {
+    expect(scheme.lookup(pod)).toMatchObject({
+      message: { key: 'core/v1.Pod' },
+      resource: { resource: 'pods' },
+      listKind: 'PodList',
+    });
+    expect(scheme.lookup({ group: 'apps', version: 'v1', kind: 'ReplicaSetList' })?.message.key).toBe('apps/v1.ReplicaSetList');
+    expect(scheme.lookup({ group: 'apps', version: 'v1', kind: 'DeleteOptions' })?.message.key).toBe('meta/v1.DeleteOptions');
+    expect(scheme.lookup({ group: '', version: 'v1', kind: 'Status' })?.message.key).toBe('meta/v1.Status');
+    expect(scheme.lookup({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })?.message.key).toBe('meta/v1.Table');
+    expect(scheme.recognizes({ group: '', version: 'v1', kind: 'PodSpec' })).toBe(false);
+    expect(scheme.recognizes({ group: '', version: 'v1', kind: 'toString' })).toBe(false);
+    expect(scheme.recognizes({ group: 'apps', version: 'v2', kind: 'ReplicaSet' })).toBe(false);
+    expect(scheme.versionsOf('autoscaling')).toEqual(['v2', 'v1']);
+    expect(scheme.knownTypes('coordination.k8s.io', 'v1').map(({ gvk }) => gvk.kind)).toEqual(['Lease', 'LeaseList']);
+  });
+
+  it('fills in defaults', () => {
+    const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(scheme.lookup(pod)!.message, {
+      spec: { containers: [{ name: 'a' }] },
+    });
+    scheme.applyDefaults(pod, object);
+    expect(object.spec.restartPolicy).toBe('Always');
+  });
+
+  it('converts as registered, and only so', () => {
+    const from = { group: '', version: 'v1', kind: 'Event' };
+    const to = { group: 'events.k8s.io', version: 'v1', kind: 'Event' };
+    const event = {
+      kind: 'Event',
+      apiVersion: 'v1',
+      metadata: { name: 'x' },
+      involvedObject: { kind: 'Pod' },
+      message: 'hello',
+      source: {},
+      firstTimestamp: null,
+      lastTimestamp: null,
+      eventTime: null,
+      reportingComponent: '',
+      reportingInstance: '',
+    };
+    const converted = scheme.convert(event, from, to);
+    expect(converted).toMatchObject({ apiVersion: 'events.k8s.io/v1', regarding: { kind: 'Pod' }, note: 'hello' });
+    expect(scheme.convert(converted, to, from)).toEqual(event);
+    expect(scheme.convert(event, from, from)).toBe(event);
+    expect(() => scheme.convert({}, pod, to)).toThrow(
+      'converting v1, Kind=Pod to events.k8s.io/v1, Kind=Event: unknown conversion',
+    );
+    expect(() => scheme.addConversion(from, to, (object) => object)).toThrow('registered twice');
+  });
+
+  it('translates field labels', () => {
+    expect(scheme.convertFieldLabel(pod, 'spec.host', 'a')).toEqual(['spec.nodeName', 'a']);
+    expect(scheme.convertFieldLabel(pod, 'metadata.name', 'a')).toEqual(['metadata.name', 'a']);
+    expect(() => scheme.convertFieldLabel(pod, 'spec.foo', 'a')).toThrow('field label not supported: spec.foo');
+    expect(() => scheme.convertFieldLabel({ group: '', version: 'v1', kind: 'ConfigMap' }, 'data', 'a')).toThrow(
+      '"data" is not a known field selector: only "metadata.name", "metadata.namespace"',
+    );
+  });
+
+  it('keeps what is registered to itself', () => {
+    expect(new Scheme().recognizes(pod)).toBe(false);
+  });
+});
+
+describe('apiVersion', () => {
+  it('is group and version, or version alone', () => {
+    expect(apiVersionOf({ group: '', version: 'v1' })).toBe('v1');
+    expect(parseApiVersion('apps/v1')).toEqual({ group: 'apps', version: 'v1' });
+    expect(parseApiVersion('v1')).toEqual({ group: '', version: 'v1' });
+    for (const wrong of ['', '/', 'a/', '/v1', 'a/b/c']) expect(parseApiVersion(wrong)).toBeUndefined();
+  });
+});

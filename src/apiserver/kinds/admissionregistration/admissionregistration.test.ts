@@ -1,0 +1,161 @@
+// Webhook configurations, admission policies and their bindings through the server.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import {
+  mutatingPolicyTable,
+  policyBindingTable,
+  validatingPolicyTable,
+  webhookConfigurationTable,
+} from '#apiserver/printers/admission.ts';
+import { exerciseStrategy as exercise } from '#apiserver/testing/fuzz-strategy.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+import { requestsOf } from '#apiserver/testing/workloads.ts';
+import { mutatingAdmissionPolicyBindingStrategy } from './mutating-admission-policy-binding.ts';
+import { mutatingAdmissionPolicyStrategy } from './mutating-admission-policy.ts';
+import { mutatingWebhookConfigurationStrategy } from './mutating-webhook-configuration.ts';
+import { validatingAdmissionPolicyBindingStrategy } from './validating-admission-policy-binding.ts';
+import { validatingAdmissionPolicyStatusStrategy, validatingAdmissionPolicyStrategy } from './validating-admission-policy.ts';
+import { validatingWebhookConfigurationStrategy } from './validating-webhook-configuration.ts';
+
+let t: TestServer;
+beforeEach(async () => {
+  t = await startTestServer();
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+const on = (resource: string) => requestsOf(t, `/apis/admissionregistration.k8s.io/v1/${resource}`);
+
+const metadata = { name: 'it' };
+const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] };
+const hook = {
+  name: 'a.example.com',
+  clientConfig: { service: { name: 's', namespace: 'default' } },
+  rules: [rule],
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+};
+const hookDefaults = {
+  clientConfig: { service: { name: 's', namespace: 'default', port: 443 } },
+  rules: [{ ...rule, scope: '*' }],
+  failurePolicy: 'Fail',
+  matchPolicy: 'Equivalent',
+  namespaceSelector: {},
+  objectSelector: {},
+  timeoutSeconds: 10,
+};
+const matchDefaults = {
+  matchPolicy: 'Equivalent',
+  namespaceSelector: {},
+  objectSelector: {},
+  resourceRules: [{ ...rule, scope: '*' }],
+};
+
+test.each(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'])('%s', async (resource) => {
+  const made = await on(resource).create({ metadata, webhooks: [hook] });
+  expect(made.code).toBe(201);
+  expect(made.object).toMatchObject({ webhooks: [{ ...hook, ...hookDefaults }] });
+  expect(made.object.metadata.generation).toBe(1);
+  const webhooks = [{ ...hook, timeoutSeconds: 31 }];
+  expect((await on(resource).patch('it', { webhooks })).causes).toEqual(['webhooks[0].timeoutSeconds']);
+  const labelled = await on(resource).patch('it', { metadata: { labels: { a: 'b' } } });
+  expect(labelled.object.metadata.generation).toBe(1);
+  expect((await on(resource).patch('it', { webhooks: [] })).object.metadata.generation).toBe(2);
+  expect((await on(resource).table()).columns).toEqual(['Name', 'Webhooks', 'Age']);
+  expect((await on(resource).table()).rows).toEqual([['it', 0, expect.any(String)]]);
+});
+
+test.each(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'])(
+  '%s: clients are warned that webhooks are not called, and that Fail does not protect anything',
+  async (resource) => {
+    const general = 'admission webhooks are not called by this API server: the configuration is stored and has no effect';
+    const fail = (names: string) => `failurePolicy Fail is not enforced: requests are admitted without the webhooks ${names}`;
+    const hooks = (count: number, failurePolicy?: string) =>
+      Array.from({ length: count }, (_, index) => ({
+        ...hook,
+        name: `h${index}.example.com`,
+        ...(failurePolicy && { failurePolicy }),
+      }));
+    expect((await on(resource).create({ metadata, webhooks: hooks(1) })).warnings).toEqual([general, fail('h0.example.com')]);
+    expect((await on(resource).patch('it', { webhooks: hooks(1, 'Ignore') })).warnings).toEqual([general]);
+    expect((await on(resource).patch('it', { metadata: { labels: { a: 'b' } } })).warnings).toEqual([general]);
+    const first = ['h0', 'h1', 'h2', 'h3', 'h4'].map((name) => `${name}.example.com`).join(', ');
+    expect((await on(resource).patch('it', { webhooks: hooks(7, 'Fail') })).warnings).toEqual([
+      general,
+      fail(`${first} and 2 more`),
+    ]);
+    expect((await on(resource).patch('it', { webhooks: [] })).warnings).toEqual([]);
+    expect((await on(resource).create({ metadata: { name: 'none' } })).warnings).toEqual([]);
+  },
+);
+
+test('validating policies', async () => {
+  const policies = on('validatingadmissionpolicies');
+  const spec = { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] };
+  const made = await policies.create({ metadata, spec, status: { observedGeneration: 7 } });
+  expect(made.object.spec).toEqual({ ...spec, matchConstraints: matchDefaults, failurePolicy: 'Fail' });
+  expect(made.object.status).toEqual({});
+  expect((await policies.patch('it', { spec: { validations: [] } })).causes).toEqual([
+    'spec.validations',
+    'spec.auditAnnotations',
+  ]);
+  const written = await policies.patch('it/status', { spec: { failurePolicy: 'Ignore' }, status: { observedGeneration: 1 } });
+  expect([written.object.spec['failurePolicy'], written.object.status]).toEqual(['Fail', { observedGeneration: 1 }]);
+  const bad = await policies.patch('it/status', { status: { conditions: [{ type: 'a', status: 'x' }] } });
+  expect(bad.causes).toContain('status.conditions[0].status');
+  expect(await policies.table()).toEqual({
+    columns: ['Name', 'Validations', 'ParamKind', 'Age'],
+    rows: [['it', 1, '<unset>', expect.any(String)]],
+  });
+});
+
+test('mutating policies', async () => {
+  const policies = on('mutatingadmissionpolicies');
+  const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } }];
+  const spec = {
+    paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+    matchConstraints: { resourceRules: [rule] },
+    mutations,
+    reinvocationPolicy: 'IfNeeded',
+  };
+  const made = await policies.create({ metadata, spec });
+  expect(made.object.spec).toEqual({ ...spec, matchConstraints: matchDefaults, failurePolicy: 'Fail' });
+  expect((await policies.patch('it', { spec: { mutations: [] } })).causes).toEqual(['spec.mutations']);
+  expect((await policies.table()).rows).toEqual([['it', 1, 'v1/ConfigMap', expect.any(String)]]);
+});
+
+test.each<[resource: string, spec: object]>([
+  ['validatingadmissionpolicybindings', { policyName: 'p', validationActions: ['Deny'] }],
+  ['mutatingadmissionpolicybindings', { policyName: 'p' }],
+])('%s', async (resource, spec) => {
+  const made = await on(resource).create({ metadata, spec: { ...spec, matchResources: { resourceRules: [rule] } } });
+  expect(made.object.spec).toEqual({ ...spec, matchResources: matchDefaults });
+  expect((await on(resource).patch('it', { spec: { policyName: null } })).causes).toEqual(['spec.policyName']);
+  const paramRef = { name: 'a', parameterNotFoundAction: 'Deny' };
+  expect((await on(resource).patch('it', { spec: { paramRef } })).object.metadata.generation).toBe(2);
+  expect(await on(resource).table()).toEqual({
+    columns: ['Name', 'PolicyName', 'ParamRef', 'Age'],
+    rows: [['it', 'p', '*/a', expect.any(String)]],
+  });
+});
+
+test('whatever a decoder lets through, they answer', () => {
+  const of = (kind: string): string => `admissionregistration/v1.${kind}`;
+  const counts = [
+    exercise(of('ValidatingWebhookConfiguration'), validatingWebhookConfigurationStrategy, undefined, webhookConfigurationTable),
+    exercise(of('MutatingWebhookConfiguration'), mutatingWebhookConfigurationStrategy, undefined, webhookConfigurationTable),
+    exercise(
+      of('ValidatingAdmissionPolicy'),
+      validatingAdmissionPolicyStrategy,
+      validatingAdmissionPolicyStatusStrategy,
+      validatingPolicyTable,
+    ),
+    exercise(of('MutatingAdmissionPolicy'), mutatingAdmissionPolicyStrategy, undefined, mutatingPolicyTable),
+    exercise(of('ValidatingAdmissionPolicyBinding'), validatingAdmissionPolicyBindingStrategy, undefined, policyBindingTable),
+    exercise(of('MutatingAdmissionPolicyBinding'), mutatingAdmissionPolicyBindingStrategy, undefined, policyBindingTable),
+  ];
+  for (const count of counts) expect(count).toBeGreaterThan(0);
+});

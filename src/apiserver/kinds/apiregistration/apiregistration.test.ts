@@ -1,0 +1,69 @@
+// API services through the server: those of its own groups.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+import { requestsOf } from '#apiserver/testing/workloads.ts';
+
+let t: TestServer;
+beforeEach(async () => {
+  t = await startTestServer();
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+const services = () => requestsOf(t, '/apis/apiregistration.k8s.io/v1/apiservices');
+const prioritiesOf = async (name: string): Promise<unknown[]> => {
+  const { spec } = (await services().get(name)).object;
+  return [spec['groupPriorityMinimum'], spec['versionPriority']];
+};
+
+test.each([
+  ['v1.', 18_000, 1],
+  ['v1.apps', 17_800, 15],
+  ['v1.events.k8s.io', 17_750, 15],
+  ['v1.authentication.k8s.io', 17_700, 15],
+  ['v1.authorization.k8s.io', 17_600, 15],
+  ['v1.autoscaling', 17_500, 15],
+  ['v2.autoscaling', 17_500, 30],
+  ['v1.batch', 17_400, 15],
+  ['v1.certificates.k8s.io', 17_300, 15],
+  ['v1.networking.k8s.io', 17_200, 15],
+  ['v1.policy', 17_100, 15],
+  ['v1.rbac.authorization.k8s.io', 17_000, 15],
+  ['v1.storage.k8s.io', 16_800, 15],
+  ['v1.admissionregistration.k8s.io', 16_700, 15],
+  ['v1.scheduling.k8s.io', 16_600, 15],
+  ['v1.coordination.k8s.io', 16_500, 15],
+  ['v1.node.k8s.io', 16_300, 15],
+  ['v1.discovery.k8s.io', 16_200, 15],
+  ['v1.flowcontrol.apiserver.k8s.io', 16_100, 21],
+])('%s has its place', async (name, group, version) => {
+  expect(await prioritiesOf(name)).toEqual([group, version]);
+});
+
+test('what was made here is put right at the next start, unless somebody has taken it over', async () => {
+  expect((await services().patch('v1.apps', { spec: { versionPriority: 3 } })).code).toBe(200);
+  const label = { 'kube-aggregator.kubernetes.io/automanaged': null };
+  expect((await services().patch('v1.batch', { metadata: { labels: label }, spec: { versionPriority: 3 } })).code).toBe(200);
+  const { resourceVersion } = (await services().get('v1.policy')).object.metadata;
+  await services().delete('v1.autoscaling');
+  await t.server.start();
+  expect(await prioritiesOf('v1.apps')).toEqual([17_800, 15]);
+  expect(await prioritiesOf('v1.batch')).toEqual([17_400, 3]);
+  expect(await prioritiesOf('v1.autoscaling')).toEqual([17_500, 15]);
+  expect((await services().get('v1.policy')).object.metadata.resourceVersion).toBe(resourceVersion);
+});
+
+test('clients are warned that requests are not forwarded to another server', async () => {
+  const spec = { group: 'metrics.k8s.io', version: 'v1beta1', groupPriorityMinimum: 100, versionPriority: 100 };
+  const service = { name: 'metrics-server', namespace: 'kube-system' };
+  const name = 'v1beta1.metrics.k8s.io';
+  const warning = 'requests are not forwarded to other API servers: the APIService is stored and has no effect';
+  const made = await services().create({ metadata: { name }, spec: { ...spec, service, insecureSkipTLSVerify: true } });
+  expect([made.code, made.warnings]).toEqual([201, [warning]]);
+  expect((await services().patch(name, { spec: { versionPriority: 99 } })).warnings).toEqual([warning]);
+  expect((await services().patch('v1.apps', { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
+});

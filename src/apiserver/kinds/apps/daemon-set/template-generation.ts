@@ -1,0 +1,37 @@
+// How often a daemon set's template has changed. It was a field once; clients and pods of old know it as an annotation, which
+// the server alone counts.
+
+import { TEMPLATE_GENERATION } from '#api/groups/apps/v1/defaults.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { mergedMap } from '#machinery/collections/string-map.ts';
+import type { DaemonSet } from './strategy.ts';
+
+/** Begins with 1, or where the client says. Throws BadRequest if that is no number. */
+export function initialTemplateGeneration(daemonSet: DaemonSet): DaemonSet {
+  return withGeneration(daemonSet, Math.max(1, generationOf(daemonSet)));
+}
+
+/** Whatever the client says, it is what it was, and one more if the template has changed. */
+export function nextTemplateGeneration(daemonSet: DaemonSet, old: DaemonSet): DaemonSet {
+  // Not for its value, but what is no number is refused.
+  generationOf(daemonSet);
+  const changed = !semanticEqual(daemonSet.spec.template, old.spec.template);
+  return withGeneration(daemonSet, generationOf(old) + (changed ? 1 : 0));
+}
+
+function generationOf({ metadata }: DaemonSet): number {
+  const text = metadata.annotations?.[TEMPLATE_GENERATION];
+  if (text === undefined) return 0;
+  const generation = /^[+-]?[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(generation)) return generation;
+  const problem = Number.isNaN(generation) ? 'invalid syntax' : 'value out of range';
+  throw apierrors.badRequest(`strconv.ParseInt: parsing ${quote(text)}: ${problem}`);
+}
+
+function withGeneration(daemonSet: DaemonSet, generation: number): DaemonSet {
+  const { metadata } = daemonSet;
+  const annotations = mergedMap(metadata.annotations, { [TEMPLATE_GENERATION]: String(generation) });
+  return { ...daemonSet, metadata: { ...metadata, annotations } };
+}

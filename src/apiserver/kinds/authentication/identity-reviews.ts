@@ -1,0 +1,81 @@
+// The review kinds of authentication.k8s.io: who is it? They are asked, never stored.
+
+import { selfSubjectReviews, tokenReviews } from '#api/groups/authentication/v1/index.ts';
+import type { TokenReview } from '#api/groups/authentication/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatTime } from '#client/time.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { TokenAnswer, TokenAuthenticator } from '#apiserver/authentication/authenticator.ts';
+import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
+import type { UserInfo } from '#apiserver/request.ts';
+import { FreshObject } from '#apiserver/registry/encoded-object.ts';
+import type { Rest, ServedResource } from '#apiserver/registry/rest.ts';
+
+export interface IdentityReviewServices {
+  readonly clock: Clock;
+  readonly tokenAuthenticators: readonly TokenAuthenticator[];
+}
+
+export function identityReviewResources({ clock, tokenAuthenticators }: IdentityReviewServices): readonly ServedResource[] {
+  return [
+    { type: selfSubjectReviews, rest: selfSubjectReview(clock) },
+    { type: tokenReviews, rest: tokenReview(tokenAuthenticators) },
+  ];
+}
+
+/** SelfSubjectReview alone of the reviews has a creation time, as upstream. */
+function selfSubjectReview(clock: Clock): Rest {
+  return {
+    create: (context, _name, object) => {
+      const metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) };
+      return Promise.resolve(new FreshObject({ ...object, metadata, status: { userInfo: wireUser(context.user) } }));
+    },
+  };
+}
+
+function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
+  return {
+    create: async (context, _name, object) => {
+      if (context.namespace !== '') throw apierrors.badRequest('namespace is not allowed on this type: ' + context.namespace);
+      const review = object as Immutable<TokenReview>;
+      const { token = '', audiences = [] } = review.spec;
+      if (token === '') throw apierrors.badRequest('token is required for TokenReview in authentication');
+      const answer = await authenticate(authenticators, token, audiences);
+      const status =
+        answer === undefined
+          ? { user: {}, error: 'invalid bearer token' }
+          : {
+              authenticated: true,
+              user: wireUser(authenticated(answer.user)),
+              ...(answer.audiences.length > 0 && { audiences: answer.audiences }),
+            };
+      return new FreshObject({ ...review, status });
+    },
+  };
+}
+
+async function authenticate(
+  authenticators: readonly TokenAuthenticator[],
+  token: string,
+  audiences: readonly string[],
+): Promise<TokenAnswer | undefined> {
+  for (const authenticator of authenticators) {
+    const answer = await authenticator.authenticateToken(token, audiences);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
+function authenticated(user: UserInfo): UserInfo {
+  return user.groups.includes(AUTHENTICATED_GROUP) ? user : { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
+}
+
+function wireUser({ name, uid, groups, extra }: UserInfo): Record<string, unknown> {
+  return {
+    username: name,
+    ...(uid !== undefined && { uid }),
+    ...(groups.length > 0 && { groups }),
+    ...(extra !== undefined && Object.keys(extra).length > 0 && { extra }),
+  };
+}

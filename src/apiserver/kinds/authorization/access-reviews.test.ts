@@ -1,0 +1,48 @@
+// Reviews of what somebody may do, through the server: what they must be like.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { Api, outcome } from '#apiserver/testing/api.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+
+const GROUP = '/apis/authorization.k8s.io/v1';
+const LOCAL = `${GROUP}/namespaces/default/localsubjectaccessreviews`;
+const resourceAttributes = { verb: 'list', resource: 'pods' };
+
+let t: TestServer;
+let api: Api;
+beforeEach(async () => {
+  t = await startTestServer();
+  api = new Api(t.server);
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+test('a review in a namespace is about that namespace', async () => {
+  const inDefault = { ...resourceAttributes, namespace: 'default' };
+  const { code, json } = await api.post(LOCAL, { spec: { user: 'joe', resourceAttributes: inDefault } });
+  expect(code).toBe(201);
+  expect(json).toMatchObject({ metadata: { namespace: 'default' }, status: { allowed: false } });
+  const other = { ...resourceAttributes, namespace: 'other' };
+  expect(outcome(await api.post(LOCAL, { spec: { user: 'joe', resourceAttributes: other } }))).toBe(
+    '422 Invalid: LocalSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
+  );
+});
+
+test.each([
+  ['subjectaccessreviews', { user: 'joe', resourceAttributes }],
+  ['selfsubjectaccessreviews', { resourceAttributes }],
+])('%s have no metadata', async (resource, spec) => {
+  expect((await api.post(`${GROUP}/${resource}`, { spec })).code).toBe(201);
+  const named = outcome(await api.post(`${GROUP}/${resource}`, { metadata: { name: 'a' }, spec }));
+  expect(named).toMatch(/^422 Invalid: .* "" is invalid: metadata: Invalid value: \{.*"name":"a".*\}: must be empty$/);
+});
+
+test('one without a namespace lists no rules', async () => {
+  expect(outcome(await api.post(`${GROUP}/selfsubjectrulesreviews`, { spec: {} }))).toBe(
+    '400 BadRequest: no namespace on request',
+  );
+});

@@ -1,0 +1,135 @@
+// The review kinds of authorization.k8s.io: may somebody do something? They are asked, never stored.
+
+import {
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+} from '#api/groups/authorization/v1/index.ts';
+import type {
+  LocalSubjectAccessReview,
+  NonResourceAttributes,
+  ResourceAttributes,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+} from '#api/groups/authorization/v1/index.ts';
+import {
+  validateLocalSubjectAccessReview,
+  validateSelfSubjectAccessReview,
+  validateSubjectAccessReview,
+} from '#api/groups/authorization/v1/validation.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import * as fields from '#machinery/selectors/fields.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
+import type { UserInfo } from '#apiserver/request.ts';
+import { FreshObject } from '#apiserver/registry/encoded-object.ts';
+import type { Rest, ServedResource } from '#apiserver/registry/rest.ts';
+
+export function accessReviewResources({ authorizer }: { readonly authorizer: Authorizer }): readonly ServedResource[] {
+  return [
+    { type: selfSubjectAccessReviews, rest: selfSubjectAccessReview(authorizer) },
+    { type: selfSubjectRulesReviews, rest: selfSubjectRulesReview(authorizer) },
+    { type: subjectAccessReviews, rest: subjectAccessReview(authorizer) },
+    { type: localSubjectAccessReviews, rest: localSubjectAccessReview(authorizer) },
+  ];
+}
+
+interface WhatSpec {
+  readonly resourceAttributes?: Immutable<ResourceAttributes>;
+  readonly nonResourceAttributes?: Immutable<NonResourceAttributes>;
+}
+
+function selfSubjectAccessReview(authorizer: Authorizer): Rest {
+  return {
+    create: async (context, _name, object) => {
+      const review = object as Immutable<SelfSubjectAccessReview>;
+      refuse('SelfSubjectAccessReview', validateSelfSubjectAccessReview(review));
+      return answer(authorizer, review, attributesOf(context.user, review.spec));
+    },
+  };
+}
+
+function subjectAccessReview(authorizer: Authorizer): Rest {
+  return {
+    create: async (_context, _name, object) => {
+      const review = object as Immutable<SubjectAccessReview>;
+      refuse('SubjectAccessReview', validateSubjectAccessReview(review));
+      return answer(authorizer, review, attributesOf(userOf(review.spec), review.spec));
+    },
+  };
+}
+
+function localSubjectAccessReview(authorizer: Authorizer): Rest {
+  return {
+    create: async (_context, _name, object) => {
+      const review = object as Immutable<LocalSubjectAccessReview>;
+      const { spec } = review;
+      refuse('LocalSubjectAccessReview', validateLocalSubjectAccessReview(review));
+      return answer(authorizer, review, attributesOf(userOf(spec), spec));
+    },
+  };
+}
+
+function selfSubjectRulesReview(authorizer: Authorizer): Rest {
+  return {
+    create: async (context, _name, object) => {
+      const review = object as Immutable<SelfSubjectRulesReview>;
+      const namespace = review.spec.namespace ?? '';
+      if (namespace === '') throw apierrors.badRequest('no namespace on request');
+      const { resourceRules, nonResourceRules, incomplete } = await authorizer.rulesFor(context.user, namespace);
+      return new FreshObject({ ...review, status: { resourceRules, nonResourceRules, incomplete } });
+    },
+  };
+}
+
+function refuse(kind: string, errors: FieldErrorList): void {
+  if (errors.length > 0) throw apierrors.invalid({ group: 'authorization.k8s.io', kind }, '', errors);
+}
+
+type WhoSpec = Immutable<SubjectAccessReview>['spec'];
+
+function userOf({ user = '', groups = [], uid, extra }: WhoSpec): UserInfo {
+  return { name: user, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
+}
+
+function attributesOf(user: UserInfo, { resourceAttributes: resource, nonResourceAttributes: path }: WhatSpec): Attributes {
+  return {
+    user,
+    isResourceRequest: resource !== undefined,
+    path: path?.path ?? '',
+    verb: resource?.verb ?? path?.verb ?? '',
+    apiGroup: resource?.group ?? '',
+    apiVersion: resource?.version ?? '*',
+    namespace: resource?.namespace ?? '',
+    resource: resource?.resource ?? '',
+    subresource: resource?.subresource ?? '',
+    name: resource?.name ?? '',
+    fieldSelector: selectorOf(resource?.fieldSelector),
+  };
+}
+
+/** What is not one value that a field has, or has not, restricts too little to be relied on: it is left out, as upstream does. */
+function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): string | undefined {
+  if (selector === undefined) return undefined;
+  const { rawSelector, requirements = [] } = selector;
+  if (rawSelector !== undefined) return rawSelector;
+  const terms = requirements.flatMap(({ key, operator, values = [] }) => {
+    const sign = { In: '=', NotIn: '!=' }[operator as string];
+    const [value] = values;
+    return sign === undefined || value === undefined || values.length > 1 ? [] : `${key}${sign}${fields.escapeValue(value)}`;
+  });
+  return terms.join(',');
+}
+
+async function answer(authorizer: Authorizer, review: object, attributes: Attributes): Promise<FreshObject> {
+  const { decision, reason } = await authorizer.authorize(attributes);
+  const status = {
+    allowed: decision === 'allow',
+    ...(decision === 'deny' && { denied: true }),
+    ...(reason !== '' && { reason }),
+  };
+  return new FreshObject({ ...review, status });
+}

@@ -1,0 +1,45 @@
+// The labels and the selector by which a job knows its pods. The server makes them, unless the user wants to (manualSelector).
+
+import {
+  CONTROLLER_UID_LABEL,
+  JOB_NAME_LABEL,
+  LEGACY_CONTROLLER_UID_LABEL,
+  LEGACY_JOB_NAME_LABEL,
+} from '#api/groups/batch/v1/labels.ts';
+import { mergedMap } from '#machinery/collections/string-map.ts';
+import type { Job } from './strategy.ts';
+
+/** Labels and a selector that no other job has. What the user gave stays; where it says something else, validation refuses it. */
+export function withGeneratedSelector(job: Job): Job {
+  if (job.spec.manualSelector === true) return job;
+  const { uid } = job.metadata;
+  // Without a name it is refused, but later.
+  const name = (job.metadata as { readonly name?: string }).name ?? '';
+  const { template, selector } = job.spec;
+  const own = {
+    [LEGACY_JOB_NAME_LABEL]: name,
+    [JOB_NAME_LABEL]: name,
+    [LEGACY_CONTROLLER_UID_LABEL]: uid,
+    [CONTROLLER_UID_LABEL]: uid,
+  };
+  const labels = mergedMap(own, template.metadata.labels);
+  const matchLabels = mergedMap({ [CONTROLLER_UID_LABEL]: uid }, selector?.matchLabels);
+  return {
+    ...job,
+    spec: {
+      ...job.spec,
+      selector: { ...selector, matchLabels },
+      template: { ...template, metadata: { ...template.metadata, labels } },
+    },
+  };
+}
+
+/**
+ * A job without labels has those of its template, the generated ones too. Therefore this comes after they have been made,
+ * and is not among the other defaults.
+ */
+export function withTemplateLabels(job: Job): Job {
+  const { labels } = job.spec.template.metadata;
+  if (labels === undefined || Object.keys(job.metadata.labels ?? {}).length > 0) return job;
+  return { ...job, metadata: { ...job.metadata, labels } };
+}

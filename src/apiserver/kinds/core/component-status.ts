@@ -1,0 +1,81 @@
+// The resource componentstatuses (deprecated): not stored. Each request asks the components: the store, which the API server uses
+// itself, and the controller manager and the scheduler through `componentHealth`.
+
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
+import { componentStatuses } from '#api/groups/core/v1/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { componentStatusTable } from '#apiserver/printers/quota.ts';
+import { FreshObject } from '#apiserver/registry/encoded-object.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { RegistryServices } from '../services.ts';
+
+/**
+ * Asks a component whether it is healthy. Rejects with the reason if it is not. A check must settle in bounded time, even if the
+ * component does not answer.
+ */
+export type ComponentCheck = () => Promise<void>;
+
+/** The components besides the store, by the names that upstream gives them. */
+export const CHECKED_COMPONENTS = ['controller-manager', 'scheduler'] as const;
+export type ComponentHealth = Readonly<Record<(typeof CHECKED_COMPONENTS)[number], ComponentCheck>>;
+
+/** A key that is never written. The check is whether the store answers at all. */
+const PROBE = '/registry/health';
+
+type Condition = NonNullable<ComponentStatus['conditions']>[number];
+
+export function componentStatusResource({
+  storage,
+  componentHealth,
+}: Pick<RegistryServices, 'storage' | 'componentHealth'>): ServedResource {
+  const checks = new Map<string, ComponentCheck | undefined>([
+    ...CHECKED_COMPONENTS.map((name) => [name, componentHealth?.[name]] as const),
+    ['etcd-0', async () => void (await storage.get(PROBE))],
+  ]);
+
+  async function statusOf(name: string): Promise<ComponentStatus> {
+    const made = {
+      apiVersion: 'v1',
+      kind: 'ComponentStatus',
+      metadata: { name },
+      conditions: [await conditionOf(checks.get(name))],
+    };
+    return decodeObject<ComponentStatus>(messageDescriptor('core/v1.ComponentStatus'), made).object;
+  }
+
+  return {
+    type: componentStatuses,
+    table: componentStatusTable,
+    deprecation: 'v1 ComponentStatus is deprecated in v1.19+',
+    rest: {
+      get: async (_context, name) => {
+        if (!checks.has(name)) throw apierrors.notFound(componentStatuses, name);
+        return new FreshObject(await statusOf(name));
+      },
+      list: async (_context, { selection }) => {
+        const statuses = await Promise.all([...checks.keys()].map(statusOf));
+        const items = statuses
+          .filter((object) =>
+            selection.matches({ object: () => object, decoded: () => ({ object, fields: undefined }) }, undefined),
+          )
+          .map((object) => new FreshObject(object));
+        return { items, resourceVersion: '' };
+      },
+    },
+  };
+}
+
+async function conditionOf(check: ComponentCheck | undefined): Promise<Condition> {
+  if (check === undefined) {
+    const error = 'this API server does not know how to reach the component';
+    return { type: 'Healthy', status: 'Unknown', message: '', error };
+  }
+  try {
+    await check();
+    return { type: 'Healthy', status: 'True', message: 'ok' };
+  } catch (error) {
+    return { type: 'Healthy', status: 'False', message: '', error: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,121 @@
+// The same events in two groups.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import type { WatchEvent } from '#client/transport.ts';
+import { events as newerEvents } from '#api/groups/events/v1/index.ts';
+import { Api, outcome } from '#apiserver/testing/api.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+
+const CORE = '/api/v1/namespaces/default/events';
+const NEWER = '/apis/events.k8s.io/v1/namespaces/default/events';
+
+let t: TestServer;
+let api: Api;
+beforeEach(async () => {
+  t = await startTestServer();
+  api = new Api(t.server);
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const newer = (more: object = {}) => ({
+  metadata: { name: 'a' },
+  eventTime: '2026-01-01T00:00:00.000000Z',
+  reportingController: 'example.com/c',
+  reportingInstance: 'c-1',
+  action: 'Do',
+  reason: 'Because',
+  type: 'Normal',
+  note: 'hello',
+  regarding: { kind: 'Pod', name: 'p', namespace: 'default' },
+  ...more,
+});
+
+test('what is told in one group is read in both', async () => {
+  expect((await api.post(NEWER, newer())).code).toBe(201);
+  const { json } = await api.get(`${CORE}/a`);
+  expect(json).toMatchObject({
+    apiVersion: 'v1',
+    kind: 'Event',
+    message: 'hello',
+    involvedObject: { kind: 'Pod', name: 'p' },
+    reportingComponent: 'example.com/c',
+    metadata: { managedFields: [{ apiVersion: 'events.k8s.io/v1' }] },
+  });
+  await api.post(CORE, {
+    metadata: { name: 'b' },
+    involvedObject: { kind: 'Node', namespace: 'default' },
+    message: 'old',
+    count: 3,
+  });
+  const list = await api.get(NEWER);
+  expect(list.json).toMatchObject({ kind: 'EventList', apiVersion: 'events.k8s.io/v1' });
+  expect(list.json.items).toMatchObject([
+    { metadata: { name: 'a' }, note: 'hello' },
+    { metadata: { name: 'b' }, note: 'old', deprecatedCount: 3, regarding: { kind: 'Node' } },
+  ]);
+  expect((await api.get('/apis/events.k8s.io/v1/events')).json.items).toHaveLength(2);
+});
+
+test('both are watched, in the form of who watches', async () => {
+  const stream = await t.client.resource(newerEvents).namespace('default').watch({ resourceVersion: '0' });
+  await api.post(CORE, { metadata: { name: 'b' }, involvedObject: { namespace: 'default' }, message: 'old' });
+  for await (const event of stream) {
+    expect(event satisfies WatchEvent<unknown>).toMatchObject({
+      type: 'ADDED',
+      object: { apiVersion: 'events.k8s.io/v1', note: 'old' },
+    });
+    break;
+  }
+});
+
+test('fields are selected by their newer names', async () => {
+  await api.post(NEWER, newer());
+  const names = async (path: string, selector: string) =>
+    (await api.get(`${path}?fieldSelector=${encodeURIComponent(selector)}`)).json.items?.map(({ metadata }) => metadata.name);
+  expect(await names(NEWER, 'regarding.kind=Pod,reportingController=example.com/c')).toEqual(['a']);
+  expect(await names(NEWER, 'regarding.kind=Node')).toEqual([]);
+  expect(await names(CORE, 'involvedObject.kind=Pod')).toEqual(['a']);
+  expect((await api.get(`${CORE}?fieldSelector=regarding.kind%3DPod`)).code).toBe(400);
+});
+
+test('an update in one form keeps what the other says; only the series goes on', async () => {
+  await api.post(NEWER, newer());
+  const series = { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' };
+  expect((await api.patch(`${NEWER}/a`, { series })).json).toMatchObject({ series });
+  expect((await api.get(`${CORE}/a`)).json).toMatchObject({ series, message: 'hello' });
+  expect(outcome(await api.patch(`${NEWER}/a`, { note: 'other' }))).toBe(
+    '422 Invalid: Event.events.k8s.io "a" is invalid: message: Invalid value: "other": field is immutable',
+  );
+  expect((await api.patch(`${CORE}/a`, { message: 'other' })).code).toBe(200);
+  expect((await api.delete(`${NEWER}/a`)).json).toMatchObject({ kind: 'Status', status: 'Success' });
+  expect((await api.get(`${CORE}/a`)).code).toBe(404);
+});
+
+test.each<[object, string]>([
+  [{ eventTime: null }, 'eventTime: Required value'],
+  [{ type: 'Odd' }, 'type: Invalid value: "": has invalid value: Odd'],
+  [{ deprecatedCount: 2 }, 'count: Invalid value: "": needs to be unset'],
+  [{ deprecatedSource: { component: 'c' } }, 'source: Invalid value: "": needs to be unset'],
+  [{ deprecatedFirstTimestamp: '2026-01-01T00:00:00Z' }, 'firstTimestamp: Invalid value: "": needs to be unset'],
+  [
+    { series: { count: 1, lastObservedTime: '2026-01-01T00:00:01.000000Z' } },
+    'series.count: Invalid value: "": should be at least 2',
+  ],
+  [{ reportingController: '' }, 'reportingController: Required value'],
+  [{ action: '' }, 'action: Required value'],
+])('%j is refused', async (change, why) => {
+  const text = outcome(await api.post(NEWER, newer(change)));
+  expect(text).toContain('422 Invalid');
+  expect(text).toContain(why);
+});
+
+test('deletecollection and tables', async () => {
+  await api.post(NEWER, newer());
+  expect((await api.delete(NEWER)).json).toMatchObject({ kind: 'EventList', items: [{ metadata: { name: 'a' } }] });
+  expect((await api.get(CORE)).json.items).toEqual([]);
+});

@@ -1,0 +1,61 @@
+// The resource persistentvolumes.
+
+import type * as core from '#api/groups/core/v1/index.ts';
+import { persistentVolumes } from '#api/groups/core/v1/index.ts';
+import { validatePersistentVolume, validatePersistentVolumeUpdate } from '#api/groups/core/v1/validation/index.ts';
+import { persistentVolumeWarnings } from '#api/groups/core/v1/volume-warnings.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { persistentVolumeTable } from '#apiserver/printers/volumes.ts';
+import { ResourceStore } from '#apiserver/registry/resource-store.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { RegistryServices } from '../services.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { formatTime } from '#apiserver/registry/time.ts';
+
+type PersistentVolume = Immutable<core.PersistentVolume>;
+
+export const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
+  checksNameOnUpdate: true,
+  returnDeletedObject: true,
+  prepareForCreate: (volume, { now }) => ({
+    ...volume,
+    status: { phase: 'Pending', lastPhaseTransitionTime: formatTime(now) },
+  }),
+  validate: (volume) => validatePersistentVolume(volume),
+  warningsOnCreate: (volume) => persistentVolumeWarnings(volume),
+  prepareForUpdate: (volume, old) => ({ ...volume, status: old.status }),
+  validateUpdate: (volume, old) => validatePersistentVolumeUpdate(volume, old),
+  warningsOnUpdate: (volume) => persistentVolumeWarnings(volume),
+};
+
+/** Who changes the phase may say when that was; else it is now. */
+export const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
+  prepareForUpdate(volume, old, { now }) {
+    const { phase, lastPhaseTransitionTime } = volume.status;
+    const moved = phase !== old.status.phase;
+    const untold = lastPhaseTransitionTime === undefined || lastPhaseTransitionTime === old.status.lastPhaseTransitionTime;
+    const status = moved && untold ? { ...volume.status, lastPhaseTransitionTime: formatTime(now) } : volume.status;
+    return { ...volume, spec: old.spec, status };
+  },
+  validateUpdate: () => [],
+};
+
+export function persistentVolumeResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<PersistentVolume>({
+    ...services,
+    type: persistentVolumes,
+    strategy: persistentVolumeStrategy,
+  });
+  return {
+    type: persistentVolumes,
+    rest: store,
+    table: persistentVolumeTable,
+    subresources: [
+      {
+        name: 'status',
+        kind: { group: '', version: 'v1', kind: 'PersistentVolume' },
+        rest: store.view(persistentVolumeStatusStrategy),
+      },
+    ],
+  };
+}

@@ -1,0 +1,174 @@
+// Eviction: a deletion that the pod's disruption budget may refuse.
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
+import { FreshObject } from '#apiserver/registry/encoded-object.ts';
+import { stillProcessed, takeDisruption } from '#apiserver/kinds/policy/pod-disruption-budget/disruption.ts';
+import { podDisruptionBudgetStatusStrategy } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
+import type { PodDisruptionBudget } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
+import type { ResourceStore } from '#apiserver/registry/resource-store.ts';
+import type { DeleteOptions, Rest } from '#apiserver/registry/rest.ts';
+import type { RequestContext } from '#apiserver/registry/strategy.ts';
+import { withCondition } from './conditions.ts';
+import { podStatusStrategy } from './strategy.ts';
+import type { Pod } from './strategy.ts';
+
+interface Eviction extends KubeObject {
+  readonly deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { readonly dryRun?: readonly string[] };
+}
+
+const EVICTED = {
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'EvictionByEvictionAPI',
+  message: 'Eviction API: evicting',
+} as const;
+
+/** So often an eviction that met a change of its pod begins again. */
+const ATTEMPTS = 20;
+
+export function evictionRest(store: ResourceStore<Pod>, budgets: ResourceStore<PodDisruptionBudget>, now: () => number): Rest {
+  return {
+    async create(context, name, object, options) {
+      const eviction = object as Eviction;
+      if ((eviction.metadata.name ?? '') !== name) {
+        throw apierrors.badRequest('name in URL does not match name in Eviction object');
+      }
+      await options.validate?.(eviction, undefined);
+      const { dryRun: requested = [], ...deleteOptions } = eviction.deleteOptions ?? {};
+      const dryRun = options.dryRun || requested.includes('All');
+      await new EvictionOfPod({ store, budgets, now, context, name, fieldManager: options.fieldManager }).evict({
+        ...deleteOptions,
+        dryRun,
+      });
+      return new FreshObject({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+    },
+  };
+}
+
+interface EvictionConfig {
+  readonly store: ResourceStore<Pod>;
+  readonly budgets: ResourceStore<PodDisruptionBudget>;
+  readonly now: () => number;
+  readonly context: RequestContext;
+  readonly name: string;
+  readonly fieldManager: string;
+}
+
+class EvictionOfPod {
+  readonly #config: EvictionConfig;
+
+  constructor(config: EvictionConfig) {
+    this.#config = config;
+  }
+
+  async evict(options: DeleteOptions): Promise<void> {
+    const { store, context, name } = this.#config;
+    const insists = (options.preconditions?.resourceVersion ?? '') !== '';
+    for (let attempt = 1; ; attempt++) {
+      const pod = await store.find(context.namespace, name);
+      if (pod === undefined) throw apierrors.notFound(store.type, name);
+      if (!needsNoBudget(pod)) return this.#evictWithin(pod, options, insists);
+      // One that has not started could become healthy in between, and then it counts.
+      const guarded = pod.status.phase === 'Pending' && pod.metadata.deletionTimestamp === undefined && !insists;
+      try {
+        return await this.#delete(guarded ? unchanged(pod, options) : options);
+      } catch (error) {
+        if (!apierrors.isConflict(error) || insists || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** A pod that runs goes only if its budget allows that. */
+  async #evictWithin(pod: Pod, options: DeleteOptions, insists: boolean): Promise<void> {
+    const budget = await this.#budgetOf(pod);
+    if (budget === undefined) return this.#delete(options);
+    if (!isReady(pod) && allowsUnhealthy(budget)) {
+      try {
+        return await this.#delete(insists ? options : unchanged(pod, options));
+      } catch (error) {
+        // It has changed: it may have become healthy.
+        if (apierrors.isConflict(error) && !insists) throw stillProcessed(budget.metadata.name);
+        throw error;
+      }
+    }
+    await this.#take(budget, pod, options.dryRun);
+    return this.#delete(options);
+  }
+
+  async #budgetOf(pod: Pod): Promise<PodDisruptionBudget | undefined> {
+    const all = await this.#config.budgets.findAll(this.#config.context.namespace);
+    const [budget, ...more] = all.filter(({ spec }) => labelSelectorAsSelector(spec.selector).matches(pod.metadata.labels));
+    if (more.length > 0) {
+      const message = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
+      const head = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
+      throw new apierrors.StatusError({ ...head, message, code: 500 });
+    }
+    return budget;
+  }
+
+  async #take({ metadata: { name } }: PodDisruptionBudget, pod: Pod, dryRun: boolean): Promise<void> {
+    const { budgets, context, now, fieldManager } = this.#config;
+    const apply = (current: KubeObject | undefined): KubeObject =>
+      takeDisruption(current as PodDisruptionBudget, pod.metadata.name, now());
+    await budgets.view(podDisruptionBudgetStatusStrategy).update(context, name, { apply }, { dryRun, fieldManager });
+  }
+
+  /** Why it goes is to be seen on the pod, so that is written first. */
+  async #delete(options: DeleteOptions): Promise<void> {
+    const { store, context, name, now, fieldManager } = this.#config;
+    let { preconditions } = options;
+    if (!options.dryRun) {
+      const { object: marked } = await store
+        .view(podStatusStrategy)
+        .update(
+          context,
+          name,
+          { apply: (pod) => markEvicted(pod as Pod, preconditions, now()) },
+          { dryRun: false, fieldManager },
+        );
+      const { resourceVersion = '' } = (marked.object() as Pod).metadata;
+      if ((preconditions?.resourceVersion ?? '') !== '') preconditions = { ...preconditions, resourceVersion };
+    }
+    await store.delete(context, name, { ...options, ...(preconditions !== undefined && { preconditions }) });
+  }
+}
+
+/** It has ended or ends already, or has not begun: nothing is disrupted. */
+function needsNoBudget({ metadata, status }: Pod): boolean {
+  return ['Succeeded', 'Failed', 'Pending'].includes(status.phase ?? '') || metadata.deletionTimestamp !== undefined;
+}
+
+function isReady({ status }: Pod): boolean {
+  return status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+}
+
+/** A pod that is not healthy may go without counting, if enough others are. */
+function allowsUnhealthy({ spec, status: { currentHealthy, desiredHealthy } }: PodDisruptionBudget): boolean {
+  if (spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
+  return currentHealthy >= desiredHealthy && desiredHealthy > 0;
+}
+
+function unchanged({ metadata: { resourceVersion } }: Pod, options: DeleteOptions): DeleteOptions {
+  return { ...options, preconditions: { ...options.preconditions, resourceVersion } };
+}
+
+function markEvicted(pod: Pod, preconditions: DeleteOptions['preconditions'], now: number): Pod {
+  const { uid, resourceVersion } = pod.metadata;
+  const { uid: wantedUid = uid, resourceVersion: wantedVersion = resourceVersion } = preconditions ?? {};
+  const conflict = (what: string, wanted: string, found: string | undefined, why: string): Error =>
+    apierrors.conflict(
+      { group: '', resource: 'Pod' },
+      pod.metadata.name,
+      `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). ${why}`,
+    );
+  if (wantedUid !== '' && wantedUid !== uid) {
+    throw conflict('UID', wantedUid, uid, 'The object might have been deleted and then recreated');
+  }
+  if (wantedVersion !== '' && wantedVersion !== resourceVersion) {
+    throw conflict('ResourceVersion', wantedVersion, resourceVersion, 'The object might have been modified');
+  }
+  const condition = { ...EVICTED, ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }) };
+  return { ...pod, status: { ...pod.status, conditions: withCondition(pod.status.conditions, condition, now) } };
+}

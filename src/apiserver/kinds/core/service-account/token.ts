@@ -1,0 +1,132 @@
+// serviceaccounts/token: a new token for a ServiceAccount, bound to the object that will hold it, if it is named.
+
+import type { TokenRequest } from '#api/groups/authentication/v1/index.ts';
+import type { Node, Pod, ServiceAccount } from '#api/groups/core/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { FieldPath } from '#machinery/validation/field.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { BoundObject, ServiceAccountTokens, TokenWish } from '#apiserver/authentication/service-account-tokens.ts';
+import { FreshObject } from '#apiserver/registry/encoded-object.ts';
+import type { Find } from '#apiserver/catalog/find.ts';
+import type { ServedSubresource } from '#apiserver/registry/rest.ts';
+import { formatTime } from '#apiserver/registry/time.ts';
+
+export interface TokenServices {
+  readonly clock: Clock;
+  readonly find: Find;
+  /** Absent: the server has no key to sign with. */
+  readonly serviceAccountTokens?: ServiceAccountTokens;
+}
+
+const MIN_SECONDS = 10 * 60;
+const MAX_SECONDS = 2 ** 32;
+const DEFAULT_SECONDS = 3600;
+const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
+const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
+
+export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenServices): ServedSubresource {
+  return {
+    name: 'token',
+    kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+    rest: {
+      create: async (context, name, object, options) => {
+        if (serviceAccountTokens === undefined)
+          throw apierrors.serviceUnavailable('this API server has no key to sign tokens with');
+        const given = object as Immutable<TokenRequest>;
+        checkName(given.metadata.name ?? '', name);
+        const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', context.namespace, name);
+        if (account === undefined) throw apierrors.notFound(SERVICE_ACCOUNTS, name);
+        const creationTimestamp = formatTime(clock.now());
+        const metadata = { ...given.metadata, name, namespace: context.namespace, creationTimestamp };
+        const request: Immutable<TokenRequest> = { ...given, metadata };
+        const audiences = request.spec.audiences ?? [];
+        const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;
+        const errors = validateExpiration(expirationSeconds);
+        if (errors.length > 0) throw apierrors.invalid(TOKEN_REQUEST, '', errors);
+        const binding = await resolveBinding(find, account, request.spec.boundObjectRef ?? undefined);
+        await options.validate?.(request, undefined);
+        const max = serviceAccountTokens.maxExpirationSeconds;
+        const grantedSeconds = Math.min(expirationSeconds, max ?? Infinity);
+        if (grantedSeconds < expirationSeconds) {
+          context.warnings.push(`requested expiration of ${expirationSeconds} seconds shortened to ${grantedSeconds} seconds`);
+        }
+        const spec = {
+          ...request.spec,
+          audiences: audiences.length > 0 ? audiences : serviceAccountTokens.audiences,
+          expirationSeconds: grantedSeconds,
+        };
+        if (options.dryRun) return new FreshObject({ ...request, spec, status: { token: '', expirationTimestamp: null } });
+        const signed = serviceAccountTokens.sign({
+          serviceAccount: account,
+          audiences,
+          expirationSeconds: grantedSeconds,
+          ...binding,
+        });
+        const status = { token: signed.token, expirationTimestamp: formatTime(signed.expirationMs) };
+        return new FreshObject({ ...request, spec, status });
+      },
+    },
+  };
+}
+
+/** Who asks need not say again for whom. */
+function checkName(name: string, account: string): void {
+  if (name === '' || name === account) return;
+  throw apierrors.invalid(TOKEN_REQUEST, account, [
+    field.invalid(new FieldPath('metadata', 'name'), name, 'must match the service account name if specified'),
+  ]);
+}
+
+function validateExpiration(seconds: number): FieldErrorList {
+  const at = new FieldPath('spec', 'expirationSeconds');
+  if (seconds < MIN_SECONDS) return [field.invalid(at, seconds, 'may not specify a duration less than 10 minutes')];
+  if (seconds > MAX_SECONDS) return [field.invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds')];
+  return [];
+}
+
+type Binding = Pick<TokenWish, 'bound' | 'node'>;
+type BoundObjectReference = NonNullable<Immutable<TokenRequest>['spec']['boundObjectRef']>;
+
+async function resolveBinding(
+  find: Find,
+  account: Immutable<ServiceAccount>,
+  reference: BoundObjectReference | undefined,
+): Promise<Binding> {
+  if (reference === undefined) return {};
+  const { kind = '', apiVersion = '', name = '' } = reference;
+  const namespace = account.metadata.namespace ?? '';
+  const resource = BINDABLE[kind];
+  if (apiVersion !== 'v1' || resource === undefined) {
+    throw apierrors.badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(account.metadata.name)} to ${apiVersion}, Kind=${kind}`,
+    );
+  }
+  const object = await find<KubeObject>('', resource, kind === 'Node' ? '' : namespace, name);
+  if (object === undefined) throw apierrors.notFound({ group: '', resource }, name);
+  const { uid } = object.metadata;
+  if (reference.uid !== undefined && reference.uid !== '' && reference.uid !== uid) {
+    const why =
+      `the UID in the bound object reference (${reference.uid}) does not match the UID in record. ` +
+      'The object might have been deleted and then recreated';
+    throw apierrors.conflict({ group: '', resource }, name, why);
+  }
+  const bound: BoundObject = { kind: kind as BoundObject['kind'], name, uid };
+  return kind === 'Pod' ? { bound, ...(await nodeOf(find, account, object as Immutable<Pod>)) } : { bound };
+}
+
+const BINDABLE: Readonly<Record<string, string | undefined>> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' };
+
+async function nodeOf(find: Find, account: Immutable<ServiceAccount>, pod: Immutable<Pod>): Promise<Pick<Binding, 'node'>> {
+  const accountName = account.metadata.name;
+  if (pod.spec.serviceAccountName !== accountName) {
+    const message = `cannot bind token for serviceaccount ${JSON.stringify(accountName)} to pod running with different serviceaccount name.`;
+    throw apierrors.badRequest(message);
+  }
+  const { nodeName } = pod.spec;
+  if (nodeName === undefined || nodeName === '') return {};
+  const node = await find<Immutable<Node>>('', 'nodes', '', nodeName);
+  return node === undefined ? {} : { node: { name: nodeName, uid: node.metadata.uid } };
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { SeededRandom } from '#machinery/random.ts';
+import { AddressSet } from './address-set.ts';
+
+test('gives every address of a range once, wherever the search begins, and then none', () => {
+  const random = new SeededRandom('addresses');
+  const set = new AddressSet();
+  const [first, last] = [1000n, 4200n];
+  const given = new Set<bigint>();
+  for (;;) {
+    const start = first + BigInt(random.int(Number(last - first) + 1));
+    const free = set.firstFree(first, last, start);
+    if (free === undefined) break;
+    expect(free >= first && free <= last && set.add(free)).toBe(true);
+    given.add(free);
+  }
+  expect(given.size).toBe(3201);
+  expect(set.size).toBe(3201);
+  set.delete(2047n);
+  expect(set.firstFree(first, last, 3000n)).toBe(2047n);
+  expect([set.firstFree(first, last, 2047n), set.firstFree(2048n, last, 2048n)]).toEqual([2047n, undefined]);
+});
+
+test('is a set', () => {
+  const random = new SeededRandom('set');
+  const [set, model] = [new AddressSet(), new Set<bigint>()];
+  const base = 0xfd00n << 112n;
+  for (let step = 0; step < 5000; step++) {
+    const address = base + BigInt(random.int(3000));
+    if (random.int(2) === 0) {
+      expect(set.add(address)).toBe(!model.has(address));
+      model.add(address);
+    } else expect(set.delete(address)).toBe(model.delete(address));
+    expect(set.has(address)).toBe(model.has(address));
+    expect(set.size).toBe(model.size);
+  }
+});
+
+test('finds the last free address of a million without going through them', () => {
+  const set = new AddressSet();
+  const last = 1n << 20n;
+  for (let address = 1n; address <= last; address++) if (address !== 12_345n) set.add(address);
+  const began = performance.now();
+  for (let round = 0; round < 20; round++) expect(set.firstFree(1n, last, 12_346n)).toBe(12_345n);
+  // A thousand blocks each time; a million bits would take far longer.
+  expect((performance.now() - began) / 20).toBeLessThan(5);
+});

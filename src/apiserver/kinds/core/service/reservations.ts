@@ -1,0 +1,259 @@
+// The cluster IPs and node ports of services: reserved before a service is written, given back if the write fails or the
+// service goes.
+
+import * as apierrors from '#machinery/apierrors.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { FieldPath } from '#machinery/validation/field.ts';
+import type { IpFamily } from '#machinery/net/ip.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Reservation } from '#apiserver/registry/strategy.ts';
+import type { ClusterIPs, ClusterIPTransaction } from './cluster-ips.ts';
+import { withFamilies } from './families.ts';
+import type { NodePorts } from './node-ports.ts';
+import { formatPortRange } from './port-bits.ts';
+import type { PortBits } from './port-bits.ts';
+import { addressesOf, allPortsOf, needsHealthCheckPort, needsNodePorts, nodePortsOf } from './service.ts';
+import type { Service, ServiceSpec } from './service.ts';
+
+const SPEC = field.path('spec');
+
+export interface ServiceReservationsConfig {
+  /** One or both; the one of services that do not say first. */
+  readonly families: readonly IpFamily[];
+  readonly addresses: ClusterIPs;
+  readonly ports: NodePorts;
+  readonly random: Random;
+}
+
+/** What a plan for the ports of a service takes, and what it gives back once the service is written. */
+class PortDraft {
+  readonly #ports: PortBits;
+  readonly #random: Random;
+  readonly taken: number[] = [];
+  readonly given: number[] = [];
+
+  constructor(ports: PortBits, random: Random) {
+    this.#ports = ports;
+    this.#random = random;
+  }
+
+  /** Why the port cannot be had; undefined if it is taken now. */
+  problemWith(port: number): string | undefined {
+    if (!this.#ports.inRange(port)) {
+      return `provided port is not in the valid range. The range of valid ports is ${formatPortRange(this.#ports.range)}`;
+    }
+    if (!this.#ports.take(port)) return 'provided port is already allocated';
+    this.taken.push(port);
+    return undefined;
+  }
+
+  takeAny(): number | undefined {
+    const port = this.#ports.takeAny(this.#random);
+    if (port !== undefined) this.taken.push(port);
+    return port;
+  }
+
+  giveBack(port: number): void {
+    this.given.push(port);
+  }
+}
+
+export class ServiceReservations {
+  readonly #config: ServiceReservationsConfig;
+
+  constructor(config: ServiceReservationsConfig) {
+    this.#config = config;
+  }
+
+  /** The service with its families, addresses and ports. Throws Invalid for values that cannot be had. */
+  async reserve(service: Service, old: Service | undefined, dryRun: boolean): Promise<Reservation<Service>> {
+    const completed = withFamilies(service, old, this.#config.families);
+    const { name, namespace = '' } = service.metadata;
+    const addresses = this.#config.addresses.begin({ namespace, name }, dryRun);
+    try {
+      const withAddress = await this.#reserveAddresses(completed, old, addresses, dryRun);
+      const { object, taken, given } = await this.#reservePorts(withAddress, old, dryRun);
+      const { ports } = this.#config;
+      return {
+        object,
+        commit: async () => {
+          await Promise.all([addresses.commit(), dryRun ? undefined : ports.release(given)]);
+        },
+        rollback: async () => {
+          await Promise.all([addresses.rollback(), dryRun ? undefined : ports.release(taken)]);
+        },
+      };
+    } catch (error) {
+      await addresses.rollback();
+      throw error;
+    }
+  }
+
+  /** Gives back all that a deleted service had. */
+  async release(service: Service): Promise<void> {
+    const { name, namespace = '' } = service.metadata;
+    const { addresses, ports } = this.#config;
+    await Promise.all([addresses.release(addressesOf(service), { namespace, name }), ports.release(allPortsOf(service))]);
+  }
+
+  /** An address is for as long as the service has a type, and families, that need one. */
+  async #reserveAddresses(
+    service: Service,
+    old: Service | undefined,
+    transaction: ClusterIPTransaction,
+    dryRun: boolean,
+  ): Promise<Service> {
+    const { type, clusterIPs: wanted = [], ipFamilies = [] } = service.spec;
+    const before = old === undefined || old.spec.type === 'ExternalName' ? [] : (old.spec.clusterIPs ?? []);
+    if (type === 'ExternalName') {
+      transaction.giveBack(before.filter((address) => address !== 'None'));
+      return service;
+    }
+    if (wanted[0] === 'None' || before[0] === 'None') return service;
+    transaction.giveBack(before.slice(ipFamilies.length));
+    // What a service has stays; that it cannot be changed is said elsewhere.
+    const clusterIPs: string[] = [];
+    for (const [index, family] of ipFamilies.entries()) {
+      const address = wanted[index] ?? '';
+      const held = before[index];
+      clusterIPs.push(
+        held === undefined ? await this.#takeAddress(service, family as IpFamily, address, transaction, dryRun) : address || held,
+      );
+    }
+    return withClusterIPs(service, clusterIPs);
+  }
+
+  async #takeAddress(
+    service: Service,
+    family: IpFamily,
+    wanted: string,
+    transaction: ClusterIPTransaction,
+    dryRun: boolean,
+  ): Promise<string> {
+    if (wanted === '') {
+      const address = await transaction.takeAny(family);
+      if (address === undefined) throw apierrors.internalError('failed to allocate a serviceIP: range is full');
+      return address;
+    }
+    const refusal = await transaction.take(wanted);
+    if (refusal === undefined) return wanted;
+    const why = refusal === 'taken' ? 'provided IP is already allocated' : await this.#outOfRange(wanted, family, dryRun);
+    const message = `failed to allocate IP ${wanted}: ${why}`;
+    throw refused(service, SPEC.child('clusterIPs'), service.spec.clusterIPs, message);
+  }
+
+  /** There may be several ranges: only a dry run, which tries one of them, names it. */
+  async #outOfRange(address: string, family: IpFamily, dryRun: boolean): Promise<string> {
+    const range = dryRun ? await this.#config.addresses.firstRange(family) : undefined;
+    if (range === undefined) return 'the provided network does not match the current range';
+    return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range.cidr}`;
+  }
+
+  async #reservePorts(
+    service: Service,
+    old: Service | undefined,
+    dryRun: boolean,
+  ): Promise<{ readonly object: Service; readonly taken: readonly number[]; readonly given: readonly number[] }> {
+    // Most services have no ports on nodes, and nothing is asked for them.
+    if (!needsNodePorts(service) && (old === undefined || allPortsOf(old).length === 0)) {
+      return { object: service, taken: [], given: [] };
+    }
+    const plan = (ports: PortBits) => {
+      const draft = new PortDraft(ports, this.#config.random);
+      const withPorts = old === undefined ? this.#newPorts(service, draft) : this.#updatePorts(service, old, draft);
+      const object = this.#reserveHealthCheckPort(withPorts, old, draft);
+      return { object, taken: draft.taken, given: draft.given };
+    };
+    return dryRun ? this.#config.ports.try(plan) : this.#config.ports.change(plan);
+  }
+
+  /** Ports of a new service with one number (of several protocols) share a node port. */
+  #newPorts(service: Service, draft: PortDraft): Service {
+    const list = service.spec.ports ?? [];
+    if (!needsNodePorts(service)) return service;
+    const byPort = new Map<number, number>();
+    const ports = list.map((port, index) => {
+      const { nodePort = 0 } = port;
+      if (nodePort === 0 && !givesNodePorts(service.spec)) return port;
+      const shared = byPort.get(port.port);
+      if (shared !== undefined) {
+        if (nodePort !== 0 && nodePort !== shared) this.#take(service, index, nodePort, draft);
+        return nodePort === 0 ? { ...port, nodePort: shared } : port;
+      }
+      const requested = list.find((other) => other.port === port.port && (other.nodePort ?? 0) !== 0)?.nodePort;
+      if (requested !== undefined) this.#take(service, index, requested, draft);
+      const number = requested ?? takeAnyPort(draft);
+      byPort.set(port.port, number);
+      return { ...port, nodePort: number };
+    });
+    return { ...service, spec: { ...service.spec, ports } };
+  }
+
+  #updatePorts(service: Service, old: Service, draft: PortDraft): Service {
+    const before = new Set(nodePortsOf(old));
+    if (!needsNodePorts(service)) {
+      for (const number of before) draft.giveBack(number);
+      return service;
+    }
+    const seen = new Set<string>();
+    const taken = new Set<number>();
+    const ports = service.spec.ports?.map((port, index) => {
+      let { nodePort = 0 } = port;
+      if (nodePort === 0 && !givesNodePorts(service.spec)) return port;
+      if (nodePort === 0) nodePort = takeAnyPort(draft);
+      else if (!before.has(nodePort) && !taken.has(nodePort)) {
+        this.#take(service, index, nodePort, draft);
+        taken.add(nodePort);
+      }
+      const key = `{${port.protocol} ${nodePort}}`;
+      if (seen.has(key)) throw apierrors.badRequest(`duplicate nodePort: ${key}`);
+      seen.add(key);
+      return { ...port, nodePort };
+    });
+    const changed = { ...service, spec: { ...service.spec, ports } };
+    const after = new Set(nodePortsOf(changed));
+    for (const number of before) if (!after.has(number)) draft.giveBack(number);
+    return changed;
+  }
+
+  #take(service: Service, index: number, nodePort: number, draft: PortDraft): void {
+    const problem = draft.problemWith(nodePort);
+    if (problem !== undefined) throw refused(service, SPEC.child('ports').index(index).child('nodePort'), nodePort, problem);
+  }
+
+  #reserveHealthCheckPort(service: Service, old: Service | undefined, draft: PortDraft): Service {
+    const before = old !== undefined && needsHealthCheckPort(old);
+    if (!needsHealthCheckPort(service)) {
+      if (before && old.spec.healthCheckNodePort !== undefined) draft.giveBack(old.spec.healthCheckNodePort);
+      return service;
+    }
+    if (before) return service;
+    const { healthCheckNodePort: wanted = 0 } = service.spec;
+    if (wanted !== 0) {
+      const problem = draft.problemWith(wanted);
+      if (problem === undefined) return service;
+      throw apierrors.internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
+    }
+    const number = draft.takeAny();
+    if (number === undefined) throw apierrors.internalError('failed to allocate a HealthCheck NodePort 0: range is full');
+    return { ...service, spec: { ...service.spec, healthCheckNodePort: number } };
+  }
+}
+
+const givesNodePorts = (spec: ServiceSpec): boolean =>
+  spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+
+function takeAnyPort(draft: PortDraft): number {
+  const number = draft.takeAny();
+  if (number === undefined) throw apierrors.internalError('failed to allocate a nodePort: range is full');
+  return number;
+}
+
+function refused(service: Service, at: FieldPath, value: unknown, message: string): Error {
+  return apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [field.invalid(at, value, message)]);
+}
+
+const withClusterIPs = (service: Service, clusterIPs: readonly string[]): Service => ({
+  ...service,
+  spec: { ...service.spec, clusterIP: clusterIPs[0] ?? '', clusterIPs },
+});

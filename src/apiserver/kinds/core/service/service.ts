@@ -1,0 +1,55 @@
+// What the type of a service says about it.
+
+import type * as core from '#api/groups/core/v1/index.ts';
+import { formatIp, parseIp } from '#machinery/net/ip.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+
+export type Service = Immutable<core.Service>;
+export type ServiceSpec = Service['spec'];
+
+/** 'None', for a headless one, is an address too. */
+export const needsClusterIP = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
+
+export const needsNodePorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+
+/** A load balancer asks each node whether it has an endpoint of its own, if only those are to be used. */
+export const needsHealthCheckPort = ({ spec }: Service): boolean =>
+  spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+
+export const isReachableFromOutside = (service: Service): boolean =>
+  needsNodePorts(service) || (service.spec.type === 'ClusterIP' && (service.spec.externalIPs ?? []).length > 0);
+
+export const sameList = (a: readonly string[] = [], b: readonly string[] = []): boolean =>
+  a.length === b.length && a.every((item, index) => item === b[index]);
+
+/** Numbers of node ports, without that for health checks. */
+export function nodePortsOf({ spec }: Service): number[] {
+  return (spec.ports ?? []).flatMap(({ nodePort = 0 }) => (nodePort === 0 ? [] : [nodePort]));
+}
+
+/** The spec without some fields. */
+export function without<K extends keyof ServiceSpec>(spec: ServiceSpec, ...names: readonly K[]): ServiceSpec {
+  const left: Partial<Record<keyof ServiceSpec, unknown>> = { ...spec };
+  for (const name of names) delete left[name];
+  return left as ServiceSpec;
+}
+
+/** In canonical form, without 'None'. What is no address stays as it is. */
+export function addressesOf({ spec }: Service): readonly string[] {
+  if (spec.type === 'ExternalName') return [];
+  const given = spec.clusterIPs ?? [spec.clusterIP ?? ''];
+  return given.filter((address) => address !== '' && address !== 'None').map(canonicalIP);
+}
+
+/** As IPAddresses are named. Zeros before a number, which were once taken, mean nothing. */
+export function canonicalIP(text: string): string {
+  const address = parseIp(text) ?? parseIp(text.replace(/(^|\.)0+(?=\d)/g, '$1'));
+  return address === undefined ? text : formatIp(address);
+}
+
+/** Numbers of node ports, with that for health checks. */
+export function allPortsOf(service: Service): number[] {
+  const { healthCheckNodePort = 0 } = service.spec;
+  const needed = needsHealthCheckPort(service) && healthCheckNodePort !== 0;
+  return needed ? [...nodePortsOf(service), healthCheckNodePort] : nodePortsOf(service);
+}

@@ -1,0 +1,147 @@
+// The condition Dangling of flow schemas: whether the priority level that one names does not exist. It is written by the server
+// itself, after every write that may have changed it, before the write is answered.
+
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
+import { FieldManager } from '#api/machinery/managed-fields/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { findAllIn, findIn } from '#apiserver/catalog/find.ts';
+import type { Rest, ServedResource } from '#apiserver/registry/rest.ts';
+import type { RegistryServices } from '../services.ts';
+import type { RequestContext } from '#apiserver/registry/strategy.ts';
+import { formatTime } from '#apiserver/registry/time.ts';
+
+type FlowSchema = Immutable<flowcontrol.FlowSchema>;
+
+const GROUP = 'flowcontrol.apiserver.k8s.io';
+const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
+const MESSAGE = messageDescriptor('flowcontrol/v1.FlowSchema');
+const SERVER: RequestContext = {
+  user: { name: 'system:apiserver', groups: ['system:masters'] },
+  namespace: '',
+  signal: new AbortController().signal,
+  warnings: [],
+};
+
+/** The same resources, which keep the condition right. */
+export function keepDangling(
+  schemas: ServedResource,
+  levels: ServedResource,
+  { clock, logger }: Pick<RegistryServices, 'clock' | 'logger'>,
+): readonly ServedResource[] {
+  const status = schemas.subresources?.find(({ name }) => name === 'status')?.rest;
+  const manager = new FieldManager({
+    kind: { group: GROUP, version: 'v1', kind: 'FlowSchema' },
+    message: MESSAGE,
+    subresource: 'status',
+    now: () => clock.now(),
+  });
+  const findLevel = findIn([levels]);
+  const findSchemas = findAllIn([schemas]);
+
+  async function settle(name: string): Promise<void> {
+    const apply = async (current: unknown): Promise<FlowSchema> => {
+      const schema = current as FlowSchema | undefined;
+      if (schema === undefined) throw apierrors.notFound({ group: GROUP, resource: 'flowschemas' }, name);
+      const level = schema.spec.priorityLevelConfiguration.name;
+      const isThere = (await findLevel(GROUP, 'prioritylevelconfigurations', '', level)) !== undefined;
+      const condition = missingCondition(schema, isThere, clock.now());
+      if (condition === undefined) return schema;
+      const config = { apiVersion: `${GROUP}/v1`, kind: 'FlowSchema', metadata: { name }, status: { conditions: [condition] } };
+      return decodeObject<FlowSchema>(MESSAGE, manager.apply(schema, config, MANAGER, true)).object;
+    };
+    await status?.update?.(SERVER, name, { apply }, { dryRun: false, fieldManager: MANAGER });
+  }
+
+  async function settleAll(): Promise<void> {
+    for (const { metadata } of await findSchemas<FlowSchema>(GROUP, 'flowschemas', '')) await settle(metadata.name ?? '');
+  }
+
+  // One after the other: what was read first is written first.
+  let last = Promise.resolve();
+  function next(work: () => Promise<void>): Promise<void> {
+    last = last.then(work).catch((err: unknown) => {
+      if (!apierrors.isNotFound(err)) logger.error('whether flow schemas dangle cannot be written', { err });
+    });
+    return last;
+  }
+  return [
+    {
+      ...schemas,
+      rest: observed(schemas.rest, async (what, name) => {
+        if (what !== 'deleted') await next(() => settle(name));
+      }),
+    },
+    {
+      ...levels,
+      rest: observed(levels.rest, async (what) => {
+        if (what !== 'updated') await next(settleAll);
+      }),
+    },
+  ];
+}
+
+/** The condition that the schema should have; undefined if it has it. */
+function missingCondition({ spec, status }: FlowSchema, levelExists: boolean, now: number): object | undefined {
+  const level = `This FlowSchema references the PriorityLevelConfiguration object named ${quote(spec.priorityLevelConfiguration.name)}`;
+  const wanted = levelExists
+    ? { status: 'False', reason: 'Found', message: `${level} and it exists` }
+    : { status: 'True', reason: 'NotFound', message: `${level} but there is no such object` };
+  const { status: current, reason, message } = status.conditions?.find(({ type }) => type === 'Dangling') ?? {};
+  if (current === wanted.status && reason === wanted.reason && message === wanted.message) return undefined;
+  return { type: 'Dangling', lastTransitionTime: formatTime(now), ...wanted };
+}
+
+/** `afterwards` is called after every write that is no dry run, and waited for. */
+function observed(rest: Rest, afterwards: (what: 'created' | 'updated' | 'deleted', name: string) => Promise<void>): Rest {
+  const plain = bound(rest);
+  const { create, update, delete: remove, deleteCollection } = plain;
+  const observing: Rest = {
+    ...(create !== undefined && {
+      create: async (context, parent, object, options) => {
+        const created = await create(context, parent, object, options);
+        const { metadata } = created.object() as KubeObject;
+        if (!options.dryRun) await afterwards('created', metadata.name ?? '');
+        return created;
+      },
+    }),
+    ...(update !== undefined && {
+      update: async (context, name, change, options) => {
+        const answer = await update(context, name, change, options);
+        if (!options.dryRun) await afterwards(answer.created ? 'created' : 'updated', name);
+        return answer;
+      },
+    }),
+    ...(remove !== undefined && {
+      delete: async (context, name, options) => {
+        const answer = await remove(context, name, options);
+        if (!options.dryRun) await afterwards('deleted', name);
+        return answer;
+      },
+    }),
+    ...(deleteCollection !== undefined && {
+      deleteCollection: async (context, options, list) => {
+        const answer = await deleteCollection(context, options, list);
+        if (!options.dryRun) await afterwards('deleted', '');
+        return answer;
+      },
+    }),
+  };
+  return { ...plain, ...observing };
+}
+
+const VERBS = ['get', 'list', 'watch', 'create', 'update', 'delete', 'deleteCollection', 'connect'] as const;
+const FACTS = ['selectableFieldNames', 'returnsDeletedObject', 'resetFields'] as const;
+
+/** A plain object that does what `rest` does. */
+function bound(rest: Rest): Rest {
+  const facts = FACTS.flatMap((name) => (rest[name] === undefined ? [] : [[name, rest[name]] as const]));
+  const verbs = VERBS.flatMap((verb) => {
+    const call: unknown = rest[verb];
+    return typeof call === 'function' ? [[verb, call.bind(rest)] as const] : [];
+  });
+  return Object.fromEntries([...facts, ...verbs]);
+}

@@ -1,0 +1,47 @@
+// The resource networkpolicies.
+
+import { warningsForCIDR } from '#api/groups/core/v1/ip-warnings.ts';
+import { networkPolicies } from '#api/groups/networking/v1/index.ts';
+import type * as networking from '#api/groups/networking/v1/index.ts';
+import { validateNetworkPolicy } from '#api/groups/networking/v1/validation/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { FieldPath } from '#machinery/validation/field.ts';
+import { networkPolicyTable } from '#apiserver/printers/networking.ts';
+import { ResourceStore } from '#apiserver/registry/resource-store.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { RegistryServices } from '../services.ts';
+import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+
+type NetworkPolicy = Immutable<networking.NetworkPolicy>;
+
+function warnings({ spec }: NetworkPolicy): string[] {
+  const at = field.path('spec');
+  const ofPeers = (peers: readonly Immutable<networking.NetworkPolicyPeer>[], place: FieldPath): string[] =>
+    peers.flatMap(({ ipBlock }, index) => {
+      if (ipBlock === undefined) return [];
+      const block = place.index(index).child('ipBlock');
+      const except = (ipBlock.except ?? []).flatMap((cidr, i) => warningsForCIDR(block.child('except').index(i), cidr));
+      return [...warningsForCIDR(block.child('cidr'), ipBlock.cidr), ...except];
+    });
+  return [
+    ...(spec.ingress ?? []).flatMap(({ from = [] }, index) => ofPeers(from, at.child('ingress').index(index).child('from'))),
+    ...(spec.egress ?? []).flatMap(({ to = [] }, index) => ofPeers(to, at.child('egress').index(index).child('to'))),
+  ];
+}
+
+export const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
+  generation: true,
+  validate: (policy) => validateNetworkPolicy(policy),
+  validateUpdate: (policy, old) => validateNetworkPolicy(policy, old),
+  warningsOnCreate: (policy) => warnings(policy),
+  warningsOnUpdate: (policy) => warnings(policy),
+};
+
+export function networkPolicyResource(services: RegistryServices): ServedResource {
+  return {
+    type: networkPolicies,
+    rest: new ResourceStore<NetworkPolicy>({ ...services, type: networkPolicies, strategy: networkPolicyStrategy }),
+    table: networkPolicyTable,
+  };
+}

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { namespaces } from '#api/groups/core/v1/index.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import { can } from '#apiserver/authorization/policy/words.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+
+const GROUP = 'rbac.authorization.k8s.io';
+const user = (name: string) => ({ kind: 'User', apiGroup: GROUP, name });
+const toClusterRole = (name: string) => ({ apiGroup: GROUP, kind: 'ClusterRole', name });
+
+let t: TestServer;
+const joe = () => t.clientOf({ name: 'joe', groups: ['dev', 'system:authenticated'] });
+const why = async (attempt: Promise<unknown>): Promise<string> => {
+  try {
+    await attempt;
+    return '';
+  } catch (err) {
+    return (err as Error).message;
+  }
+};
+
+/** joe writes roles and bindings of every sort everywhere, and reads pods in `a`. */
+beforeEach(async () => {
+  t = await startTestServer();
+  await t.client.resource(namespaces).create({ metadata: { name: 'a' } });
+  await t.client.resource(clusterRoles).create({
+    metadata: { name: 'writer' },
+    rules: [can('create update patch get', GROUP, 'roles rolebindings clusterroles clusterrolebindings')],
+  });
+  await t.client
+    .resource(clusterRoleBindings)
+    .create({ metadata: { name: 'writer' }, subjects: [user('joe')], roleRef: toClusterRole('writer') });
+  await t.client.resource(clusterRoles).create({ metadata: { name: 'look' }, rules: [can('get list', '', 'pods')] });
+  await t.client
+    .resource(roleBindings)
+    .namespace('a')
+    .create({ metadata: { name: 'look' }, subjects: [user('joe')], roleRef: toClusterRole('look') });
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+describe('whoever writes a role', () => {
+  test('must hold what it allows', async () => {
+    const inA = joe().resource(roles).namespace('a');
+    expect(await why(inA.create({ metadata: { name: 'ok' }, rules: [can('get', '', 'pods')] }))).toBe('');
+    const more = [can('get list delete', '', 'pods'), can('get', '', 'secrets', 's'), can('list', 'apps', 'deployments')];
+    expect(await why(inA.create({ metadata: { name: 'more' }, rules: more }))).toBe(
+      'roles.rbac.authorization.k8s.io "more" is forbidden: user "joe" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n' +
+        '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}\n' +
+        '{APIGroups:[""], Resources:["secrets"], ResourceNames:["s"], Verbs:["get"]}\n' +
+        '{APIGroups:["apps"], Resources:["deployments"], Verbs:["list"]}',
+    );
+    // Not by another way either.
+    const MERGE = 'application/merge-patch+json';
+    expect(await why(inA.patch('ok', MERGE, { rules: more }))).toContain('not currently held');
+    const applied = { apiVersion: `${GROUP}/v1`, kind: 'Role', metadata: { name: 'applied' }, rules: more };
+    expect(await why(inA.patch('applied', 'application/apply-patch+yaml', applied, { fieldManager: 'joe' }))).toContain(
+      'not currently held',
+    );
+    expect(await why(inA.patch('ok', MERGE, { metadata: { labels: { a: 'b' } } }))).toBe('');
+    // What he holds in one namespace he does not hold in all.
+    const everywhere = joe().resource(clusterRoles);
+    expect(await why(everywhere.create({ metadata: { name: 'x' }, rules: [can('get', '', 'pods')] }))).toContain(
+      'not currently held',
+    );
+  });
+
+  test('may escalate, if a role says so', async () => {
+    await t.client.resource(clusterRoles).create({ metadata: { name: 'escalator' }, rules: [can('escalate', GROUP, 'roles')] });
+    await t.client
+      .resource(clusterRoleBindings)
+      .create({ metadata: { name: 'escalator' }, subjects: [user('joe')], roleRef: toClusterRole('escalator') });
+    const role = { metadata: { name: 'more' }, rules: [can('*', '*', '*')] };
+    expect(await why(joe().resource(roles).namespace('a').create(role))).toBe('');
+    expect(await why(joe().resource(clusterRoles).create(role))).toContain('not currently held');
+  });
+
+  test('cannot aggregate without holding everything', async () => {
+    const aggregated = {
+      metadata: { name: 'all' },
+      rules: [],
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
+    };
+    expect(await why(joe().resource(clusterRoles).create(aggregated))).toBe(
+      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin privileges to use an aggregationRule',
+    );
+  });
+});
+
+describe('whoever binds a role', () => {
+  const binding = (name: string) => ({ metadata: { name }, subjects: [user('jane')], roleRef: toClusterRole(name) });
+
+  test('must hold it', async () => {
+    const inA = joe().resource(roleBindings).namespace('a');
+    expect(await why(inA.create(binding('cluster-admin')))).toContain(
+      'rolebindings.rbac.authorization.k8s.io "cluster-admin" is forbidden: user "joe"',
+    );
+    expect(await why(inA.create({ ...binding('look'), metadata: { name: 'jane' } }))).toBe('');
+    expect(await why(joe().resource(clusterRoleBindings).create(binding('look')))).toContain('not currently held');
+    expect(await why(inA.create(binding('nonsense')))).toBe('clusterroles.rbac.authorization.k8s.io "nonsense" not found');
+    // Nor may he let others into a binding that there is.
+    const admins = joe().resource(clusterRoleBindings);
+    expect(await why(admins.patch('cluster-admin', 'application/merge-patch+json', { subjects: [user('joe')] }))).toContain(
+      'not currently held',
+    );
+  });
+
+  test('may bind, if a role says so', async () => {
+    await t.client
+      .resource(clusterRoles)
+      .create({ metadata: { name: 'binder' }, rules: [can('bind', GROUP, 'clusterroles', 'view')] });
+    await t.client
+      .resource(clusterRoleBindings)
+      .create({ metadata: { name: 'binder' }, subjects: [user('joe')], roleRef: toClusterRole('binder') });
+    await t.client.resource(clusterRoles).patch('view', 'application/merge-patch+json', { rules: [can('get', '', 'nodes')] });
+    const inA = joe().resource(roleBindings).namespace('a');
+    expect(await why(inA.create(binding('view')))).toBe('');
+    expect(await why(inA.create(binding('system:kube-scheduler')))).toContain('not currently held');
+  });
+});

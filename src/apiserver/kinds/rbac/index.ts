@@ -1,0 +1,17 @@
+// The resources of the group rbac.authorization.k8s.io.
+
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { RegistryServices } from '../services.ts';
+import { clusterRoleBindingResource } from './cluster-role-binding.ts';
+import { clusterRoleResource } from './cluster-role.ts';
+import { roleBindingResource } from './role-binding.ts';
+import { roleResource } from './role.ts';
+
+export function rbacResources(services: RegistryServices): readonly ServedResource[] {
+  return [
+    clusterRoleBindingResource(services),
+    clusterRoleResource(services),
+    roleBindingResource(services),
+    roleResource(services),
+  ];
+}

@@ -1,0 +1,67 @@
+// The resource resourceslices.
+
+import { resourceSlices } from '#api/groups/resource/v1/index.ts';
+import type * as resource from '#api/groups/resource/v1/index.ts';
+import { validateResourceSlice } from '#api/groups/resource/v1/validation/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { resourceSliceTable } from '#apiserver/printers/devices.ts';
+import { ResourceStore } from '#apiserver/registry/resource-store.ts';
+import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { RegistryServices } from '../services.ts';
+import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { formatTime } from '#apiserver/registry/time.ts';
+
+type ResourceSlice = Immutable<resource.ResourceSlice>;
+type Device = Immutable<resource.Device>;
+type Attribute = Immutable<resource.DeviceAttribute>;
+
+export const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
+  returnDeletedObject: true,
+  generation: true,
+  prepareForCreate: (slice, { now }) => prepared(slice, now),
+  validate: (slice) => validateResourceSlice(slice),
+  warningsOnCreate: (slice) => warnings(slice),
+  prepareForUpdate: (slice, _old, { now }) => prepared(slice, now),
+  validateUpdate: (slice, old) => validateResourceSlice(slice, old),
+  warningsOnUpdate: (slice) => warnings(slice),
+  selectableFieldNames: ['spec.nodeName', 'spec.driver'],
+  selectableFields: ({ spec }) => ({ 'spec.nodeName': spec.nodeName ?? '', 'spec.driver': spec.driver }),
+};
+
+function warnings({ spec: { driver } }: ResourceSlice): string[] {
+  if (driver === driver.toLowerCase()) return [];
+  return [`spec.driver: driver names should be lowercase; ${quote(driver)} contains uppercase characters`];
+}
+
+function prepared(slice: ResourceSlice, now: number): ResourceSlice {
+  const { devices, ...spec } = slice.spec;
+  if (devices === undefined) return slice;
+  return { ...slice, spec: { ...spec, devices: devices.map((device) => preparedDevice(device, now)) } };
+}
+
+/** With the time in taints that have none, and without fields of features that Kubernetes has not turned on. */
+function preparedDevice(given: Device, now: number): Device {
+  const { nodeAllocatableResourceMappings: _, ...device } = given;
+  const { attributes, taints } = device;
+  return {
+    ...device,
+    ...(attributes !== undefined && {
+      attributes: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, withoutLists(value)])),
+    }),
+    ...(taints !== undefined && { taints: taints.map((taint) => ({ ...taint, timeAdded: taint.timeAdded ?? formatTime(now) })) }),
+  };
+}
+
+function withoutLists(given: Attribute): Attribute {
+  const { ints: _, bools: __, strings: ___, versions: ____, ...attribute } = given;
+  return attribute;
+}
+
+export function resourceSliceResource(services: RegistryServices): ServedResource {
+  return {
+    type: resourceSlices,
+    rest: new ResourceStore<ResourceSlice>({ ...services, type: resourceSlices, strategy: resourceSliceStrategy }),
+    table: resourceSliceTable,
+  };
+}

@@ -1,0 +1,107 @@
+// The scale subresource: the number of replicas of any kind, in one form that every autoscaler and `kubectl scale` know.
+
+import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
+import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index.ts';
+import type { ManagedFieldsEntry } from '#api/machinery/managed-fields/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { GroupResource } from '#machinery/apierrors.ts';
+import * as field from '#machinery/validation/field.ts';
+import { FreshObject } from '../registry/encoded-object.ts';
+import type { ResourceStore } from '../registry/resource-store.ts';
+import type { EncodedObject } from '../request.ts';
+import type { ServedSubresource } from '../registry/rest.ts';
+
+type Scale = Immutable<autoscaling.Scale>;
+
+/** What scaling needs to know of a kind. */
+export interface ScaleAccess<T extends KubeObject> {
+  specReplicas(object: T): number | undefined;
+  statusReplicas(object: T): number;
+  /** Of its pods, as a label selector's text. */
+  selector(object: T): string;
+  /** The object with another number of replicas. */
+  withReplicas(object: T, replicas: number): T;
+}
+
+export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, access: ScaleAccess<T>): ServedSubresource {
+  const scaleOf = (object: T): Scale => {
+    const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+    const replicas = access.specReplicas(object) ?? 0;
+    const selector = access.selector(object);
+    return {
+      kind: 'Scale',
+      apiVersion: 'autoscaling/v1',
+      metadata: { name, ...(namespace !== undefined && { namespace }), uid, resourceVersion, creationTimestamp },
+      // Zero is left out, as it is in upstream's encoding.
+      spec: replicas === 0 ? {} : { replicas },
+      status: { replicas: access.statusReplicas(object), ...(selector !== '' && { selector }) },
+    };
+  };
+  const { group, version } = store.type;
+  const kind = { apiVersion: group === '' ? version : `${group}/${version}` };
+  const encoded = (object: EncodedObject): EncodedObject => new FreshObject(scaleOf(object.object() as T));
+  return {
+    name: 'scale',
+    kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    rest: {
+      get: async (context, name, options) => encoded(await store.get(context, name, options)),
+      async update(context, name, update, options) {
+        const { validate } = options;
+        const answer = await store.update(
+          context,
+          name,
+          {
+            ...(update.preconditions !== undefined && { preconditions: update.preconditions }),
+            async apply(current) {
+              const object = current as T;
+              const owners = entriesOf(object);
+              const scale = (await update.apply(withEntries(scaleOf(object), scaleEntries(owners, kind)))) as Scale;
+              checkScale(scale, object, store.type);
+              const replicas = scale.spec.replicas ?? 0;
+              const { resourceVersion } = scale.metadata;
+              const scaled = access.withReplicas(object, replicas);
+              const changed = withEntries(scaled, parentEntries(owners, entriesOf(scale), kind));
+              // The store compares the version, as for any other update.
+              return (resourceVersion ?? '') === ''
+                ? changed
+                : { ...changed, metadata: { ...changed.metadata, resourceVersion } };
+            },
+          },
+          {
+            dryRun: options.dryRun,
+            fieldManager: options.fieldManager,
+            ...(validate !== undefined && {
+              validate: (object: unknown, old: unknown) =>
+                validate(scaleOf(object as T), old === undefined ? undefined : scaleOf(old as T)),
+            }),
+          },
+        );
+        return { object: encoded(answer.object), created: false };
+      },
+    },
+  };
+}
+
+function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] | undefined {
+  return object.metadata.managedFields;
+}
+
+function withEntries<T extends KubeObject>(object: T, managedFields: readonly ManagedFieldsEntry[] | undefined): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+function checkScale(scale: Scale, object: KubeObject, { group, resource }: GroupResource): void {
+  const replicas = scale.spec.replicas ?? 0;
+  if (replicas < 0) {
+    throw apierrors.invalid({ group: 'autoscaling', kind: 'Scale' }, scale.metadata.name, [
+      field.invalid(field.path('spec', 'replicas'), replicas, 'must be greater than or equal to 0'),
+    ]);
+  }
+  const { name, uid } = object.metadata;
+  const { uid: wanted = '' } = scale.metadata;
+  if (wanted === '' || wanted === uid) return;
+  const why = `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${uid}`;
+  throw apierrors.conflict({ group, resource: `${resource}/scale` }, name, why);
+}

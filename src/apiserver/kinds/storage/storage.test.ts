@@ -1,0 +1,165 @@
+// The kinds of the storage group through the API.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { Api, outcome } from '#apiserver/testing/api.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+
+let t: TestServer;
+let api: Api;
+beforeEach(async () => {
+  t = await startTestServer();
+  api = new Api(t.server);
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const GROUP = '/apis/storage.k8s.io/v1';
+const manifest = (kind: string, more: string, metadata = '{name: a}'): string =>
+  `apiVersion: storage.k8s.io/v1\nkind: ${kind}\nmetadata: ${metadata}\n${more}`;
+const rows = async (path: string): Promise<unknown> => {
+  const headers = { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' };
+  const { json } = await send(t.server, { method: 'GET', path, headers });
+  return (json as unknown as { rows: { cells: unknown[] }[] }).rows.map(({ cells }) => cells);
+};
+/** Of what was answered, what was wrong. */
+const wrong = (text: string): string => text.replace(/^422 Invalid: .*? is invalid: /, '');
+
+describe('storage classes', () => {
+  const CLASSES = `${GROUP}/storageclasses`;
+
+  test('get what they leave out, and are shown', async () => {
+    const metadata = '{name: a, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}';
+    const { json } = await api.post(CLASSES, manifest('StorageClass', 'provisioner: example.com/disk', metadata));
+    expect(json).toMatchObject({ reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' });
+    expect(await rows(CLASSES)).toEqual([['a (default)', 'example.com/disk', 'Delete', 'Immediate', false, '0s']]);
+  });
+
+  test.each([
+    [{ provisioner: 'other' }, 'provisioner: Invalid value: "other": field is immutable'],
+    [{ parameters: { a: 'b' } }, 'parameters: Invalid value: {"a":"b"}: field is immutable'],
+    [{ reclaimPolicy: 'Retain' }, 'reclaimPolicy: Invalid value: "Retain": field is immutable'],
+    [
+      { volumeBindingMode: 'WaitForFirstConsumer' },
+      'volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable',
+    ],
+    [{ allowVolumeExpansion: true }, '200'],
+  ])('%j', async (change, expected) => {
+    await api.post(CLASSES, manifest('StorageClass', 'provisioner: example.com/disk'));
+    expect(wrong(outcome(await api.patch(`${CLASSES}/a`, change)))).toBe(expected);
+  });
+
+  test('warn of old labels', async () => {
+    const key = 'failure-domain.beta.kubernetes.io/zone';
+    const topologies = `allowedTopologies: [{matchLabelExpressions: [{key: ${key}, values: [a]}]}]`;
+    const { headers } = await api.post(CLASSES, manifest('StorageClass', `provisioner: p\n${topologies}`));
+    expect(String(headers['warning'])).toContain('allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.17');
+  });
+});
+
+describe('volume attachments', () => {
+  const ATTACHMENTS = `${GROUP}/volumeattachments`;
+  const attachment = manifest(
+    'VolumeAttachment',
+    'spec: {attacher: csi.example.com, nodeName: node, source: {persistentVolumeName: v}}\nstatus: {attached: true}',
+  );
+
+  test('begin detached; their status says when they are not', async () => {
+    expect((await api.post(ATTACHMENTS, attachment)).json).toMatchObject({ status: { attached: false } });
+    const change = { metadata: { labels: { a: 'b' } }, spec: { nodeName: 'other' }, status: { attached: true } };
+    const { json } = await api.patch(`${ATTACHMENTS}/a/status`, change);
+    expect(json).toMatchObject({ spec: { nodeName: 'node' }, status: { attached: true } });
+    expect(json.metadata.labels).toBeUndefined();
+    expect(await rows(ATTACHMENTS)).toEqual([['a', 'csi.example.com', 'v', 'node', true, '0s']]);
+  });
+
+  test('stay on their node', async () => {
+    await api.post(ATTACHMENTS, attachment);
+    const answer = wrong(outcome(await api.patch(`${ATTACHMENTS}/a`, { spec: { nodeName: 'other' } })));
+    expect(answer).toMatch(/^spec: Invalid value: .*"nodeName":"other".*: field is immutable$/);
+  });
+
+  test('are updated by who has seen them', async () => {
+    const { json } = await api.post(ATTACHMENTS, attachment);
+    const { resourceVersion: _, ...metadata } = json.metadata;
+    expect(outcome(await api.put(`${ATTACHMENTS}/a`, { ...json, metadata }))).toMatch(
+      /metadata.resourceVersion: Invalid value: 0: must be specified for an update$/,
+    );
+  });
+});
+
+describe('drivers', () => {
+  const DRIVERS = `${GROUP}/csidrivers`;
+
+  test('get what they leave out, and are shown', async () => {
+    const spec = 'spec: {tokenRequests: [{audience: x}, {audience: z}], preventPodSchedulingIfMissing: true}';
+    const { json, warnings } = await api.post(DRIVERS, manifest('CSIDriver', spec));
+    expect(warnings.join()).toContain('spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver');
+    expect((await api.patch(`${DRIVERS}/a`, { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
+    expect(json.metadata.generation).toBeUndefined();
+    expect(json.spec).toEqual({
+      attachRequired: true,
+      podInfoOnMount: false,
+      volumeLifecycleModes: ['Persistent'],
+      storageCapacity: false,
+      fsGroupPolicy: 'ReadWriteOnceWithFSType',
+      tokenRequests: [{ audience: 'x' }, { audience: 'z' }],
+      requiresRepublish: false,
+      seLinuxMount: false,
+    });
+    expect(await rows(DRIVERS)).toEqual([['a', true, false, false, 'x,z', false, 'Persistent', '0s']]);
+  });
+
+  test('count what changes', async () => {
+    await api.post(DRIVERS, manifest('CSIDriver', 'spec: {}'));
+    const { json } = await api.patch(`${DRIVERS}/a`, { spec: { podInfoOnMount: true } });
+    expect(json.metadata.generation).toBe(1);
+    expect(wrong(outcome(await api.patch(`${DRIVERS}/a`, { spec: { attachRequired: false } })))).toBe(
+      'spec.attachedRequired: Invalid value: false: field is immutable',
+    );
+  });
+});
+
+describe('nodes of drivers', () => {
+  const NODES = `${GROUP}/csinodes`;
+
+  test('may attach more or fewer, and nothing else changes', async () => {
+    await api.post(NODES, manifest('CSINode', 'spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [zone]}]}'));
+    const driver = { name: 'd', nodeID: 'n1', topologyKeys: ['zone'] };
+    expect((await api.patch(`${NODES}/a`, { spec: { drivers: [{ ...driver, allocatable: { count: 3 } }] } })).code).toBe(200);
+    const moved = await api.patch(`${NODES}/a`, { spec: { drivers: [{ ...driver, nodeID: 'n2' }] } });
+    expect(wrong(outcome(moved))).toMatch(/^spec\.drivers: Invalid value: .*: field is immutable$/);
+    expect(await rows(NODES)).toEqual([['a', 1, '0s']]);
+  });
+});
+
+describe('capacities', () => {
+  const CAPACITIES = `${GROUP}/namespaces/default/csistoragecapacities`;
+
+  test('are of one class and place', async () => {
+    await api.post(CAPACITIES, manifest('CSIStorageCapacity', 'storageClassName: fast\ncapacity: 10Gi'));
+    expect((await api.patch(`${CAPACITIES}/a`, { capacity: '5Gi' })).code).toBe(200);
+    expect(wrong(outcome(await api.patch(`${CAPACITIES}/a`, { storageClassName: 'slow' })))).toBe(
+      'storageClassName: Invalid value: "slow": field is immutable',
+    );
+    expect(await rows(CAPACITIES)).toEqual([['a', 'fast', '5Gi']]);
+    expect((await api.delete(`${CAPACITIES}/a`)).json).toMatchObject({ kind: 'Status' });
+  });
+});
+
+describe('volume attributes classes', () => {
+  const CLASSES = `${GROUP}/volumeattributesclasses`;
+
+  test('stay as they are', async () => {
+    await api.post(CLASSES, manifest('VolumeAttributesClass', 'driverName: d\nparameters: {iops: "1"}'));
+    expect(wrong(outcome(await api.patch(`${CLASSES}/a`, { parameters: { iops: '2' } })))).toBe(
+      'parameters: Forbidden: updates to parameters are forbidden.',
+    );
+    expect(await rows(CLASSES)).toEqual([['a', 'd', '0s']]);
+    expect((await api.delete(`${CLASSES}/a`)).json).toMatchObject({ kind: 'VolumeAttributesClass' });
+  });
+});

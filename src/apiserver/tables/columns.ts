@@ -1,0 +1,40 @@
+// Columns that many tables share.
+
+import type { TableColumn } from './table.ts';
+
+interface NamedImage {
+  readonly name: string;
+  readonly image?: string;
+}
+
+export const NAME: TableColumn = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  description: 'Name of the object, unique within its namespace.',
+};
+export const AGE: TableColumn = { name: 'Age', type: 'string', description: 'Time since the object was created.' };
+
+export function column(
+  name: string,
+  description: string,
+  options: { type?: TableColumn['type']; wide?: boolean } = {},
+): TableColumn {
+  return { name, type: options.type ?? 'string', description, ...(options.wide === true && { priority: 1 }) };
+}
+
+/** Values in one cell, or a word for none. */
+export function joined(values: readonly string[] | undefined, none = '<none>'): string {
+  return values === undefined || values.length === 0 ? none : values.join(',');
+}
+
+/** What `-o wide` shows of a template; `containerCells` fills them. */
+export const CONTAINERS: readonly TableColumn[] = [
+  column('Containers', 'Names of the containers of the template.', { wide: true }),
+  column('Images', 'Images of the containers of the template.', { wide: true }),
+];
+export const SELECTOR: TableColumn = column('Selector', 'Labels of the pods that belong to it.', { wide: true });
+
+export function containerCells(containers: readonly NamedImage[] | undefined): [names: string, images: string] {
+  return [joined(containers?.map(({ name }) => name)), joined(containers?.map(({ image }) => image ?? ''))];
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { LruCache } from './lru.ts';
+import { SeededRandom } from '../random.ts';
+
+describe('LruCache', () => {
+  it('drops what was not used for longest', () => {
+    const cache = new LruCache<string, number>({ capacity: 2 });
+    cache.set('a', 1);
+    cache.set('b', 2);
+    expect(cache.get('a')).toBe(1);
+    cache.set('c', 3);
+    expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([1, undefined, 3]);
+  });
+
+  it('counts a replacement as use, a peek not', () => {
+    const cache = new LruCache<string, number>({ capacity: 2 });
+    cache.set('a', 1);
+    cache.set('b', 2);
+    cache.set('a', 3);
+    expect(cache.peek('b')).toBe(2);
+    cache.set('c', 4);
+    expect([cache.peek('a'), cache.peek('b'), cache.peek('c'), cache.size]).toEqual([3, undefined, 4, 2]);
+  });
+
+  it('keeps those that were used last, whatever is asked of it', () => {
+    const random = new SeededRandom('lru');
+    const cache = new LruCache<number, number>({ capacity: 8 });
+    /** From the least to the most recently used. */
+    let used: number[] = [];
+    for (let step = 0; step < 5000; step++) {
+      const key = random.int(16);
+      const known = used.includes(key);
+      if (random.int(2) === 0) expect(cache.get(key)).toBe(known ? key * 2 : undefined);
+      else cache.set(key, key * 2);
+      if (known || cache.peek(key) !== undefined) used = [...used.filter((other) => other !== key), key].slice(-8);
+      expect(cache.size).toBe(used.length);
+    }
+    for (let key = 0; key < 16; key++) expect(cache.peek(key) !== undefined).toBe(used.includes(key));
+  });
+
+  it('refuses to hold nothing', () => {
+    expect(() => new LruCache({ capacity: 0 })).toThrow(RangeError);
+  });
+});

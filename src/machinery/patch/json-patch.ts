@@ -1,0 +1,357 @@
+// JSON patch (RFC 6902). The document is never changed: what an operation does not touch is shared with the result.
+//
+// No library gives all that the API needs: documents that are shared and must not be written to, `__proto__` as an ordinary key,
+// Kubernetes' error texts, indices from the end ('-1'), and bounds on the number of operations, on what `copy` multiplies, on the
+// depth of the result, and on the time that it all takes.
+
+import { deepEqual, getOwn, isPlainObject, isWithinDepth, setOwn } from '../deep.ts';
+import { quote } from '../text/go-format.ts';
+import { jsonType } from '../text/go-value.ts';
+import { DEFAULT_MAX_JSON_DEPTH } from '../text/json.ts';
+
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string };
+
+/** 'malformed': no patch at all (400); 'limit': too much of it (413); 'failed': it does not apply to this document (422). */
+export type JsonPatchErrorKind = 'malformed' | 'limit' | 'failed';
+
+export class JsonPatchError extends Error {
+  readonly kind: JsonPatchErrorKind;
+
+  constructor(kind: JsonPatchErrorKind, message: string) {
+    super(message);
+    this.name = 'JsonPatchError';
+    this.kind = kind;
+  }
+}
+
+export const MAX_JSON_PATCH_OPERATIONS = 10_000;
+/** Pointers into objects have far less. */
+const MAX_POINTER_LENGTH = 64 * 1024;
+/** How many bytes (as JSON) all copy operations of a patch may copy together. */
+export const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
+
+/** Checks that a parsed body is a patch. Throws JsonPatchError ('malformed' or 'limit'). */
+export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
+  if (!Array.isArray(body))
+    throw new JsonPatchError(
+      'malformed',
+      `error decoding patch: json: cannot unmarshal ${jsonType(body)} into Go value of type []handlers.jsonPatchOp`,
+    );
+  if (body.length > MAX_JSON_PATCH_OPERATIONS) {
+    const message = `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${body.length}`;
+    throw new JsonPatchError('limit', message);
+  }
+  return body.map((operation: unknown) => parseOperation(operation));
+}
+
+function parseOperation(operation: unknown): JsonPatchOperation {
+  if (!isPlainObject(operation)) throw new JsonPatchError('malformed', 'a JSON patch operation must be an object');
+  const op = getOwn(operation, 'op');
+  const path = pointerOf(operation, 'path');
+  switch (op) {
+    case 'add':
+    case 'replace':
+    case 'test':
+      // A missing value is null, as it is for Kubernetes.
+      return { op, path, value: getOwn(operation, 'value') ?? null };
+    case 'remove':
+      return { op, path };
+    case 'move':
+    case 'copy':
+      return { op, path, from: pointerOf(operation, 'from') };
+    default:
+      throw new JsonPatchError('failed', `Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`);
+  }
+}
+
+function pointerOf(operation: Readonly<Record<string, unknown>>, key: 'path' | 'from'): string {
+  const pointer = getOwn(operation, key);
+  if (typeof pointer !== 'string') throw new JsonPatchError('malformed', `a JSON patch operation needs ${quote(key)}`);
+  if (pointer.length > MAX_POINTER_LENGTH) {
+    throw new JsonPatchError(
+      'limit',
+      `${quote(key)} of a JSON patch operation may have at most ${MAX_POINTER_LENGTH} characters`,
+    );
+  }
+  if (pointer !== '' && !pointer.startsWith('/')) {
+    throw new JsonPatchError('malformed', `${quote(pointer)} is no JSON pointer: it must begin with '/'`);
+  }
+  return pointer;
+}
+
+/** The document that the operations make of `document`, all of them or (when one throws) none. Throws JsonPatchError. */
+export function applyJsonPatch(document: unknown, patch: readonly JsonPatchOperation[]): unknown {
+  const draft = new Draft(document);
+  for (let from = 0; from < patch.length;) from = draft.applyPart(patch, from);
+  return draft.root;
+}
+
+/**
+ * As applyJsonPatch, in parts that take some milliseconds each: `pause` is awaited between them. A patch that is done in one part is
+ * applied at once.
+ */
+export function applyJsonPatchInParts(
+  document: unknown,
+  patch: readonly JsonPatchOperation[],
+  pause: () => Promise<void>,
+): unknown {
+  const draft = new Draft(document);
+  const next = draft.applyPart(patch, 0);
+  if (next === patch.length) return draft.root;
+  return (async () => {
+    for (let from = next; from < patch.length;) {
+      await pause();
+      from = draft.applyPart(patch, from);
+    }
+    return draft.root;
+  })();
+}
+
+/** The work of a part, in operations of the simplest kind. */
+const WORK_IN_PART = 1000;
+/** Bytes to copy, items to move and characters of a path that take about as long as an operation of the simplest kind. */
+const BYTES_PER_WORK = 100;
+const ITEMS_PER_WORK = 5000;
+const CHARACTERS_PER_WORK = 20;
+
+/** How many list items all operations of a patch may move to make room or to close gaps. */
+export const MAX_JSON_PATCH_MOVED_ITEMS = 20_000_000;
+
+type Container = Record<string, unknown> | unknown[];
+
+/**
+ * A document while a patch is applied to it. Each container that the patch changes is copied once, at its first change; what no
+ * operation touches is shared with the original. So the time of a patch grows with its own size and that of the document, not with
+ * their product.
+ */
+class Draft {
+  #root: unknown;
+  /** Copies that belong to this draft alone: each is at one place, and is changed in place. */
+  readonly #owned = new Set<Container>();
+  #copiedBytes = 0;
+  #movedItems = 0;
+  /** Whether operations may have nested the document deeper than values of the patch and the original are. */
+  #deepened = false;
+
+  constructor(document: unknown) {
+    this.#root = document;
+  }
+
+  get root(): unknown {
+    return this.#root;
+  }
+
+  /** Applies operations from `from` on until they have been enough work for one part. Returns the index of the next one. */
+  applyPart(patch: readonly JsonPatchOperation[], from: number): number {
+    let next = from;
+    let work = 0;
+    while (next < patch.length && work < WORK_IN_PART) {
+      const operation = patch[next++] as JsonPatchOperation;
+      const [copiedBefore, movedBefore] = [this.#copiedBytes, this.#movedItems];
+      this.#applyOne(operation);
+      work += 1 + operation.path.length / CHARACTERS_PER_WORK;
+      work += (this.#copiedBytes - copiedBefore) / BYTES_PER_WORK + (this.#movedItems - movedBefore) / ITEMS_PER_WORK;
+    }
+    if (this.#deepened && next === patch.length) checkDepth(this.#root);
+    return next;
+  }
+
+  #applyOne(operation: JsonPatchOperation): void {
+    const { path } = operation;
+    switch (operation.op) {
+      case 'add':
+        this.#add(path, operation.value);
+        break;
+      case 'remove':
+        this.#remove(path);
+        break;
+      case 'replace':
+        this.#replace(path, operation.value);
+        break;
+      case 'test':
+        test(this.#root, path, operation.value);
+        break;
+      case 'move': {
+        const { from } = operation;
+        // An object cannot become a part of itself.
+        if (path.startsWith(`${from}/`)) throw missing('move', path);
+        const value = valueAt(this.#root, from, 'move');
+        if (path === from) break;
+        this.#remove(from);
+        this.#add(path, value);
+        this.#deepened = true;
+        break;
+      }
+      case 'copy':
+        this.#deepened = true;
+        this.#add(path, this.#copyOf(valueAt(this.#root, operation.from, 'copy')));
+        break;
+    }
+  }
+
+  /** A deep copy: the draft may go on to change either of the two. */
+  #copyOf(value: unknown): unknown {
+    checkDepth(value);
+    const text = JSON.stringify(value);
+    this.#copiedBytes += text.length;
+    if (this.#copiedBytes > MAX_JSON_PATCH_COPY_BYTES) {
+      const message = `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${MAX_JSON_PATCH_COPY_BYTES}`;
+      throw new JsonPatchError('limit', message);
+    }
+    return JSON.parse(text) as unknown;
+  }
+
+  #add(path: string, value: unknown): void {
+    if (path === '') {
+      this.#root = value;
+      return;
+    }
+    const { container, key } = this.#containerOf(path, () => missing('add', path));
+    if (!Array.isArray(container)) {
+      setOwn(container, key, value);
+      return;
+    }
+    // One past the end, and '-' which means that, is allowed.
+    const index = key === '-' ? container.length : indexOf(key, container.length, container.length + 1);
+    if (index === undefined)
+      throw new JsonPatchError('failed', `Unable to access invalid index: ${key}: invalid index referenced`);
+    this.#moves(container.length - index);
+    container.splice(index, 0, value);
+  }
+
+  #remove(path: string): void {
+    if (path === '') {
+      this.#root = null;
+      return;
+    }
+    const failed = (why: string): JsonPatchError => new JsonPatchError('failed', `error in remove for path: '${path}': ${why}`);
+    const { container, key } = this.#containerOf(path, () => missing('remove', path));
+    if (!Array.isArray(container)) {
+      if (!Object.hasOwn(container, key)) throw failed(`Unable to remove nonexistent key: ${key}: missing value`);
+      delete container[key];
+      return;
+    }
+    const index = indexOf(key, container.length, container.length);
+    if (index === undefined) throw failed(`Unable to access invalid index: ${key}: invalid index referenced`);
+    this.#moves(container.length - index);
+    container.splice(index, 1);
+  }
+
+  #replace(path: string, value: unknown): void {
+    if (path === '') {
+      this.#root = value;
+      return;
+    }
+    const lacks = (what: string): JsonPatchError =>
+      new JsonPatchError('failed', `replace operation does not apply: doc is missing ${what}: ${path}: missing value`);
+    const { container, key } = this.#containerOf(path, () => lacks('path'));
+    if (!Array.isArray(container)) {
+      // As upstream, a replacement of a key that is not there adds it.
+      setOwn(container, key, value);
+      return;
+    }
+    const index = indexOf(key, container.length, container.length);
+    if (index === undefined) throw lacks('key');
+    container[index] = value;
+  }
+
+  #moves(items: number): void {
+    this.#movedItems += items;
+    if (this.#movedItems > MAX_JSON_PATCH_MOVED_ITEMS) {
+      throw new JsonPatchError(
+        'limit',
+        `The operations of a JSON patch may move at most ${MAX_JSON_PATCH_MOVED_ITEMS} items of lists`,
+      );
+    }
+  }
+
+  /** The container that the path's last step is in, and those on the way to it, made the draft's own. */
+  #containerOf(path: string, noPath: () => JsonPatchError): { readonly container: Container; readonly key: string } {
+    const [key, ...reversed] = steps(path).reverse();
+    const way = reversed.reverse();
+    this.#deepened ||= way.length > LONG_PATH;
+    // First without copying: the path may lead nowhere.
+    if (!isContainer(lookup(this.#root, way))) throw noPath();
+    let container = this.#own(this.#root as Container);
+    this.#root = container;
+    for (const step of way) {
+      const child = this.#own(childOf(container, step) as Container);
+      if (Array.isArray(container)) container[indexOf(step, container.length, container.length) as number] = child;
+      else setOwn(container, step, child);
+      container = child;
+    }
+    return { container, key: key as string };
+  }
+
+  #own(container: Container): Container {
+    if (this.#owned.has(container)) return container;
+    const copy: Container = Array.isArray(container) ? [...container] : { ...container };
+    this.#owned.add(copy);
+    return copy;
+  }
+}
+
+/** Steps of a path beyond which the depth of the result is checked. */
+const LONG_PATH = 64;
+
+/** Code that recurses into the document relies on this limit. */
+function checkDepth(value: unknown): void {
+  if (!isWithinDepth(value, DEFAULT_MAX_JSON_DEPTH))
+    throw new JsonPatchError('malformed', `exceeded max depth of ${DEFAULT_MAX_JSON_DEPTH}`);
+}
+
+function test(document: unknown, path: string, expected: unknown): void {
+  const actual = lookup(document, steps(path));
+  // A missing value passes for null.
+  if (!deepEqual(actual ?? null, expected ?? null)) {
+    throw new JsonPatchError('failed', `testing value ${path} failed: test failed`);
+  }
+}
+
+function valueAt(document: unknown, path: string, op: string): unknown {
+  const value = lookup(document, steps(path));
+  if (value === undefined) throw missing(op, path);
+  return value;
+}
+
+function missing(op: string, path: string): JsonPatchError {
+  return new JsonPatchError('failed', `${op} operation does not apply: doc is missing path: ${quote(path)}: missing value`);
+}
+
+function lookup(document: unknown, path: readonly string[]): unknown {
+  let current = document;
+  for (const step of path) {
+    current = childOf(current, step);
+    if (current === undefined) return undefined;
+  }
+  return current;
+}
+
+function childOf(node: unknown, step: string): unknown {
+  if (Array.isArray(node)) {
+    const index = indexOf(step, node.length, node.length);
+    return index === undefined ? undefined : (node[index] as unknown);
+  }
+  return isContainer(node) ? getOwn(node as Record<string, unknown>, step) : undefined;
+}
+
+function isContainer(node: unknown): boolean {
+  return typeof node === 'object' && node !== null;
+}
+
+/** An index below `bound`; '-1' is the last of `length` items. */
+function indexOf(step: string, length: number, bound: number): number | undefined {
+  if (!/^-?\d{1,9}$/.test(step)) return undefined;
+  const index = Number(step) < 0 || step.startsWith('-') ? length + Number(step) : Number(step);
+  return index >= 0 && index < bound ? index : undefined;
+}
+
+function steps(path: string): string[] {
+  return path
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}

@@ -1,0 +1,167 @@
+// One term of a label selector: a key, an operator, and the values that it compares with.
+
+import * as field from '../validation/field.ts';
+import type { FieldError, FieldErrorList, FieldPath } from '../validation/field.ts';
+import { isQualifiedName, isValidLabelValue } from '../validation/validation.ts';
+
+/** A map of labels as objects carry it. */
+export type Labels = Readonly<Record<string, string>>;
+
+export type Operator = 'in' | 'notin' | '=' | '==' | '!=' | 'gt' | 'lt' | 'exists' | '!';
+
+/** In the order in which messages list them. */
+export const BINARY_OPERATORS: readonly Operator[] = ['in', 'notin', '=', '==', '!=', 'gt', 'lt'];
+const OPERATORS: readonly Operator[] = [...BINARY_OPERATORS, 'exists', '!'];
+
+const ROOT = new field.FieldPath();
+
+/** Immutable. Made by `newRequirement` (checked) or by the constructor from parts that are known to be good. */
+export class Requirement {
+  readonly key: string;
+  readonly operator: Operator;
+  /** As given, not sorted. */
+  readonly values: readonly string[];
+  /** The number that gt and lt compare with. */
+  readonly #limit: bigint | undefined;
+  /** `values`, where there are so many that a look-up takes less than a search. */
+  readonly #set: ReadonlySet<string> | undefined;
+
+  constructor(key: string, operator: Operator, values: readonly string[]) {
+    this.key = key;
+    this.operator = operator;
+    this.values = values;
+    this.#set = values.length > 8 ? new Set(values) : undefined;
+    this.#limit = operator === 'gt' || operator === 'lt' ? parseInt64(values[0] ?? '') : undefined;
+  }
+
+  /** 'notin' and '!=' also hold for labels that do not have the key. */
+  matches(labels: Labels): boolean {
+    // What an object inherits (`constructor`) is no string, so it does not pass for a label.
+    const value: unknown = labels[this.key];
+    const present = typeof value === 'string';
+    switch (this.operator) {
+      case '=':
+      case '==':
+      case 'in':
+        return present && this.#has(value);
+      case '!=':
+      case 'notin':
+        return !present || !this.#has(value);
+      case 'exists':
+        return present;
+      case '!':
+        return !present;
+      case 'gt':
+      case 'lt':
+        return present && this.#compares(value);
+      default:
+        return false;
+    }
+  }
+
+  #has(value: string): boolean {
+    return this.#set === undefined ? this.values.includes(value) : this.#set.has(value);
+  }
+
+  #compares(value: string): boolean {
+    const number = parseInt64(value);
+    if (number === undefined || this.#limit === undefined) return false;
+    return this.operator === 'gt' ? number > this.#limit : number < this.#limit;
+  }
+
+  /** The canonical text, values sorted: 'a in (x,y)'. */
+  toString(): string {
+    const values = this.values.length > 1 ? [...this.values].sort().join(',') : (this.values[0] ?? '');
+    switch (this.operator) {
+      case '!':
+        return `!${this.key}`;
+      case 'exists':
+        return this.key;
+      case 'in':
+      case 'notin':
+        return `${this.key} ${this.operator} (${values})`;
+      case 'gt':
+        return `${this.key}>${values}`;
+      case 'lt':
+        return `${this.key}<${values}`;
+      default:
+        return `${this.key}${this.operator}${values}`;
+    }
+  }
+}
+
+/**
+ * A requirement, checked: key and values must be valid as labels, and the values must suit the operator.
+ * Throws FieldErrorsError. `values` undefined is none.
+ */
+export function newRequirement(
+  key: string,
+  operator: Operator,
+  values: readonly string[] | undefined,
+  at: FieldPath = ROOT,
+): Requirement {
+  const given = values ?? [];
+  const errors: FieldErrorList = [];
+  const wrongKey = invalidLabelKey(key, at.child('key'));
+  if (wrongKey !== undefined) errors.push(wrongKey);
+  const valuesPath = at.child('values');
+  errors.push(...wrongValues(operator, given, values, at, valuesPath));
+  given.forEach((value, index) => {
+    const problems = isValidLabelValue(value);
+    if (problems.length > 0) errors.push(field.invalid(valuesPath.index(index).key(key), value, problems.join('; ')));
+  });
+  const aggregate = field.toAggregate(errors);
+  if (aggregate !== undefined) throw aggregate;
+  return new Requirement(key, operator, given);
+}
+
+/** The one error about a label key, all its problems in it; undefined if it is good. */
+export function invalidLabelKey(key: string, at: FieldPath | undefined): FieldError | undefined {
+  const problems = isQualifiedName(key);
+  return problems.length === 0 ? undefined : field.invalid(at, key, problems.join('; '));
+}
+
+function wrongValues(
+  operator: Operator,
+  given: readonly string[],
+  shown: readonly string[] | undefined,
+  at: FieldPath,
+  valuesPath: FieldPath,
+): FieldErrorList {
+  switch (operator) {
+    case 'in':
+    case 'notin':
+      if (given.length > 0) return [];
+      return [field.invalid(valuesPath, shown, "for 'in', 'notin' operators, values set can't be empty")];
+    case '=':
+    case '==':
+    case '!=':
+      if (given.length === 1) return [];
+      return [field.invalid(valuesPath, shown, 'exact-match compatibility requires one single value')];
+    case 'exists':
+    case '!':
+      if (given.length === 0) return [];
+      return [field.invalid(valuesPath, shown, 'values set must be empty for exists and does not exist')];
+    case 'gt':
+    case 'lt': {
+      const errors: FieldErrorList = [];
+      if (given.length !== 1) {
+        errors.push(field.invalid(valuesPath, shown, "for 'Gt', 'Lt' operators, exactly one value is required"));
+      }
+      given.forEach((value, index) => {
+        if (parseInt64(value) !== undefined) return;
+        errors.push(field.invalid(valuesPath.index(index), value, "for 'Gt', 'Lt' operators, the value must be an integer"));
+      });
+      return errors;
+    }
+    default:
+      return [field.notSupported(at.child('operator'), operator, OPERATORS)];
+  }
+}
+
+/** A decimal integer of 64 bits, as Go's ParseInt reads it. */
+function parseInt64(text: string): bigint | undefined {
+  if (!/^[+-]?\d{1,40}$/.test(text)) return undefined;
+  const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}

@@ -1,0 +1,242 @@
+// Label selectors: which objects a controller, a service or a list request means. Meant for `import * as labels`.
+
+import * as field from '../validation/field.ts';
+import type { FieldErrorList, FieldPath } from '../validation/field.ts';
+import { quote } from '../text/go-format.ts';
+import { parseRequirements } from './label-parser.ts';
+import { newRequirement, Requirement } from './label-requirement.ts';
+import type { Labels, Operator } from './label-requirement.ts';
+import { isValidLabelValue, validateLabelName, validateLabels } from '../validation/validation.ts';
+
+export { SelectorParseError } from './label-parser.ts';
+export { newRequirement, Requirement } from './label-requirement.ts';
+export type { Labels, Operator } from './label-requirement.ts';
+
+/** Immutable; all its requirements must hold. */
+export interface Selector {
+  /** Undefined labels are none. */
+  matches(labels: Labels | undefined): boolean;
+  /** True if it restricts nothing. */
+  empty(): boolean;
+  /** The canonical text, which `parse` reads again: requirements in the order of their keys. '' also for nothing(). */
+  toString(): string;
+  /** A selector with more requirements. Nothing stays nothing. */
+  add(...requirements: readonly Requirement[]): Selector;
+  /** Undefined for a selector that matches nothing. */
+  requirements(): readonly Requirement[] | undefined;
+  /** The value that the label must have, if one single value is required of it. */
+  requiresExactMatch(label: string): string | undefined;
+}
+
+/** meta.k8s.io/v1 LabelSelector, as far as it concerns matching. */
+export interface LabelSelector {
+  readonly matchLabels?: Labels | null;
+  readonly matchExpressions?: readonly LabelSelectorRequirement[] | null;
+}
+
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  /** In, NotIn, Exists, DoesNotExist. */
+  readonly operator: string;
+  readonly values?: readonly string[] | null;
+}
+
+const NO_LABELS: Labels = {};
+
+class RequirementsSelector implements Selector {
+  readonly #requirements: readonly Requirement[];
+
+  constructor(requirements: readonly Requirement[]) {
+    this.#requirements = requirements.length < 2 ? requirements : requirements.toSorted(byKey);
+  }
+
+  matches(labels: Labels | undefined): boolean {
+    const given = labels ?? NO_LABELS;
+    for (const requirement of this.#requirements) if (!requirement.matches(given)) return false;
+    return true;
+  }
+
+  empty(): boolean {
+    return this.#requirements.length === 0;
+  }
+
+  toString(): string {
+    return this.#requirements.join(',');
+  }
+
+  add(...requirements: readonly Requirement[]): Selector {
+    return new RequirementsSelector([...this.#requirements, ...requirements]);
+  }
+
+  requirements(): readonly Requirement[] {
+    return this.#requirements;
+  }
+
+  requiresExactMatch(label: string): string | undefined {
+    const requirement = this.#requirements.find(({ key }) => key === label);
+    if (requirement === undefined || requirement.values.length !== 1) return undefined;
+    return EXACT.has(requirement.operator) ? requirement.values[0] : undefined;
+  }
+}
+
+const EXACT: ReadonlySet<Operator> = new Set<Operator>(['=', '==', 'in']);
+
+function byKey(a: Requirement, b: Requirement): number {
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+}
+
+const EVERYTHING: Selector = new RequirementsSelector([]);
+
+const NOTHING: Selector = {
+  matches: () => false,
+  empty: () => false,
+  toString: () => '',
+  add: () => NOTHING,
+  requirements: () => undefined,
+  requiresExactMatch: () => undefined,
+};
+
+/** Matches all objects, those without labels included. */
+export function everything(): Selector {
+  return EVERYTHING;
+}
+
+/** Matches no object. */
+export function nothing(): Selector {
+  return NOTHING;
+}
+
+/** Reads 'a=b,c!=d,e in (x,y),f notin (z),g,!h'. '' is everything. Throws SelectorParseError. */
+export function parse(text: string, at?: FieldPath): Selector {
+  return text === '' ? EVERYTHING : new RequirementsSelector(parseRequirements(text, at));
+}
+
+/** Demands each of these labels. The labels are not checked; none, or undefined, is everything. */
+export function selectorFromSet(set: Labels | undefined): Selector {
+  const entries = Object.entries(set ?? {});
+  if (entries.length === 0) return EVERYTHING;
+  return new RequirementsSelector(entries.map(([key, value]) => new Requirement(key, '=', [value])));
+}
+
+/** As `selectorFromSet`, but checks the labels. Throws FieldErrorsError. */
+export function validatedSelectorFromSet(set: Labels | undefined): Selector {
+  const entries = Object.entries(set ?? {});
+  return new RequirementsSelector(entries.map(([key, value]) => newRequirement(key, '=', [value])));
+}
+
+const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['In', 'in'],
+  ['NotIn', 'notin'],
+  ['Exists', 'exists'],
+  ['DoesNotExist', '!'],
+]);
+
+/**
+ * The selector of an object's spec: none given matches nothing, an empty one everything. Throws an Error with Kubernetes'
+ * message if it is not valid.
+ */
+export function labelSelectorAsSelector(selector: LabelSelector | null | undefined): Selector {
+  if (selector === undefined || selector === null) return NOTHING;
+  const matchLabels = Object.entries(selector.matchLabels ?? {});
+  const requirements = matchLabels.map(([key, value]) => newRequirement(key, '=', [value]));
+  for (const { key, operator, values } of selector.matchExpressions ?? []) {
+    const known = OPERATORS.get(operator);
+    if (known === undefined) throw new Error(`${quote(operator)} is not a valid pod selector operator`);
+    requirements.push(newRequirement(key, known, values?.length ? values : undefined));
+  }
+  return requirements.length === 0 ? EVERYTHING : new RequirementsSelector(requirements);
+}
+
+/** As columns and describe show a selector: '<none>' if it restricts nothing, '<error>' if it is not valid. */
+export function formatLabelSelector(selector: LabelSelector | null | undefined): string {
+  try {
+    return labelSelectorAsSelector(selector).toString() || '<none>';
+  } catch {
+    return '<error>';
+  }
+}
+
+/** The labels that a selector made of equalities alone demands. Throws an Error for any other. */
+export function labelSelectorAsMap(selector: LabelSelector | null | undefined): Labels {
+  const map: [string, string][] = Object.entries(selector?.matchLabels ?? {});
+  for (const { key, operator, values } of selector?.matchExpressions ?? []) {
+    if (operator === 'In') {
+      if (values?.length !== 1) {
+        throw new Error(
+          `operator ${quote(operator)} without a single value cannot be converted into the old label selector format`,
+        );
+      }
+      map.push([key, values[0] as string]);
+    } else if (OPERATORS.has(operator)) {
+      throw new Error(`operator ${quote(operator)} cannot be converted into the old label selector format`);
+    } else {
+      throw new Error(`${quote(operator)} is not a valid selector operator`);
+    }
+  }
+  return Object.fromEntries(map);
+}
+
+/** Reads the text form into a LabelSelector object (kubectl create, policies). Throws an Error with Kubernetes' message. */
+export function parseToLabelSelector(text: string): LabelSelector {
+  let requirements: Requirement[];
+  try {
+    requirements = parseRequirements(text);
+  } catch (error) {
+    throw new Error(`couldn't parse the selector string "${text}": ${(error as Error).message}`, { cause: error });
+  }
+  const matchLabels: [string, string][] = [];
+  const matchExpressions: LabelSelectorRequirement[] = [];
+  for (const { key, operator, values } of requirements.toSorted(byKey)) {
+    const named = [...OPERATORS].find(([, known]) => known === operator)?.[0];
+    if (operator === '=' || operator === '==') matchLabels.push([key, values[0] as string]);
+    else if (operator === 'gt' || operator === 'lt') throw new Error(`${quote(operator)} isn't supported in label selectors`);
+    else if (named === undefined) throw new Error(`${quote(operator)} is not a valid label selector operator`);
+    else matchExpressions.push({ key, operator: named, values: [...values].sort() });
+  }
+  return { matchLabels: Object.fromEntries(matchLabels), matchExpressions };
+}
+
+/** Every problem of a LabelSelector that is part of an object, at `at`. */
+export function validateLabelSelector(
+  selector: LabelSelector | null | undefined,
+  at: FieldPath,
+  options: { readonly allowInvalidLabelValueInSelector?: boolean } = {},
+): FieldErrorList {
+  if (selector === undefined || selector === null) return [];
+  const errors = validateLabels(selector.matchLabels ?? undefined, at.child('matchLabels'));
+  selector.matchExpressions?.forEach((requirement, index) => {
+    const place = at.child('matchExpressions').index(index);
+    const values = requirement.values ?? [];
+    switch (requirement.operator) {
+      case 'In':
+      case 'NotIn':
+        if (values.length === 0) {
+          errors.push(field.required(place.child('values'), "must be specified when `operator` is 'In' or 'NotIn'"));
+        }
+        break;
+      case 'Exists':
+      case 'DoesNotExist':
+        if (values.length > 0) {
+          errors.push(
+            field.forbidden(place.child('values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+          );
+        }
+        break;
+      default:
+        errors.push(field.invalid(place.child('operator'), requirement.operator, 'not a valid selector operator'));
+    }
+    errors.push(...validateLabelName(requirement.key, place.child('key')));
+    if (options.allowInvalidLabelValueInSelector) return;
+    values.forEach((value, at) => {
+      const problems = isValidLabelValue(value);
+      errors.push(...problems.map((problem) => field.invalid(place.child('values').index(at), value, problem)));
+    });
+  });
+  return errors;
+}
+
+/** As columns show labels: 'a=b,c=d' in the order of the keys, '<none>' for none. */
+export function formatLabels(labels: Labels | null | undefined): string {
+  const entries = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return entries.map(([key, value]) => `${key}=${value}`).join(',') || '<none>';
+}

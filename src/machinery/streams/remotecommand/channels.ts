@@ -1,0 +1,38 @@
+// What the two transports (SPDY, WebSocket) have in common once a client's streams are there: somewhere to run a command.
+
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { Status } from '#machinery/apierrors.ts';
+import { statusOfError, statusOfResult } from './outcome.ts';
+import type { RemoteCommandHandler, RemoteCommandStreams } from './types.ts';
+
+export interface Channels {
+  readonly streams: RemoteCommandStreams;
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal;
+  /** Sends how it ended and closes the connection. Called once, after stdout and stderr have been ended and sent. */
+  finish(status: Status): Promise<void>;
+}
+
+/** For the streams of a connection that is gone: failing to end them says nothing new. */
+export async function endOutput(stream: Writable | undefined): Promise<void> {
+  if (stream === undefined || stream.destroyed) return;
+  stream.end();
+  await finished(stream, { readable: false }).catch(() => undefined);
+}
+
+/** Runs the handler on the streams, tells the client how it ended, and lets the connection go. Never rejects. */
+export async function runOnChannels(channels: Channels, handler: RemoteCommandHandler): Promise<Status> {
+  const { streams, signal } = channels;
+  // The peer may reset an output at any time; whoever writes learns of it, and nobody else has to.
+  for (const stream of [streams.stdin, streams.stdout, streams.stderr]) stream?.on('error', () => undefined);
+  let status: Status;
+  try {
+    status = statusOfResult(await handler(streams, signal));
+  } catch (err) {
+    status = statusOfError(err);
+  }
+  await Promise.all([endOutput(streams.stdout), endOutput(streams.stderr)]);
+  await channels.finish(status);
+  return status;
+}

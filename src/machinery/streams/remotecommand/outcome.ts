@@ -1,0 +1,61 @@
+// How a command ended, as it goes over the error stream: a Status as JSON since v4, only the words of a failure before.
+
+import { internalError, StatusError, toStatus } from '#machinery/apierrors.ts';
+import type { Status } from '#machinery/apierrors.ts';
+import type { RemoteCommandResult } from './types.ts';
+
+/** The reason of a Status that carries an exit code, and that of the cause which is the code. */
+export const nonZeroExitCode = 'NonZeroExitCode';
+export const exitCodeCause = 'ExitCode';
+
+const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
+
+export function statusOfResult(result: RemoteCommandResult | void): Status {
+  if (result === undefined || result.exitCode === 0) return success;
+  const code = String(result.exitCode);
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: `command terminated with non-zero exit code: exit status ${code}`,
+    reason: nonZeroExitCode,
+    details: { causes: [{ reason: exitCodeCause, message: code }] },
+  };
+}
+
+export function statusOfError(err: unknown): Status {
+  if (err instanceof StatusError) return toStatus(err);
+  return toStatus(internalError(err instanceof Error ? err : String(err)));
+}
+
+/** Writes a status in the form that the protocol has for it; empty for a success before v4. */
+export function encodeOutcome(status: Status, asJson: boolean): Buffer {
+  if (asJson) return Buffer.from(JSON.stringify(status));
+  return Buffer.from(status.status === 'Success' ? '' : (status.message ?? 'unknown error'));
+}
+
+/** Reads what came over the error stream; nothing at all is a success before v4. Throws what the command failed with. */
+export function decodeOutcome(bytes: Buffer, asJson: boolean): RemoteCommandResult {
+  const text = bytes.toString();
+  if (!asJson) {
+    if (text === '') return { exitCode: 0 };
+    throw new Error(`error executing remote command: ${text}`);
+  }
+  let status: Status;
+  try {
+    status = JSON.parse(text) as Status;
+  } catch (cause) {
+    throw new Error(text === '' ? 'the connection ended before the outcome was known' : `error stream protocol error: ${text}`, {
+      cause,
+    });
+  }
+  if (status.status === 'Success') return { exitCode: 0 };
+  if (status.reason === nonZeroExitCode) {
+    const cause = status.details?.causes?.find(({ reason }) => reason === exitCodeCause);
+    const exitCode = Number(cause?.message);
+    if (Number.isInteger(exitCode)) return { exitCode };
+    throw new Error(`error stream protocol error: invalid exit code value ${JSON.stringify(cause?.message)}`);
+  }
+  throw new StatusError(status);
+}
