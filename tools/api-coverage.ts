@@ -13,8 +13,8 @@ import { newDefaultScheme } from '#api/default-scheme.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { readGolden } from '#api/testing/golden.ts';
 import { defaultTable } from '#apiserver/tables/table.ts';
-import { verbsOf } from '#apiserver/registry/rest.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import { verbsOf } from '#apiserver/catalog/kind.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { openApiDifference } from '#apiserver/testing/openapi-difference.ts';
 import type { OpenApiDifference, OpenApiDocument } from '#apiserver/testing/openapi-difference.ts';
 import { send } from '#apiserver/testing/requests.ts';
@@ -82,14 +82,14 @@ interface Row {
   readonly golden: string;
 }
 
-function sorted(resources: readonly ServedResource[]): readonly ServedResource[] {
-  const key = ({ type }: ServedResource): string => `${type.group} ${type.version} ${type.kind} ${type.resource}`;
+function sorted(resources: readonly Kind[]): readonly Kind[] {
+  const key = ({ type }: Kind): string => `${type.group} ${type.version} ${type.kind} ${type.resource}`;
   return resources.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
 const scheme = newDefaultScheme();
 
-function rowOf(served: ServedResource, difference: OpenApiDifference | undefined): Row {
+function rowOf(served: Kind, difference: OpenApiDifference | undefined): Row {
   const { group, version, kind, resource } = served.type;
   const groupVersion = group === '' ? version : `${group}/${version}`;
   const message = scheme.lookup({ group, version, kind })?.message;
@@ -117,7 +117,7 @@ function shownVerbs(verbs: readonly string[]): string {
   return deepEqual(verbs.toSorted(), ALL) ? 'all' : verbs.join(' ');
 }
 
-function columnsOf({ table }: ServedResource): string {
+function columnsOf({ table }: Kind): string {
   const { columns } = table ?? defaultTable;
   const wide = columns.filter(({ priority = 0 }) => priority > 0).length;
   return wide === 0 ? String(columns.length) : `${columns.length - wide} + ${wide}`;

@@ -11,7 +11,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { createLocalApiServices } from './kinds/apiregistration/bootstrap.ts';
 import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
-import type { ServedResource } from './registry/rest.ts';
+import type { Kind } from './catalog/kind.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
@@ -19,7 +19,7 @@ export interface BootstrapConfig {
   /** As system:masters. */
   readonly client: Client;
   /** What the server answers for itself. */
-  readonly resources: readonly ServedResource[];
+  readonly resources: readonly Kind[];
   /** The first address of the service range. */
   readonly serviceIp: string;
   /** Where the API server listens. */

@@ -54,7 +54,7 @@ import { StorageMetrics } from './registry/storage-metrics.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
-import type { ServedResource } from './registry/rest.ts';
+import type { Kind } from './catalog/kind.ts';
 import type { RegistryServices } from './kinds/services.ts';
 import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
@@ -97,7 +97,7 @@ const STOPPING = apierrors.serviceUnavailable('the API server is shutting down')
 
 export class ApiServer {
   /** What is served, for those who describe it. */
-  readonly resources: readonly ServedResource[];
+  readonly resources: readonly Kind[];
   readonly #config: ApiServerConfig;
   /** The whole chain: what every entry hands its requests to. */
   readonly handler: Handler;
@@ -128,7 +128,7 @@ export class ApiServer {
     this.#config = config;
     const { clock, logger, random, storage } = config;
     // Who may do what is known whether or not others are told of it.
-    let all: readonly ServedResource[] = [];
+    let all: readonly Kind[] = [];
     this.#roles = new RoleCache({ clock, logger, served: () => all });
     this.#nodeGraph = new NodeGraphFollower({ clock, logger, served: () => all });
     const authorizer =

@@ -3,7 +3,7 @@
 import type { SeededRandom } from '#machinery/random.ts';
 import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import type { KindManifest } from '../e2e/kinds.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { Mutator } from './mutations.ts';
 
 export interface Shot {
@@ -25,7 +25,7 @@ export interface Target {
   readonly mayUpdate: boolean;
 }
 
-export function targetOf({ type, rest }: ServedResource, { kind, manifest }: KindManifest): Target {
+export function targetOf({ type, rest }: Kind, { kind, manifest }: KindManifest): Target {
   const { group, version, namespaced, resource } = type;
   const root = group === '' ? '/api' : `/apis/${group}`;
   return {

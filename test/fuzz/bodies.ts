@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
 import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import type { RawResponse } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -64,7 +64,7 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
   try {
     const targets = server.server.resources.filter(({ rest }) => rest.create !== undefined);
     for (let i = 0; i < count && problems.length < MOST_PROBLEMS; i++) {
-      const shot = await aim(random, server, targets[i % targets.length] as ServedResource, i);
+      const shot = await aim(random, server, targets[i % targets.length] as Kind, i);
       const { method, path, type, body } = shot;
       let answer: RawResponse | undefined;
       let ms = Infinity;
@@ -96,7 +96,7 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
 }
 
 /** One wrong request about a resource: create, replace, delete, or a patch of one that is there. */
-async function aim(random: SeededRandom, server: TestServer, { type }: ServedResource, serial: number): Promise<Shot> {
+async function aim(random: SeededRandom, server: TestServer, { type }: Kind, serial: number): Promise<Shot> {
   const { group, version, resource, kind, namespaced } = type;
   const apiVersion = group === '' ? version : `${group}/${version}`;
   const collection = `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`;

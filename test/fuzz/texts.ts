@@ -2,7 +2,7 @@
 
 import type { MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
 import { messageOfKind } from '#api/machinery/schema/compile.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import { kindManifests } from '../e2e/kinds.ts';
@@ -105,7 +105,7 @@ export async function sendLongTexts({
   return { sent, isPartial: isOver(), slowestMs, problems };
 }
 
-function collectionOf({ type: { group, version, resource, namespaced } }: ServedResource): string {
+function collectionOf({ type: { group, version, resource, namespaced } }: Kind): string {
   return `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`;
 }
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { handle, send } from '#apiserver/testing/requests.ts';
 import type { RawRequest } from '#apiserver/testing/requests.ts';
 import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
@@ -47,7 +47,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const ALLOCATIONS = ['/registry/ipaddresses/', '/registry/ranges/', '/registry/servicenodeportallocations/'];
 
 let server: TestServer;
-let resources: readonly ServedResource[];
+let resources: readonly Kind[];
 
 beforeAll(async () => {
   server = await startTestServer({ authorizer });
@@ -83,17 +83,17 @@ async function create(path: string, body: object): Promise<void> {
 
 const api = (raw: RawRequest): ReturnType<typeof send> => send(server.server, raw);
 
-const apiVersionOf = ({ group, version }: ServedResource['type']): string => (group === '' ? version : `${group}/${version}`);
+const apiVersionOf = ({ group, version }: Kind['type']): string => (group === '' ? version : `${group}/${version}`);
 
-const root = ({ type: { group, version } }: ServedResource): string =>
+const root = ({ type: { group, version } }: Kind): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 
-function collection(served: ServedResource, namespace?: string): string {
+function collection(served: Kind, namespace?: string): string {
   return `${root(served)}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${served.type.resource}`;
 }
 
 /** Paths of a resource as they should be and as they should not be. */
-function* pathsOf(served: ServedResource): Generator<string> {
+function* pathsOf(served: Kind): Generator<string> {
   const { resource } = served.type;
   const name = resource === 'namespaces' ? 'victim' : nameOf(resource);
   const tails = ['', `/${name}`, `/${resource}`, ...(served.subresources ?? []).map((sub) => `/${name}/${sub.name}`)];
@@ -125,11 +125,11 @@ function* queriesOf(method: string): Generator<string> {
   if (method === 'PATCH') yield '?fieldManager=test&force=true';
 }
 
-function requestOf(served: ServedResource, method: string, path: string, query: string, user: UserInfo): RawRequest {
+function requestOf(served: Kind, method: string, path: string, query: string, user: UserInfo): RawRequest {
   const { kind } = served.subresources?.find(({ name }) => path.endsWith(`/${name}`)) ?? { kind: served.type };
   const manifest = kindManifests.find((each) => each.kind === kind.kind)?.manifest ?? {};
   const metadata = { name: method === 'POST' ? 'made' : path.split('/').at(-1), annotations: { touched: 'yes' } };
-  const type = { apiVersion: apiVersionOf(kind as ServedResource['type']), kind: kind.kind };
+  const type = { apiVersion: apiVersionOf(kind as Kind['type']), kind: kind.kind };
   const raw = { method, path: `${path}${query}`, user };
   switch (method) {
     case 'POST':

@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { podProxySubresource, serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
 import { nodeProxySubresource, podNodeSubresources } from '#apiserver/node-proxy/subresources.ts';
 import type { Find } from '#apiserver/catalog/find.ts';
-import type { ServedSubresource } from '#apiserver/registry/rest.ts';
+import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { RequestState } from '#apiserver/request-state.ts';
 import type { ApiResponse, RequestBody } from '#apiserver/request.ts';
 import { VirtualClock } from '#machinery/clock.ts';
@@ -84,7 +84,7 @@ async function settled(): Promise<void> {
 const connect = (): Promise<Socket> => dial({ host: '127.0.0.1', port, clock });
 
 interface Exchange {
-  readonly served: () => ServedSubresource | undefined;
+  readonly served: () => Subresource | undefined;
   readonly name: string;
   readonly path: string;
   readonly upgrade: boolean;
@@ -132,7 +132,7 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
 };
 const names = Object.keys(EXCHANGES);
 
-const ofNode = (name: string): ServedSubresource | undefined =>
+const ofNode = (name: string): Subresource | undefined =>
   podNodeSubresources({ find, clock, nodeConnector: { connect } }).find((served) => served.name === name);
 
 interface Ask {

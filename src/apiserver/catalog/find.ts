@@ -6,7 +6,8 @@ import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as fields from '#machinery/selectors/fields.ts';
-import type { Rest, ServedResource } from '../registry/rest.ts';
+import type { Kind } from './kind.ts';
+import type { Rest } from '../registry/rest.ts';
 import { everything, Selection } from '../registry/selection.ts';
 import type { RequestContext } from '../registry/strategy.ts';
 
@@ -36,7 +37,7 @@ export type UpdateStatus = <T extends KubeObject>(
 const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
 const NEVER = new AbortController().signal;
 
-export function findIn(resources: readonly ServedResource[]): Find {
+export function findIn(resources: readonly Kind[]): Find {
   const rests = restsOf(resources);
   const get = async (rest: Rest, namespace: string, name: string): Promise<KubeObject | undefined> => {
     if (rest.get === undefined) return undefined;
@@ -56,7 +57,7 @@ export function findIn(resources: readonly ServedResource[]): Find {
   };
 }
 
-export function findAllIn(resources: readonly ServedResource[]): FindAll {
+export function findAllIn(resources: readonly Kind[]): FindAll {
   const rests = restsOf(resources);
   return <T extends KubeObject>(group: string, resource: string, namespace: string) => {
     const rest = rests.get(resource)?.get(group);
@@ -68,7 +69,7 @@ export function findAllIn(resources: readonly ServedResource[]): FindAll {
   };
 }
 
-export function updateStatusIn(resources: readonly ServedResource[]): UpdateStatus {
+export function updateStatusIn(resources: readonly Kind[]): UpdateStatus {
   return async <T extends KubeObject>(
     group: string,
     resource: string,
@@ -93,7 +94,7 @@ export function updateStatusIn(resources: readonly ServedResource[]): UpdateStat
 }
 
 /** By resource, then by group. Of several versions the first is the stored one. */
-function restsOf(resources: readonly ServedResource[]): ReadonlyMap<string, ReadonlyMap<string, Rest>> {
+function restsOf(resources: readonly Kind[]): ReadonlyMap<string, ReadonlyMap<string, Rest>> {
   const rests = new Map<string, Map<string, Rest>>();
   for (const { type, rest } of resources) {
     const byGroup = rests.get(type.resource) ?? new Map<string, Rest>();
@@ -104,7 +105,7 @@ function restsOf(resources: readonly ServedResource[]): ReadonlyMap<string, Read
 }
 
 /** Waits for an object: true as soon as it is there, false when the time is over. */
-export function appearsIn(resources: readonly ServedResource[], clock: Clock) {
+export function appearsIn(resources: readonly Kind[], clock: Clock) {
   return async (group: string, resource: string, namespace: string, name: string, timeoutMs: number): Promise<boolean> => {
     const served = resources.find(({ type }) => type.group === group && type.resource === resource);
     if (served?.rest.watch === undefined) return false;

@@ -5,13 +5,13 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { ServedResource } from '../registry/rest.ts';
+import type { Kind } from './kind.ts';
 import { everything } from '../registry/selection.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 
 export interface FollowerConfig {
   /** What is served, asked for at the start. */
-  readonly served: () => readonly ServedResource[];
+  readonly served: () => readonly Kind[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -58,7 +58,7 @@ export class Follower {
     for (const stream of this.#streams) stream.stop();
   }
 
-  #served(group: string, resource: string): ServedResource | undefined {
+  #served(group: string, resource: string): Kind | undefined {
     return this.#config.served().find(({ type }) => type.group === group && type.resource === resource);
   }
 

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { APIGroup, APIResource, APIResourceList } from '#api/machinery/meta/v1/index.ts';
-import { verbsOf, type ServedResource } from '../registry/rest.ts';
+import { verbsOf, type Kind } from '../catalog/kind.ts';
 
 /** Groups in the order in which clients that know only the name of a resource try them. Others come behind, by name. */
 const GROUP_ORDER = [
@@ -33,13 +33,11 @@ const GROUP_ORDER = [
 ];
 
 /** The served resources of each version of each group, groups in their order, the rest as they were installed. */
-export function byGroupVersion(
-  resources: readonly ServedResource[],
-): ReadonlyMap<string, ReadonlyMap<string, readonly ServedResource[]>> {
-  const groups = new Map<string, Map<string, ServedResource[]>>();
+export function byGroupVersion(resources: readonly Kind[]): ReadonlyMap<string, ReadonlyMap<string, readonly Kind[]>> {
+  const groups = new Map<string, Map<string, Kind[]>>();
   for (const served of resources) {
     const { group, version } = served.type;
-    const versions = groups.get(group) ?? new Map<string, ServedResource[]>();
+    const versions = groups.get(group) ?? new Map<string, Kind[]>();
     groups.set(group, versions);
     versions.set(version, [...(versions.get(version) ?? []), served]);
   }
@@ -57,7 +55,7 @@ export function apiGroup(name: string, versions: Iterable<string>): APIGroup {
   return { name, versions: list, preferredVersion: list[0] as (typeof list)[number] };
 }
 
-export function apiResourceList(group: string, version: string, resources: readonly ServedResource[]): APIResourceList {
+export function apiResourceList(group: string, version: string, resources: readonly Kind[]): APIResourceList {
   const groupVersion = group === '' ? version : `${group}/${version}`;
   const entries = resources.flatMap((served): APIResource[] => {
     const { type } = served;
@@ -95,7 +93,7 @@ export function apiResourceList(group: string, version: string, resources: reado
   };
 }
 
-function aggregatedResource(served: ServedResource): APIResourceDiscovery {
+function aggregatedResource(served: Kind): APIResourceDiscovery {
   const { type } = served;
   // As upstream, group and version are empty if they are those of the resource.
   const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind =>
@@ -120,9 +118,7 @@ function aggregatedResource(served: ServedResource): APIResourceDiscovery {
   };
 }
 
-export function aggregated(
-  groups: Iterable<readonly [string, ReadonlyMap<string, readonly ServedResource[]>]>,
-): APIGroupDiscoveryList {
+export function aggregated(groups: Iterable<readonly [string, ReadonlyMap<string, readonly Kind[]>]>): APIGroupDiscoveryList {
   const items = [...groups].map(([name, versions]): APIGroupDiscovery => ({
     metadata: (name === '' ? {} : { name }) as APIGroupDiscovery['metadata'],
     versions: [...versions].map(([version, resources]) => ({

@@ -9,7 +9,7 @@ import { negotiate } from '../endpoints/negotiation.ts';
 import { parseAccept } from '#machinery/serving/accept.ts';
 import { notFound } from '../status-routes.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
-import type { ServedResource } from '../registry/rest.ts';
+import type { Kind } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { aggregated, apiGroup, apiResourceList, byGroupVersion } from './documents.ts';
 
@@ -20,7 +20,7 @@ export interface Discovery {
 }
 
 export interface DiscoveryConfig {
-  readonly resources: readonly ServedResource[];
+  readonly resources: readonly Kind[];
   /** What else is served, for the index: '/version'. */
   readonly otherPaths: readonly string[];
   /** Where clients reach the server: 'HOST:PORT'. */

@@ -14,7 +14,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import type { Find } from '../catalog/find.ts';
 import { rawRequest, send, type RawRequest } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
-import type { ServedSubresource } from '../registry/rest.ts';
+import type { Subresource } from '../catalog/kind.ts';
 import type { ApiResponse } from '../request.ts';
 import type { Location } from './locate.ts';
 import { splitTarget } from './locate.ts';
@@ -86,7 +86,7 @@ const find: Find = <T extends KubeObject>(_group: string, resource: string, _nam
   Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
 
 function request(resource: 'pods' | 'services', name: string, path: string, raw: Partial<RawRequest> = {}): Promise<ApiResponse> {
-  const served: ServedSubresource =
+  const served: Subresource =
     resource === 'pods'
       ? podProxySubresource({ find, clock: systemClock }, { dial })
       : serviceProxySubresource({ find, clock: systemClock, random: new SeededRandom('proxy') }, { dial });

@@ -11,7 +11,7 @@ import type { NodeConnector } from '../node-connector.ts';
 import { NodeRelay } from '../node-proxy/relay.ts';
 import type { RelayTarget } from '../node-proxy/relay.ts';
 import type { Find } from '../catalog/find.ts';
-import type { ServedSubresource } from '../registry/rest.ts';
+import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { locatePod, locateService, type Location } from './locate.ts';
 import { rewriteResponse, type ProxiedPlace } from './rewrite.ts';
@@ -60,7 +60,7 @@ export class EndpointProxy {
 export function podProxySubresource(
   { find, clock }: { readonly find: Find; readonly clock: Clock },
   config?: EndpointProxyConfig,
-): ServedSubresource {
+): Subresource {
   const proxy = new EndpointProxy(clock, config);
   return {
     name: 'proxy',
@@ -76,7 +76,7 @@ export function podProxySubresource(
 export function serviceProxySubresource(
   { find, clock, random }: { readonly find: Find; readonly clock: Clock; readonly random: Random },
   config?: EndpointProxyConfig,
-): ServedSubresource {
+): Subresource {
   const proxy = new EndpointProxy(clock, config);
   const choice = random.derive('services/proxy');
   return {

@@ -6,7 +6,7 @@ import { quote } from '#machinery/text/go-format.ts';
 import type { EndpointMetrics } from '../filters/endpoint-metrics.ts';
 import type { RequestMetrics } from '../filters/request-metrics.ts';
 import { notFound } from '../status-routes.ts';
-import type { ServedResource, ServedSubresource } from '../registry/rest.ts';
+import type { Kind, Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
 import { handleGet, handleList, handleWatch, notServed } from './read.ts';
@@ -24,7 +24,7 @@ interface Endpoint {
 
 interface SubresourceEndpoint {
   readonly scope: Scope;
-  readonly served: ServedSubresource;
+  readonly served: Subresource;
   readonly metrics: EndpointMetrics | undefined;
 }
 
@@ -45,7 +45,7 @@ export class Router {
   /** `metrics`: where requests are counted. Absent: they are not. */
   constructor(
     services: EndpointServices,
-    resources: readonly ServedResource[],
+    resources: readonly Kind[],
     routes: readonly NonResourceRoute[],
     metrics?: RequestMetrics,
   ) {
@@ -166,7 +166,7 @@ function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> 
   }
 }
 
-async function serveConnect(scope: Scope, served: ServedSubresource, request: ApiRequest): Promise<ApiResponse> {
+async function serveConnect(scope: Scope, served: Subresource, request: ApiRequest): Promise<ApiResponse> {
   const { info, method } = request;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   await scope.services.admission.validate({

@@ -9,7 +9,8 @@ import type { KnownType, Scheme } from '#api/machinery/scheme.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
-import type { Rest, ServedResource, ServedSubresource } from '../registry/rest.ts';
+import type { Kind, Subresource } from '../catalog/kind.ts';
+import type { Rest } from '../registry/rest.ts';
 import type { RequestContext } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
@@ -39,7 +40,7 @@ export interface Scope {
   readonly otherVersions: readonly GroupVersionKind[];
 }
 
-export function resourceScope(services: EndpointServices, served: ServedResource): Scope {
+export function resourceScope(services: EndpointServices, served: Kind): Scope {
   const { type } = served;
   return {
     services,
@@ -54,7 +55,7 @@ export function resourceScope(services: EndpointServices, served: ServedResource
   };
 }
 
-export function subresourceScope(services: EndpointServices, served: ServedResource, subresource: ServedSubresource): Scope {
+export function subresourceScope(services: EndpointServices, served: Kind, subresource: Subresource): Scope {
   return {
     services,
     type: served.type,

@@ -40,10 +40,10 @@ import { cronJobResource } from './batch/cron-job/index.ts';
 import { jobResource } from './batch/job/index.ts';
 import { storageResources } from './storage/index.ts';
 import { storageVersionMigrationResource } from './storagemigration/storage-version-migration/index.ts';
-import type { ServedResource } from '../registry/rest.ts';
+import type { Kind } from '../catalog/kind.ts';
 import type { RegistryServices } from './services.ts';
 
-export function buildRegistry(services: RegistryServices): readonly ServedResource[] {
+export function buildRegistry(services: RegistryServices): readonly Kind[] {
   const budgets = podDisruptionBudgetStore(services);
   return [
     componentStatusResource(services),

@@ -10,7 +10,7 @@ import * as field from '#machinery/validation/field.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
 import type { ResourceStore } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
-import type { ServedSubresource } from '../registry/rest.ts';
+import type { Subresource } from '../catalog/kind.ts';
 
 type Scale = Immutable<autoscaling.Scale>;
 
@@ -24,7 +24,7 @@ export interface ScaleAccess<T extends KubeObject> {
   withReplicas(object: T, replicas: number): T;
 }
 
-export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, access: ScaleAccess<T>): ServedSubresource {
+export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, access: ScaleAccess<T>): Subresource {
   const scaleOf = (object: T): Scale => {
     const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
     const replicas = access.specReplicas(object) ?? 0;

@@ -12,7 +12,7 @@ import { rewriteLocation } from '../endpoint-proxy/rewrite.ts';
 import { parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { Find } from '../catalog/find.ts';
-import type { ServedSubresource } from '../registry/rest.ts';
+import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';
 import { NodeRelay } from './relay.ts';
@@ -30,7 +30,7 @@ const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 const UPGRADE_METHODS = ['GET', 'POST'] as const;
 
 /** Of pods. */
-export function podNodeSubresources(services: NodeProxyServices): readonly ServedSubresource[] {
+export function podNodeSubresources(services: NodeProxyServices): readonly Subresource[] {
   const relay = new NodeRelay({ clock: services.clock, connector: services.nodeConnector });
   return [
     logSubresource(services, relay),
@@ -41,7 +41,7 @@ export function podNodeSubresources(services: NodeProxyServices): readonly Serve
 }
 
 /** Of nodes. */
-export function nodeProxySubresource({ find, clock, nodeConnector }: NodeProxyServices): ServedSubresource {
+export function nodeProxySubresource({ find, clock, nodeConnector }: NodeProxyServices): Subresource {
   const relay = new NodeRelay({ clock, connector: nodeConnector });
   return {
     name: 'proxy',
@@ -86,7 +86,7 @@ function isRelative(location: string): boolean {
   return !/^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[/\\])/.test(location);
 }
 
-function logSubresource({ find }: NodeProxyServices, relay: NodeRelay): ServedSubresource {
+function logSubresource({ find }: NodeProxyServices, relay: NodeRelay): Subresource {
   return {
     name: 'log',
     kind: { group: '', version: 'v1', kind: 'Pod' },
@@ -148,12 +148,7 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   return passed;
 }
 
-function streamSubresource(
-  { find }: NodeProxyServices,
-  relay: NodeRelay,
-  action: 'exec' | 'attach',
-  kind: string,
-): ServedSubresource {
+function streamSubresource({ find }: NodeProxyServices, relay: NodeRelay, action: 'exec' | 'attach', kind: string): Subresource {
   return {
     name: action,
     kind: { group: '', version: 'v1', kind },
@@ -184,7 +179,7 @@ function streamQuery({ query }: ApiRequest): URLSearchParams {
   return passed;
 }
 
-function portForwardSubresource({ find }: NodeProxyServices, relay: NodeRelay): ServedSubresource {
+function portForwardSubresource({ find }: NodeProxyServices, relay: NodeRelay): Subresource {
   return {
     name: 'portforward',
     kind: { group: '', version: 'v1', kind: 'PodPortForwardOptions' },

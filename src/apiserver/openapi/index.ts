@@ -6,7 +6,7 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
-import type { ServedResource } from '../registry/rest.ts';
+import type { Kind } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
@@ -18,7 +18,7 @@ export interface OpenApi {
 }
 
 export interface OpenApiConfig {
-  readonly resources: readonly ServedResource[];
+  readonly resources: readonly Kind[];
   readonly scheme: Scheme;
   /** The version of the API: v1.36.3. */
   readonly version: string;
@@ -50,7 +50,7 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
   const json = (object: unknown): Uint8Array => Buffer.from(JSON.stringify(object), 'utf8');
 
   /** By the path below /openapi/v3: 'api/v1', 'apis/apps/v1'. */
-  const groupVersions = new Map<string, ServedResource[]>();
+  const groupVersions = new Map<string, Kind[]>();
   for (const served of resources) {
     const { group, version: apiVersion } = served.type;
     const path = group === '' ? `api/${apiVersion}` : `apis/${group}/${apiVersion}`;
@@ -59,7 +59,7 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
   const versions = new Map<string, Set<string>>();
   for (const { type } of resources) versions.set(type.group, (versions.get(type.group) ?? new Set()).add(type.version));
   /** Of what lies at `root` ('/api/v1/') or, without it, everywhere. */
-  const operations = (list: readonly ServedResource[], root?: string): Operation[] => [
+  const operations = (list: readonly Kind[], root?: string): Operation[] => [
     ...discoveryOperations(versions, scheme).filter(({ path }) => root === undefined || path === root),
     ...list.flatMap((served) => operationsOf(served, scheme)),
   ];

@@ -3,7 +3,8 @@
 import type { GroupVersionKind, MessageDescriptor, ResourceType, Scalar } from '#api/machinery/descriptor.ts';
 import { describeField } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
-import type { Rest, ServedResource, ServedSubresource } from '../registry/rest.ts';
+import type { Kind, Subresource } from '../catalog/kind.ts';
+import type { Rest } from '../registry/rest.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -118,7 +119,7 @@ const QUERY_TYPES: Partial<Record<Scalar, Parameter['type']>> = {
 
 const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-export function operationsOf(served: ServedResource, scheme: Scheme): Operation[] {
+export function operationsOf(served: Kind, scheme: Scheme): Operation[] {
   const { type } = served;
   const context = new ResourceContext(type, scheme);
   return [
@@ -275,7 +276,7 @@ class ResourceContext {
     return operations;
   }
 
-  subresource(subresource: ServedSubresource): Operation[] {
+  subresource(subresource: Subresource): Operation[] {
     const type = this.#type;
     const base = type.namespaced ? `${this.#root}/namespaces/{namespace}/${type.resource}` : `${this.#root}/${type.resource}`;
     const path = `${base}/{name}/${subresource.name}`;
@@ -325,7 +326,7 @@ class ResourceContext {
     ];
   }
 
-  #connections(path: string, subresource: ServedSubresource): Operation[] {
+  #connections(path: string, subresource: Subresource): Operation[] {
     const type = this.#type;
     const { kind, name, connectMethods = ['GET', 'POST'] } = subresource;
     const suffix = upperFirst(name);

@@ -1,7 +1,7 @@
 // Which policies a request has to do with: each with the binding and the parameter that make it so.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { matchRequest } from './matching.ts';
 import { collectParams, paramResource } from './params.ts';
 import type { AnyBinding, AnyPolicy, Hook } from './policy-source.ts';
@@ -32,7 +32,7 @@ export type Found<Policy, Binding, Compiled> =
 export async function findInvocations<Policy extends AnyPolicy, Binding extends AnyBinding, Compiled>(
   request: PolicyRequest,
   hooks: readonly Hook<Policy, Binding, Compiled>[],
-  served: readonly ServedResource[],
+  served: readonly Kind[],
 ): Promise<readonly Found<Policy, Binding, Compiled>[]> {
   const found: Found<Policy, Binding, Compiled>[] = [];
   for (const hook of hooks) {
@@ -43,7 +43,7 @@ export async function findInvocations<Policy extends AnyPolicy, Binding extends 
       found.push({ misconfiguration: { policy, binding, problem } });
     };
     let matched: ResourceAndKind | undefined;
-    let params: ServedResource | undefined;
+    let params: Kind | undefined;
     try {
       const { matchConstraints, paramKind } = policy.spec;
       if (matchConstraints === undefined) throw new Error('policy contained no match constraints, a required field');
@@ -71,7 +71,7 @@ async function invocationsOf<Policy extends AnyPolicy, Binding extends AnyBindin
   { policy, compiled }: Hook<Policy, Binding, Compiled>,
   binding: Binding,
   matched: ResourceAndKind,
-  paramsOf: ServedResource | undefined,
+  paramsOf: Kind | undefined,
 ): Promise<readonly Invocation<Policy, Binding, Compiled>[]> {
   const { matchResources, paramRef } = binding.spec;
   if (matchResources !== undefined && (await matchRequest(matchResources, request)) === undefined) return [];

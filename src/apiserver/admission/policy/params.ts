@@ -6,7 +6,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { everything } from '#apiserver/registry/selection.ts';
 
 type ParamKind = Immutable<admission.ParamKind>;
@@ -16,7 +16,7 @@ const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const
 const NEVER = new AbortController().signal;
 
 /** Throws an Error if nobody serves objects of that kind. */
-export function paramResource(kind: ParamKind, served: readonly ServedResource[]): ServedResource {
+export function paramResource(kind: ParamKind, served: readonly Kind[]): Kind {
   const { group, version } = groupVersionOf(kind.apiVersion ?? '');
   const found = served.find(({ type }) => type.group === group && type.version === version && type.kind === kind.kind);
   if (found?.rest.get === undefined || found.rest.list === undefined) {
@@ -36,7 +36,7 @@ function groupVersionOf(apiVersion: string): Pick<GroupVersionKind, 'group' | 'v
  * makes no sense, or insists on parameters that are not there.
  */
 export async function collectParams(
-  resource: ServedResource | undefined,
+  resource: Kind | undefined,
   ref: ParamRef | undefined,
   namespace: string,
 ): Promise<readonly (KubeObject | null)[]> {
@@ -59,7 +59,7 @@ export async function collectParams(
   return params.map((param) => identified(resource, param));
 }
 
-function paramNamespace({ type }: ServedResource, ref: ParamRef, namespace: string): string {
+function paramNamespace({ type }: Kind, ref: ParamRef, namespace: string): string {
   const given = ref.namespace ?? '';
   if (!type.namespaced) {
     if (given !== '') throw new Error('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
@@ -71,7 +71,7 @@ function paramNamespace({ type }: ServedResource, ref: ParamRef, namespace: stri
   return given === '' ? namespace : given;
 }
 
-async function getParam({ rest }: ServedResource, namespace: string, name: string): Promise<readonly KubeObject[]> {
+async function getParam({ rest }: Kind, namespace: string, name: string): Promise<readonly KubeObject[]> {
   const get = rest.get as NonNullable<typeof rest.get>;
   try {
     // As the server has it in memory, if it has.
@@ -83,7 +83,7 @@ async function getParam({ rest }: ServedResource, namespace: string, name: strin
   }
 }
 
-async function listParams({ rest }: ServedResource, namespace: string): Promise<readonly KubeObject[]> {
+async function listParams({ rest }: Kind, namespace: string): Promise<readonly KubeObject[]> {
   if (rest.findAll !== undefined) return rest.findAll(namespace);
   const list = rest.list as NonNullable<typeof rest.list>;
   const options = { selection: everything, limit: 0, continue: '', resourceVersion: '0', resourceVersionMatch: '' } as const;
@@ -94,7 +94,7 @@ async function listParams({ rest }: ServedResource, namespace: string): Promise<
 const contextIn = (namespace: string) => ({ user: SERVER, namespace, signal: NEVER, warnings: [] });
 
 /** Expressions may ask what kind it is. */
-function identified({ type }: ServedResource, param: KubeObject): KubeObject {
+function identified({ type }: Kind, param: KubeObject): KubeObject {
   const apiVersion = apiVersionOf(type);
   if (param.apiVersion === apiVersion && param.kind === type.kind) return param;
   return { ...param, apiVersion, kind: type.kind };

@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { uncovered } from '../rbac/rules.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from './cluster-roles.ts';
 import { controllerPolicy } from './controller-roles.ts';
@@ -43,7 +43,7 @@ interface Access<T extends Kept> {
 }
 
 /** Safe to be run at every start, by several servers at once. `client`: as system:masters; `served`: what there are roles for. */
-export async function keepBootstrapPolicy(client: Client, served: readonly ServedResource[]): Promise<void> {
+export async function keepBootstrapPolicy(client: Client, served: readonly Kind[]): Promise<void> {
   const groups = new Set(served.map(({ type }) => type.group));
   // Roles that were there before still hold; nothing is added to what nobody can look at.
   if (!groups.has(clusterRoles.group)) return;

@@ -1,6 +1,6 @@
 // The resources of the group admissionregistration.k8s.io.
 
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { mutatingAdmissionPolicyBindingResource } from './mutating-admission-policy-binding.ts';
 import { mutatingAdmissionPolicyResource } from './mutating-admission-policy.ts';
@@ -9,7 +9,7 @@ import { validatingAdmissionPolicyBindingResource } from './validating-admission
 import { validatingAdmissionPolicyResource } from './validating-admission-policy.ts';
 import { validatingWebhookConfigurationResource } from './validating-webhook-configuration.ts';
 
-export function admissionRegistrationResources(services: RegistryServices): readonly ServedResource[] {
+export function admissionRegistrationResources(services: RegistryServices): readonly Kind[] {
   return [
     mutatingAdmissionPolicyBindingResource(services),
     mutatingAdmissionPolicyResource(services),

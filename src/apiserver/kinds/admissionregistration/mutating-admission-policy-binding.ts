@@ -6,7 +6,7 @@ import { validateMutatingAdmissionPolicyBinding } from '#api/groups/admissionreg
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { policyBindingTable } from '#apiserver/printers/admission.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -21,7 +21,7 @@ export const mutatingAdmissionPolicyBindingStrategy: ResourceStrategy<MutatingAd
   validateUpdate: (binding) => validateMutatingAdmissionPolicyBinding(binding),
 };
 
-export function mutatingAdmissionPolicyBindingResource(services: RegistryServices): ServedResource {
+export function mutatingAdmissionPolicyBindingResource(services: RegistryServices): Kind {
   return {
     type: mutatingAdmissionPolicyBindings,
     rest: new ResourceStore<MutatingAdmissionPolicyBinding>({

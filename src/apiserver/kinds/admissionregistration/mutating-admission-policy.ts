@@ -6,7 +6,7 @@ import { validateMutatingAdmissionPolicy } from '#api/groups/admissionregistrati
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { mutatingPolicyTable } from '#apiserver/printers/admission.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -21,7 +21,7 @@ export const mutatingAdmissionPolicyStrategy: ResourceStrategy<MutatingAdmission
   validateUpdate: (policy, old) => validateMutatingAdmissionPolicy(policy, old),
 };
 
-export function mutatingAdmissionPolicyResource(services: RegistryServices): ServedResource {
+export function mutatingAdmissionPolicyResource(services: RegistryServices): Kind {
   return {
     type: mutatingAdmissionPolicies,
     rest: new ResourceStore<MutatingAdmissionPolicy>({

@@ -9,7 +9,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { webhookConfigurationTable } from '#apiserver/printers/admission.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { webhookWarnings } from './webhook-warnings.ts';
@@ -27,7 +27,7 @@ export const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebh
   warningsOnUpdate: webhookWarnings,
 };
 
-export function mutatingWebhookConfigurationResource(services: RegistryServices): ServedResource {
+export function mutatingWebhookConfigurationResource(services: RegistryServices): Kind {
   return {
     type: mutatingWebhookConfigurations,
     rest: new ResourceStore<MutatingWebhookConfiguration>({

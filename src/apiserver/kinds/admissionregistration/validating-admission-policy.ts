@@ -9,7 +9,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { validatingPolicyTable } from '#apiserver/printers/admission.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -34,7 +34,7 @@ export const validatingAdmissionPolicyStatusStrategy: SubresourceStrategy<Valida
   validateUpdate: (policy) => validateValidatingAdmissionPolicyStatus(policy),
 };
 
-export function validatingAdmissionPolicyResource(services: RegistryServices): ServedResource {
+export function validatingAdmissionPolicyResource(services: RegistryServices): Kind {
   const store = new ResourceStore<ValidatingAdmissionPolicy>({
     ...services,
     type: validatingAdmissionPolicies,

@@ -9,7 +9,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { webhookConfigurationTable } from '#apiserver/printers/admission.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { webhookWarnings } from './webhook-warnings.ts';
@@ -27,7 +27,7 @@ export const validatingWebhookConfigurationStrategy: ResourceStrategy<Validating
   warningsOnUpdate: webhookWarnings,
 };
 
-export function validatingWebhookConfigurationResource(services: RegistryServices): ServedResource {
+export function validatingWebhookConfigurationResource(services: RegistryServices): Kind {
   return {
     type: validatingWebhookConfigurations,
     rest: new ResourceStore<ValidatingWebhookConfiguration>({

@@ -5,9 +5,9 @@
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Storage } from '#storage/interface.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 
-export function customResourceDefinitionResource({ storage }: { readonly storage: Storage }): ServedResource {
+export function customResourceDefinitionResource({ storage }: { readonly storage: Storage }): Kind {
   return {
     type: customResourceDefinitions,
     rest: {

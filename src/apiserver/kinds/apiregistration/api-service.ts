@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { apiServiceTable } from '#apiserver/printers/api-service.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
@@ -53,7 +53,7 @@ function local(now: number): APIService['status'] {
   return { conditions: [condition] };
 }
 
-export function apiServiceResource(services: RegistryServices): ServedResource {
+export function apiServiceResource(services: RegistryServices): Kind {
   const store = new ResourceStore<APIService>({ ...services, type: apiServices, strategy: apiServiceStrategy });
   return {
     type: apiServices,

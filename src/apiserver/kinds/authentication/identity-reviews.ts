@@ -10,14 +10,15 @@ import type { TokenAnswer, TokenAuthenticator } from '#apiserver/authentication/
 import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { Rest, ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
+import type { Rest } from '#apiserver/registry/rest.ts';
 
 export interface IdentityReviewServices {
   readonly clock: Clock;
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
 }
 
-export function identityReviewResources({ clock, tokenAuthenticators }: IdentityReviewServices): readonly ServedResource[] {
+export function identityReviewResources({ clock, tokenAuthenticators }: IdentityReviewServices): readonly Kind[] {
   return [
     { type: selfSubjectReviews, rest: selfSubjectReview(clock) },
     { type: tokenReviews, rest: tokenReview(tokenAuthenticators) },

@@ -26,9 +26,10 @@ import type { FieldErrorList } from '#machinery/validation/field.ts';
 import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { Rest, ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
+import type { Rest } from '#apiserver/registry/rest.ts';
 
-export function accessReviewResources({ authorizer }: { readonly authorizer: Authorizer }): readonly ServedResource[] {
+export function accessReviewResources({ authorizer }: { readonly authorizer: Authorizer }): readonly Kind[] {
   return [
     { type: selfSubjectAccessReviews, rest: selfSubjectAccessReview(authorizer) },
     { type: selfSubjectRulesReviews, rest: selfSubjectRulesReview(authorizer) },

@@ -6,7 +6,7 @@ import { validateLease } from '#api/groups/coordination/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { leaseTable } from '#apiserver/printers/small-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -37,7 +37,7 @@ export const leaseStrategy: ResourceStrategy<Lease> = {
   validateUpdate: (lease) => validateLease(lease),
 };
 
-export function leaseResource(services: RegistryServices): ServedResource {
+export function leaseResource(services: RegistryServices): Kind {
   return {
     type: leases,
     rest: new ResourceStore<Lease>({ ...services, type: leases, strategy: leaseStrategy }),

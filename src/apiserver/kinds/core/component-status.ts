@@ -8,7 +8,7 @@ import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { componentStatusTable } from '#apiserver/printers/quota.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 
 /**
@@ -29,7 +29,7 @@ type Condition = NonNullable<ComponentStatus['conditions']>[number];
 export function componentStatusResource({
   storage,
   componentHealth,
-}: Pick<RegistryServices, 'storage' | 'componentHealth'>): ServedResource {
+}: Pick<RegistryServices, 'storage' | 'componentHealth'>): Kind {
   const checks = new Map<string, ComponentCheck | undefined>([
     ...CHECKED_COMPONENTS.map((name) => [name, componentHealth?.[name]] as const),
     ['etcd-0', async () => void (await storage.get(PROBE))],

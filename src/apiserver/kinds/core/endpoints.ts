@@ -8,7 +8,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import { endpointsTable } from '#apiserver/printers/endpoints.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -35,7 +35,7 @@ export const endpointsStrategy: ResourceStrategy<Endpoints> = {
   warningsOnUpdate: (object) => warnings(object),
 };
 
-export function endpointsResource(services: RegistryServices): ServedResource {
+export function endpointsResource(services: RegistryServices): Kind {
   return {
     type: endpoints,
     rest: new ResourceStore<Endpoints>({ ...services, type: endpoints, strategy: endpointsStrategy }),

@@ -5,7 +5,7 @@ import { limitRanges } from '#api/groups/core/v1/index.ts';
 import { validateLimitRange } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -21,7 +21,7 @@ export const limitRangeStrategy: ResourceStrategy<LimitRange> = {
   validateUpdate: (range) => validateLimitRange(range),
 };
 
-export function limitRangeResource(services: RegistryServices): ServedResource {
+export function limitRangeResource(services: RegistryServices): Kind {
   return {
     type: limitRanges,
     rest: new ResourceStore<LimitRange>({ ...services, type: limitRanges, strategy: limitRangeStrategy }),

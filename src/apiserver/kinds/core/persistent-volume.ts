@@ -7,7 +7,7 @@ import { persistentVolumeWarnings } from '#api/groups/core/v1/volume-warnings.ts
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { persistentVolumeTable } from '#apiserver/printers/volumes.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
@@ -40,7 +40,7 @@ export const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolum
   validateUpdate: () => [],
 };
 
-export function persistentVolumeResource(services: RegistryServices): ServedResource {
+export function persistentVolumeResource(services: RegistryServices): Kind {
   const store = new ResourceStore<PersistentVolume>({
     ...services,
     type: persistentVolumes,

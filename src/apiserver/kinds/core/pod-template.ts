@@ -9,7 +9,7 @@ import { FieldPath } from '#machinery/validation/field.ts';
 import { podTemplateTable } from '#apiserver/printers/quota.ts';
 import { withoutDisabledFields } from '../pod-template.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -32,7 +32,7 @@ export const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
     metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(template, TEMPLATE),
 };
 
-export function podTemplateResource(services: RegistryServices): ServedResource {
+export function podTemplateResource(services: RegistryServices): Kind {
   return {
     type: podTemplates,
     rest: new ResourceStore<PodTemplate>({ ...services, type: podTemplates, strategy: podTemplateStrategy }),

@@ -10,7 +10,7 @@ import { selectorFromSet } from '#machinery/selectors/labels.ts';
 import { replicationControllerTable } from '#apiserver/printers/workloads.ts';
 import { withEnabledTemplateFields } from '../pod-template.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { scaleSubresource } from '../scale.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -41,7 +41,7 @@ const replicationControllerStatusStrategy: SubresourceStrategy<ReplicationContro
   validateUpdate: (controller) => validateReplicaCounts(controller.status),
 };
 
-export function replicationControllerResource(services: RegistryServices): ServedResource {
+export function replicationControllerResource(services: RegistryServices): Kind {
   const store = new ResourceStore<ReplicationController>({
     ...services,
     type: replicationControllers,

@@ -10,7 +10,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { resourceQuotaTable } from '#apiserver/printers/quota.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -29,7 +29,7 @@ export const resourceQuotaStatusStrategy: SubresourceStrategy<ResourceQuota> = {
   validateUpdate: (quota) => validateResourceQuotaStatus(quota),
 };
 
-export function resourceQuotaResource(services: RegistryServices): ServedResource {
+export function resourceQuotaResource(services: RegistryServices): Kind {
   const store = new ResourceStore<ResourceQuota>({ ...services, type: resourceQuotas, strategy: resourceQuotaStrategy });
   return {
     type: resourceQuotas,

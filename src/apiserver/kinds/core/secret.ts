@@ -6,7 +6,7 @@ import { validateSecret, validateSecretUpdate } from '#api/groups/core/v1/valida
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { secretTable } from '#apiserver/printers/small-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -20,7 +20,7 @@ export const secretStrategy: ResourceStrategy<Secret> = {
   selectableFields: (secret) => ({ type: secret.type ?? '' }),
 };
 
-export function secretResource(services: RegistryServices): ServedResource {
+export function secretResource(services: RegistryServices): Kind {
   return {
     type: secrets,
     rest: new ResourceStore<Secret>({ ...services, type: secrets, strategy: secretStrategy }),

@@ -10,7 +10,7 @@ import { semanticEqual } from '#machinery/deep.ts';
 import { endpointSliceTable } from '#apiserver/printers/endpoints.ts';
 import { desiredStateChanged } from '#apiserver/registry/metadata.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -48,7 +48,7 @@ export const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
   validateUpdate: (slice, old) => validateEndpointSliceUpdate(slice, old),
 };
 
-export function endpointSliceResource(services: RegistryServices): ServedResource {
+export function endpointSliceResource(services: RegistryServices): Kind {
   return {
     type: endpointSlices,
     rest: new ResourceStore<EndpointSlice>({ ...services, type: endpointSlices, strategy: endpointSliceStrategy }),

@@ -9,7 +9,8 @@ import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { findAllIn, findIn } from '#apiserver/catalog/find.ts';
-import type { Rest, ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
+import type { Rest } from '#apiserver/registry/rest.ts';
 import type { RegistryServices } from '../services.ts';
 import type { RequestContext } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
@@ -28,10 +29,10 @@ const SERVER: RequestContext = {
 
 /** The same resources, which keep the condition right. */
 export function keepDangling(
-  schemas: ServedResource,
-  levels: ServedResource,
+  schemas: Kind,
+  levels: Kind,
   { clock, logger }: Pick<RegistryServices, 'clock' | 'logger'>,
-): readonly ServedResource[] {
+): readonly Kind[] {
   const status = schemas.subresources?.find(({ name }) => name === 'status')?.rest;
   const manager = new FieldManager({
     kind: { group: GROUP, version: 'v1', kind: 'FlowSchema' },

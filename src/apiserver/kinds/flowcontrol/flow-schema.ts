@@ -6,7 +6,7 @@ import { validateFlowSchema, validateFlowControlStatus } from '#api/groups/flowc
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { flowSchemaTable } from '#apiserver/printers/flowcontrol.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -28,7 +28,7 @@ export const flowSchemaStatusStrategy: SubresourceStrategy<FlowSchema> = {
   validateUpdate: (object) => validateFlowControlStatus(object),
 };
 
-export function flowSchemaResource(services: RegistryServices): ServedResource {
+export function flowSchemaResource(services: RegistryServices): Kind {
   const store = new ResourceStore<FlowSchema>({ ...services, type: flowSchemas, strategy: flowSchemaStrategy });
   const kind = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind: 'FlowSchema' };
   return {

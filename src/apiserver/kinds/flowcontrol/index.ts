@@ -1,11 +1,11 @@
 // The resources of the group flowcontrol.apiserver.k8s.io.
 
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { keepDangling } from './dangling.ts';
 import { flowSchemaResource } from './flow-schema.ts';
 import { priorityLevelConfigurationResource } from './priority-level-configuration.ts';
 
-export function flowControlResources(services: RegistryServices): readonly ServedResource[] {
+export function flowControlResources(services: RegistryServices): readonly Kind[] {
   return keepDangling(flowSchemaResource(services), priorityLevelConfigurationResource(services), services);
 }

@@ -6,7 +6,7 @@ import { validatePriorityLevelConfiguration, validateFlowControlStatus } from '#
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { priorityLevelConfigurationTable } from '#apiserver/printers/flowcontrol.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -28,7 +28,7 @@ export const priorityLevelConfigurationStatusStrategy: SubresourceStrategy<Prior
   validateUpdate: (object) => validateFlowControlStatus(object),
 };
 
-export function priorityLevelConfigurationResource(services: RegistryServices): ServedResource {
+export function priorityLevelConfigurationResource(services: RegistryServices): Kind {
   const store = new ResourceStore<PriorityLevelConfiguration>({
     ...services,
     type: priorityLevelConfigurations,

@@ -1,6 +1,6 @@
 // The resources of the group networking.k8s.io.
 
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { ingressClassResource } from './ingress-class.ts';
 import { ingressResource } from './ingress.ts';
@@ -8,7 +8,7 @@ import { ipAddressResource } from './ip-address.ts';
 import { networkPolicyResource } from './network-policy.ts';
 import { serviceCidrResource } from './service-cidr.ts';
 
-export function networkingResources(services: RegistryServices): readonly ServedResource[] {
+export function networkingResources(services: RegistryServices): readonly Kind[] {
   return [
     ingressClassResource(services),
     ingressResource(services),

@@ -6,7 +6,7 @@ import { validateIngressClass, validateIngressClassUpdate } from '#api/groups/ne
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { ingressClassTable } from '#apiserver/printers/cluster-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -19,7 +19,7 @@ export const ingressClassStrategy: ResourceStrategy<IngressClass> = {
   validateUpdate: (ingressClass, old) => validateIngressClassUpdate(ingressClass, old),
 };
 
-export function ingressClassResource(services: RegistryServices): ServedResource {
+export function ingressClassResource(services: RegistryServices): Kind {
   return {
     type: ingressClasses,
     rest: new ResourceStore<IngressClass>({ ...services, type: ingressClasses, strategy: ingressClassStrategy }),

@@ -11,7 +11,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { ingressTable } from '#apiserver/printers/networking.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -35,7 +35,7 @@ export const ingressStatusStrategy: SubresourceStrategy<Ingress> = {
   validateUpdate: (ingress, old) => validateIngressStatus(ingress, old),
 };
 
-export function ingressResource(services: RegistryServices): ServedResource {
+export function ingressResource(services: RegistryServices): Kind {
   const store = new ResourceStore<Ingress>({ ...services, type: ingresses, strategy: ingressStrategy });
   const kind = { group: 'networking.k8s.io', version: 'v1', kind: 'Ingress' };
   return {

@@ -6,7 +6,7 @@ import { ipAddressName, validateIPAddress, validateIPAddressUpdate } from '#api/
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { ipAddressTable } from '#apiserver/printers/networking.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -24,7 +24,7 @@ export const ipAddressStrategy: ResourceStrategy<IPAddress> = {
   }),
 };
 
-export function ipAddressResource(services: RegistryServices): ServedResource {
+export function ipAddressResource(services: RegistryServices): Kind {
   return {
     type: ipAddresses,
     rest: new ResourceStore<IPAddress>({ ...services, type: ipAddresses, strategy: ipAddressStrategy }),

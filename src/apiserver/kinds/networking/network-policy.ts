@@ -9,7 +9,7 @@ import * as field from '#machinery/validation/field.ts';
 import type { FieldPath } from '#machinery/validation/field.ts';
 import { networkPolicyTable } from '#apiserver/printers/networking.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -38,7 +38,7 @@ export const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
   warningsOnUpdate: (policy) => warnings(policy),
 };
 
-export function networkPolicyResource(services: RegistryServices): ServedResource {
+export function networkPolicyResource(services: RegistryServices): Kind {
   return {
     type: networkPolicies,
     rest: new ResourceStore<NetworkPolicy>({ ...services, type: networkPolicies, strategy: networkPolicyStrategy }),

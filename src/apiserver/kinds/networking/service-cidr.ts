@@ -6,7 +6,7 @@ import { validateServiceCIDR, validateServiceCIDRUpdate } from '#api/groups/netw
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { serviceCidrTable } from '#apiserver/printers/networking.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -26,7 +26,7 @@ export const serviceCidrStatusStrategy: SubresourceStrategy<ServiceCIDR> = {
   validateUpdate: () => [],
 };
 
-export function serviceCidrResource(services: RegistryServices): ServedResource {
+export function serviceCidrResource(services: RegistryServices): Kind {
   const store = new ResourceStore<ServiceCIDR>({ ...services, type: serviceCIDRs, strategy: serviceCidrStrategy });
   const kind = { group: 'networking.k8s.io', version: 'v1', kind: 'ServiceCIDR' };
   return {

@@ -7,7 +7,7 @@ import { runtimeClassWarnings } from '#api/groups/node/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { runtimeClassTable } from '#apiserver/printers/cluster-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -26,7 +26,7 @@ export const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
   warningsOnUpdate: (runtimeClass) => runtimeClassWarnings(runtimeClass),
 };
 
-export function runtimeClassResource(services: RegistryServices): ServedResource {
+export function runtimeClassResource(services: RegistryServices): Kind {
   return {
     type: runtimeClasses,
     rest: new ResourceStore<RuntimeClass>({ ...services, type: runtimeClasses, strategy: runtimeClassStrategy }),

@@ -6,7 +6,7 @@ import { validateClusterRole } from '#api/groups/rbac/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { roleTable } from '#apiserver/printers/rbac.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { GuardedStore, guardRole } from './escalation.ts';
@@ -20,7 +20,7 @@ export const clusterRoleStrategy: ResourceStrategy<ClusterRole> = {
   validateUpdate: (role) => validateClusterRole(role),
 };
 
-export function clusterRoleResource(services: RegistryServices): ServedResource {
+export function clusterRoleResource(services: RegistryServices): Kind {
   return {
     type: clusterRoles,
     rest: new GuardedStore<ClusterRole>({

@@ -6,7 +6,7 @@ import { validateBinding, validateBindingUpdate } from '#api/groups/rbac/v1/vali
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { roleBindingTable } from '#apiserver/printers/rbac.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { GuardedStore, guardBinding } from './escalation.ts';
@@ -22,7 +22,7 @@ export const roleBindingStrategy: ResourceStrategy<RoleBinding> = {
   validateUpdate: (binding, old) => [...validate(binding), ...validateBindingUpdate(binding, old)],
 };
 
-export function roleBindingResource(services: RegistryServices): ServedResource {
+export function roleBindingResource(services: RegistryServices): Kind {
   return {
     type: roleBindings,
     rest: new GuardedStore<RoleBinding>({

@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { namedTable } from '#apiserver/printers/devices.ts';
 import { pathSegmentName, subdomainName } from '#apiserver/registry/metadata-validation.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -22,7 +22,7 @@ export const deviceClassStrategy: ResourceStrategy<DeviceClass> = {
   validateUpdate: (deviceClass, old) => validateDeviceClass(deviceClass, old),
 };
 
-export function deviceClassResource(services: RegistryServices): ServedResource {
+export function deviceClassResource(services: RegistryServices): Kind {
   return {
     type: deviceClasses,
     rest: new ResourceStore<DeviceClass>({ ...services, type: deviceClasses, strategy: deviceClassStrategy }),

@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { namedTable } from '#apiserver/printers/devices.ts';
 import type { Find } from '#apiserver/catalog/find.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { authorizeAdminAccess, REQUESTS } from './admin-access.ts';
@@ -34,7 +34,7 @@ export const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<Reso
   ],
 });
 
-export function resourceClaimTemplateResource(services: RegistryServices): ServedResource {
+export function resourceClaimTemplateResource(services: RegistryServices): Kind {
   const strategy = resourceClaimTemplateStrategy(services.find);
   return {
     type: resourceClaimTemplates,

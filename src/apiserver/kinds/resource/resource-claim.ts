@@ -12,7 +12,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { resourceClaimTable } from '#apiserver/printers/devices.ts';
 import type { Find } from '#apiserver/catalog/find.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -67,7 +67,7 @@ function unshared({ driver, pool, device }: { readonly driver: string; readonly 
   return deviceKey({ driver, pool, device });
 }
 
-export function resourceClaimResource(services: RegistryServices): ServedResource {
+export function resourceClaimResource(services: RegistryServices): Kind {
   const { find } = services;
   const store = new ResourceStore<ResourceClaim>({ ...services, type: resourceClaims, strategy: resourceClaimStrategy(find) });
   return {

@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { resourceSliceTable } from '#apiserver/printers/devices.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
@@ -58,7 +58,7 @@ function withoutLists(given: Attribute): Attribute {
   return attribute;
 }
 
-export function resourceSliceResource(services: RegistryServices): ServedResource {
+export function resourceSliceResource(services: RegistryServices): Kind {
   return {
     type: resourceSlices,
     rest: new ResourceStore<ResourceSlice>({ ...services, type: resourceSlices, strategy: resourceSliceStrategy }),

@@ -8,7 +8,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { priorityClassTable } from '#apiserver/printers/cluster-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -26,7 +26,7 @@ export const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
   },
 };
 
-export function priorityClassResource(services: RegistryServices): ServedResource {
+export function priorityClassResource(services: RegistryServices): Kind {
   return {
     type: priorityClasses,
     rest: new ResourceStore<PriorityClass>({ ...services, type: priorityClasses, strategy: priorityClassStrategy }),

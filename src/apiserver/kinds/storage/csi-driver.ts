@@ -7,7 +7,7 @@ import { csiDriverWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { csiDriverTable } from '#apiserver/printers/volumes.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -33,7 +33,7 @@ export const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
   warningsOnUpdate: (driver, old) => csiDriverWarnings(driver, old),
 };
 
-export function csiDriverResource(services: RegistryServices): ServedResource {
+export function csiDriverResource(services: RegistryServices): Kind {
   return {
     type: csiDrivers,
     rest: new ResourceStore<CSIDriver>({ ...services, type: csiDrivers, strategy: csiDriverStrategy }),

@@ -6,7 +6,7 @@ import { validateCSINode, validateCSINodeUpdate } from '#api/groups/storage/v1/v
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { csiNodeTable } from '#apiserver/printers/volumes.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -20,7 +20,7 @@ export const csiNodeStrategy: ResourceStrategy<CSINode> = {
   validateUpdate: (node, old) => validateCSINodeUpdate(node, old),
 };
 
-export function csiNodeResource(services: RegistryServices): ServedResource {
+export function csiNodeResource(services: RegistryServices): Kind {
   return {
     type: csiNodes,
     rest: new ResourceStore<CSINode>({ ...services, type: csiNodes, strategy: csiNodeStrategy }),

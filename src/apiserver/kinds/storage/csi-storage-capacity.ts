@@ -7,7 +7,7 @@ import { csiStorageCapacityWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { csiStorageCapacityTable } from '#apiserver/printers/volumes.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -22,7 +22,7 @@ export const csiStorageCapacityStrategy: ResourceStrategy<CSIStorageCapacity> = 
   warningsOnUpdate: (capacity) => csiStorageCapacityWarnings(capacity),
 };
 
-export function csiStorageCapacityResource(services: RegistryServices): ServedResource {
+export function csiStorageCapacityResource(services: RegistryServices): Kind {
   return {
     type: csiStorageCapacities,
     rest: new ResourceStore<CSIStorageCapacity>({

@@ -1,6 +1,6 @@
 // The resources of the storage group.
 
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import { csiDriverResource } from './csi-driver.ts';
 import { csiNodeResource } from './csi-node.ts';
@@ -9,7 +9,7 @@ import { storageClassResource } from './storage-class.ts';
 import { volumeAttachmentResource } from './volume-attachment.ts';
 import { volumeAttributesClassResource } from './volume-attributes-class.ts';
 
-export function storageResources(services: RegistryServices): readonly ServedResource[] {
+export function storageResources(services: RegistryServices): readonly Kind[] {
   return [
     csiDriverResource(services),
     csiNodeResource(services),

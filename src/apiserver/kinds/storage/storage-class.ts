@@ -7,7 +7,7 @@ import { storageClassWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { storageClassTable } from '#apiserver/printers/volumes.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -25,7 +25,7 @@ export const storageClassStrategy: ResourceStrategy<StorageClass> = {
   warningsOnUpdate: (storageClass) => storageClassWarnings(storageClass),
 };
 
-export function storageClassResource(services: RegistryServices): ServedResource {
+export function storageClassResource(services: RegistryServices): Kind {
   return {
     type: storageClasses,
     rest: new ResourceStore<StorageClass>({ ...services, type: storageClasses, strategy: storageClassStrategy }),

@@ -6,7 +6,7 @@ import { validateVolumeAttachment, validateVolumeAttachmentUpdate } from '#api/g
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { volumeAttachmentTable } from '#apiserver/printers/volumes.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -47,7 +47,7 @@ function withMetadataOf(metadata: Metadata, old: Metadata): Metadata {
   };
 }
 
-export function volumeAttachmentResource(services: RegistryServices): ServedResource {
+export function volumeAttachmentResource(services: RegistryServices): Kind {
   const store = new ResourceStore<VolumeAttachment>({
     ...services,
     type: volumeAttachments,

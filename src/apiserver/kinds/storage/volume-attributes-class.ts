@@ -6,7 +6,7 @@ import { validateVolumeAttributesClass, validateVolumeAttributesClassUpdate } fr
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { volumeAttributesClassTable } from '#apiserver/printers/volumes.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -19,7 +19,7 @@ export const volumeAttributesClassStrategy: ResourceStrategy<VolumeAttributesCla
   validateUpdate: (attributesClass, old) => validateVolumeAttributesClassUpdate(attributesClass, old),
 };
 
-export function volumeAttributesClassResource(services: RegistryServices): ServedResource {
+export function volumeAttributesClassResource(services: RegistryServices): Kind {
   return {
     type: volumeAttributesClasses,
     rest: new ResourceStore<VolumeAttributesClass>({

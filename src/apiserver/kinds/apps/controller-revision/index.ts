@@ -3,11 +3,11 @@
 import { controllerRevisions } from '#api/groups/apps/v1/index.ts';
 import { controllerRevisionTable } from '#apiserver/printers/workloads.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { controllerRevisionStrategy, type ControllerRevision } from './strategy.ts';
 
-export function controllerRevisionResource(services: RegistryServices): ServedResource {
+export function controllerRevisionResource(services: RegistryServices): Kind {
   return {
     type: controllerRevisions,
     rest: new ResourceStore<ControllerRevision>({

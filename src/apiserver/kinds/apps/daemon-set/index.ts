@@ -3,11 +3,11 @@
 import { daemonSets } from '#api/groups/apps/v1/index.ts';
 import { daemonSetTable } from '#apiserver/printers/workloads.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { daemonSetStatusStrategy, daemonSetStrategy, type DaemonSet } from './strategy.ts';
 
-export function daemonSetResource(services: RegistryServices): ServedResource {
+export function daemonSetResource(services: RegistryServices): Kind {
   const store = new ResourceStore<DaemonSet>({ ...services, type: daemonSets, strategy: daemonSetStrategy });
   return {
     type: daemonSets,

@@ -4,12 +4,12 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
 import { deploymentTable } from '#apiserver/printers/workloads.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { scaleSubresource } from '#apiserver/kinds/scale.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { deploymentStatusStrategy, deploymentStrategy, type Deployment } from './strategy.ts';
 
-export function deploymentResource(services: RegistryServices): ServedResource {
+export function deploymentResource(services: RegistryServices): Kind {
   const store = new ResourceStore<Deployment>({ ...services, type: deployments, strategy: deploymentStrategy });
   return {
     type: deployments,

@@ -4,12 +4,12 @@ import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
 import { replicaSetTable } from '#apiserver/printers/workloads.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { scaleSubresource } from '#apiserver/kinds/scale.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { replicaSetStatusStrategy, replicaSetStrategy, type ReplicaSet } from './strategy.ts';
 
-export function replicaSetResource(services: RegistryServices): ServedResource {
+export function replicaSetResource(services: RegistryServices): Kind {
   const store = new ResourceStore<ReplicaSet>({ ...services, type: replicaSets, strategy: replicaSetStrategy });
   return {
     type: replicaSets,

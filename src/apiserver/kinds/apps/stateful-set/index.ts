@@ -4,12 +4,12 @@ import { statefulSets } from '#api/groups/apps/v1/index.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
 import { statefulSetTable } from '#apiserver/printers/workloads.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import { scaleSubresource } from '#apiserver/kinds/scale.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { statefulSetStatusStrategy, statefulSetStrategy, type StatefulSet } from './strategy.ts';
 
-export function statefulSetResource(services: RegistryServices): ServedResource {
+export function statefulSetResource(services: RegistryServices): Kind {
   const store = new ResourceStore<StatefulSet>({ ...services, type: statefulSets, strategy: statefulSetStrategy });
   return {
     type: statefulSets,

@@ -10,7 +10,8 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { horizontalPodAutoscalerTable, horizontalPodAutoscalerV1Table } from '#apiserver/printers/autoscaling.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Rest, ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
+import type { Rest } from '#apiserver/registry/rest.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { versionView } from '#apiserver/registry/version-view.ts';
@@ -34,7 +35,7 @@ export const horizontalPodAutoscalerStatusStrategy: SubresourceStrategy<Autoscal
   validateUpdate: (autoscaler) => validateHorizontalPodAutoscalerStatus(autoscaler),
 };
 
-export function horizontalPodAutoscalerResources(services: RegistryServices): readonly ServedResource[] {
+export function horizontalPodAutoscalerResources(services: RegistryServices): readonly Kind[] {
   const store = new ResourceStore<Autoscaler>({
     ...services,
     type: horizontalPodAutoscalers,

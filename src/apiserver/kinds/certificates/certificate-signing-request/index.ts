@@ -11,7 +11,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { certificateSigningRequestTable } from '#apiserver/printers/certificates.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
@@ -68,7 +68,7 @@ const approvalStrategy: SubresourceStrategy<CertificateSigningRequest> = {
     validateCertificateSigningRequestUpdate(request, old, { decisions: true, certificate: false }),
 };
 
-export function certificateSigningRequestResource(services: RegistryServices): ServedResource {
+export function certificateSigningRequestResource(services: RegistryServices): Kind {
   const store = new ResourceStore<CertificateSigningRequest>({
     ...services,
     type: certificateSigningRequests,

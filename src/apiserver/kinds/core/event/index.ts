@@ -11,7 +11,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { eventTable, newerEventTable } from '#apiserver/printers/event.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { versionView } from '#apiserver/registry/version-view.ts';
@@ -74,7 +74,7 @@ const CORE = { group: '', version: 'v1', kind: 'Event' } as const;
 const NEWER = { group: 'events.k8s.io', version: 'v1', kind: 'Event' } as const;
 
 /** The same events are served in two groups. */
-export function eventResources(services: RegistryServices): readonly ServedResource[] {
+export function eventResources(services: RegistryServices): readonly Kind[] {
   const { eventTtlMs = DEFAULT_TTL_MS } = services;
   const strategy = { ...eventStrategy, ttlMs: () => eventTtlMs };
   const store = new ResourceStore<Event>({ ...services, type: events, strategy });

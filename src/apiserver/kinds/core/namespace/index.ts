@@ -3,11 +3,11 @@
 import { namespaces } from '#api/groups/core/v1/index.ts';
 import { namespaceTable } from '#apiserver/printers/small-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { namespaceFinalizeStrategy, namespaceStatusStrategy, namespaceStrategy, type Namespace } from './strategy.ts';
 
-export function namespaceResource(services: RegistryServices): ServedResource {
+export function namespaceResource(services: RegistryServices): Kind {
   const store = new ResourceStore<Namespace>({ ...services, type: namespaces, strategy: namespaceStrategy });
   const kind = { group: '', version: 'v1', kind: 'Namespace' };
   const finalize = store.view(namespaceFinalizeStrategy);

@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { nodeProxySubresource } from '#apiserver/node-proxy/subresources.ts';
 import { nodeTable } from '#apiserver/printers/node.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -51,7 +51,7 @@ const nodeStatusStrategy: SubresourceStrategy<Node> = {
   validateUpdate: (node, old) => validateNodeUpdate(node, old),
 };
 
-export function nodeResource(services: RegistryServices): ServedResource {
+export function nodeResource(services: RegistryServices): Kind {
   const store = new ResourceStore<Node>({ ...services, type: nodes, strategy: nodeStrategy });
   return {
     type: nodes,

@@ -6,7 +6,7 @@ import { podNodeSubresources } from '#apiserver/node-proxy/subresources.ts';
 import { podTable } from '#apiserver/printers/pod.ts';
 import type { PodDisruptionBudget } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { bindingRest } from './binding.ts';
 import { evictionRest } from './eviction.ts';
@@ -15,7 +15,7 @@ import { podStatusStrategy, podStrategy, type Pod } from './strategy.ts';
 
 const POD = { group: '', version: 'v1', kind: 'Pod' } as const;
 
-export function podResources(services: RegistryServices, budgets: ResourceStore<PodDisruptionBudget>): readonly ServedResource[] {
+export function podResources(services: RegistryServices, budgets: ResourceStore<PodDisruptionBudget>): readonly Kind[] {
   const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy });
   const now = (): number => services.clock.now();
   const binding = bindingRest(store, now);

@@ -5,7 +5,7 @@ import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { serviceAccountTable } from '#apiserver/printers/small-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { tokenSubresource } from './token.ts';
@@ -28,7 +28,7 @@ export const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
   validateUpdate: () => [],
 };
 
-export function serviceAccountResource(services: RegistryServices): ServedResource {
+export function serviceAccountResource(services: RegistryServices): Kind {
   return {
     type: serviceAccounts,
     rest: new ResourceStore<ServiceAccount>({ ...services, type: serviceAccounts, strategy: serviceAccountStrategy }),

@@ -11,7 +11,7 @@ import * as field from '#machinery/validation/field.ts';
 import type { BoundObject, ServiceAccountTokens, TokenWish } from '#apiserver/authentication/service-account-tokens.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { Find } from '#apiserver/catalog/find.ts';
-import type { ServedSubresource } from '#apiserver/registry/rest.ts';
+import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
 
 export interface TokenServices {
@@ -27,7 +27,7 @@ const DEFAULT_SECONDS = 3600;
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
-export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenServices): ServedSubresource {
+export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenServices): Subresource {
   return {
     name: 'token',
     kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },

@@ -6,7 +6,7 @@ import { serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
 import { serviceTable } from '#apiserver/printers/service.ts';
 import { labelName } from '#apiserver/registry/metadata-validation.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { dropUnused, keepAllocated, withClusterIPs, withoutNeedless } from './idempotence.ts';
@@ -41,7 +41,7 @@ const serviceStatusStrategy: SubresourceStrategy<Service> = {
   warningsOnUpdate: serviceStatusWarnings,
 };
 
-export function serviceResource(services: RegistryServices): ServedResource {
+export function serviceResource(services: RegistryServices): Kind {
   const { serviceAllocators } = services;
   const reservations = new ServiceReservations({ ...serviceAllocators, random: services.random.derive('services') });
   const store = new ResourceStore<Service>({ ...services, type: serviceType, strategy: serviceStrategy(reservations) });

@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { podDisruptionBudgetTable } from '#apiserver/printers/policy.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 
@@ -45,7 +45,7 @@ export function podDisruptionBudgetStore(services: RegistryServices): ResourceSt
   });
 }
 
-export function podDisruptionBudgetResource(store: ResourceStore<PodDisruptionBudget>): ServedResource {
+export function podDisruptionBudgetResource(store: ResourceStore<PodDisruptionBudget>): Kind {
   const kind = { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' };
   return {
     type: podDisruptionBudgets,

@@ -10,7 +10,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { storageVersionMigrationTable } from '#apiserver/printers/small-kinds.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { ServedResource } from '#apiserver/registry/rest.ts';
+import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -31,7 +31,7 @@ export const storageVersionMigrationStatusStrategy: SubresourceStrategy<StorageV
   validateUpdate: (migration, old) => validateStorageVersionMigrationStatusUpdate(migration, old),
 };
 
-export function storageVersionMigrationResource(services: RegistryServices): ServedResource {
+export function storageVersionMigrationResource(services: RegistryServices): Kind {
   const { group, version, kind } = storageVersionMigrations;
   const store = new ResourceStore<StorageVersionMigration>({
     ...services,

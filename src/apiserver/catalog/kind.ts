@@ -1,0 +1,67 @@
+// A kind of object as the server serves it: its type, codec, verbs, subresources and columns, in one value.
+
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
+import type { Rest } from '../registry/rest.ts';
+import type { TableConvertor } from '../tables/table.ts';
+
+export interface Subresource {
+  /** 'status', 'scale' … */
+  readonly name: string;
+  /** Of the objects that it takes and answers; they need not be of the parent's kind. */
+  readonly kind: GroupVersionKind;
+  readonly rest: Rest;
+  /** For `connect`: the HTTP methods it takes. Default: GET and POST. */
+  readonly connectMethods?: readonly string[];
+  /** The status of a successful create. Default: 201. */
+  readonly createCode?: number;
+  readonly table?: TableConvertor;
+}
+
+/** One resource in one version, and everything that is served about it: the unit of installation (Catalog) and of discovery. */
+export interface Kind {
+  readonly type: ResourceType;
+  /** Reads and writes its objects. Default: the codec of the typed descriptor. */
+  readonly codec?: ObjectCodec;
+  readonly rest: Rest;
+  readonly subresources?: readonly Subresource[];
+  /** Without it, a table has Name and Age. */
+  readonly table?: TableConvertor;
+  /** The list kind. Default: the kind with List behind it. */
+  readonly listKind?: string;
+  /** Other versions in which the same objects are written: who owns fields in one owns them in all. */
+  readonly otherVersions?: readonly GroupVersionKind[];
+  /** The kind and version in which the objects are stored. Default: those of `type`. */
+  readonly storedKind?: GroupVersionKind;
+  /** What everybody who asks for it is warned of: it is deprecated. */
+  readonly deprecation?: string;
+  /** The status of a successful create. Default: 201. */
+  readonly createCode?: number;
+}
+
+const VERBS: readonly (readonly [string, (rest: Rest) => boolean])[] = [
+  ['create', (rest) => rest.create !== undefined],
+  ['delete', (rest) => rest.delete !== undefined],
+  ['deletecollection', (rest) => rest.deleteCollection !== undefined],
+  ['get', (rest) => rest.get !== undefined],
+  ['list', (rest) => rest.list !== undefined],
+  ['patch', (rest) => rest.update !== undefined && rest.get !== undefined],
+  ['update', (rest) => rest.update !== undefined],
+  ['watch', (rest) => rest.watch !== undefined],
+];
+
+/** The verbs of a resource or subresource as discovery lists them. */
+export function verbsOf(served: Pick<Subresource, 'rest' | 'connectMethods'>): string[] {
+  if (served.rest.connect !== undefined) {
+    const verbOf: Readonly<Record<string, string>> = {
+      GET: 'get',
+      POST: 'create',
+      PUT: 'update',
+      PATCH: 'patch',
+      DELETE: 'delete',
+    };
+    // Other methods (HEAD, OPTIONS) have no verb of their own.
+    return (served.connectMethods ?? ['GET', 'POST']).flatMap((method) => verbOf[method] ?? []).toSorted();
+  }
+  return VERBS.filter(([, serves]) => serves(served.rest)).map(([verb]) => verb);
+}
