@@ -21,18 +21,12 @@ import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
-import {
-  type ClusterNode,
-  componentOf,
-  Components,
-  type ControlConfig,
-  type RunningComponents,
-  type User,
-} from './components.ts';
-import type { ComponentsRunner, SimulatedNode } from './thread/index.ts';
+import { componentOf, Components, type ControlConfig, type RunningComponents, type User } from './components.ts';
+import type { ComponentsRunner } from './thread/index.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
+import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import type { KeyPair, Pki } from './pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 

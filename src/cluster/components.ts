@@ -3,14 +3,12 @@
 
 import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
-import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import { ControllerManager } from '#controllers/controller-manager.ts';
 import { ControllerManagerMetrics } from '#controllers/metrics.ts';
 import type { ControllerName } from '#controllers/controllers.ts';
-import type { Runtime } from '#cri/index.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -22,26 +20,11 @@ import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
 import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
+import type { ClusterNode } from './nodes.ts';
 import type { KeyPair } from './pki.ts';
 import { leading } from './roles/leading.ts';
 import { simulatedMachine } from './simulated-machine.ts';
 import { KUBERNETES_VERSION } from './version.ts';
-
-export interface ClusterNode {
-  readonly name: string;
-  /** The kubelet of this node gets the well-known port. Default: false. */
-  readonly first?: boolean;
-  readonly runtime: Runtime;
-  /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
-  readonly simulated: boolean;
-  /** The node's part of the pod range. */
-  readonly podCidr: string;
-  /** The kubelet's directory. Not used by simulated nodes. */
-  readonly rootDir?: string;
-  readonly podLogsDir?: string;
-  readonly addresses?: readonly NodeAddress[];
-  readonly capacity?: ResourceList;
-}
 
 export interface User {
   readonly name: string;

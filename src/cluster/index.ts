@@ -22,7 +22,7 @@ import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from './cluster.ts';
-import type { ClusterNode } from './components.ts';
+import type { ClusterNode } from './nodes.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import { defaultPodRange, nodeRange, parseRange } from './network-ranges.ts';
 import { Pki } from './pki.ts';

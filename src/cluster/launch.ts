@@ -11,7 +11,7 @@ import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
-import type { ClusterNode } from './components.ts';
+import type { ClusterNode, SimulatedNode } from './nodes.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
@@ -24,7 +24,7 @@ import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
-import { type ComponentsRunner, ComponentsThread, KeptThread, type Logging, type SimulatedNode } from './thread/index.ts';
+import { type ComponentsRunner, ComponentsThread, KeptThread, type Logging } from './thread/index.ts';
 import { simulatedNode } from './simulated-machine.ts';
 import { UserError } from './user-error.ts';
 

@@ -5,8 +5,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
-import type { ClusterNode } from './components.ts';
-import type { SimulatedNode } from './thread/messages.ts';
+import type { ClusterNode, SimulatedNode } from './nodes.ts';
 
 /** The same on every machine that simulates it, so that what is shown of a node is, too. */
 export function simulatedMachine(name: string): MachineInfo {

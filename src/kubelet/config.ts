@@ -8,7 +8,7 @@ import type { Random } from '#machinery/random.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { MachineInfo } from './node/machine.ts';
 import type { AccessSettings } from './server/access.ts';
-import type { ServerListenConfig } from './server/server.ts';
+import type { ServerListenConfig } from './server/config.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
 import type { Mounter } from './volumes/mounter.ts';
 

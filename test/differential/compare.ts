@@ -7,6 +7,14 @@ export interface Answer {
   readonly warnings: readonly string[];
 }
 
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 type JsonObject = Record<string, unknown>;
 
 /** What differs, a line each with its path; empty: nothing. */

@@ -1,7 +1,7 @@
 // The other API server, over HTTPS.
 
 import { Agent, request } from 'node:https';
-import type { Answer } from './compare.ts';
+import { parsed, type Answer } from './compare.ts';
 import type { Shot } from './shots.ts';
 import type { WireAnswer, WireShot } from './wire.ts';
 
@@ -93,14 +93,6 @@ export class Reference {
 
   close(): void {
     this.#agent.destroy();
-  }
-}
-
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }
 

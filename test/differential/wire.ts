@@ -1,8 +1,7 @@
 // What clients see of an answer besides its content: headers, indentation, the newline at the end. And documents that have no
 // object in them: discovery, health, the issuer's documents, statusz.
 
-import { differences } from './compare.ts';
-import { parsed } from './reference.ts';
+import { differences, parsed } from './compare.ts';
 
 export interface WireShot {
   readonly path: string;

@@ -1,7 +1,7 @@
 // What `text.format([…])` does: %s %d %f %e %b %x %X %o and %%, with a precision for %f and %e.
 
 import { evaluationError } from '../errors.ts';
-import { expandExponent } from '../standard/conversions.ts';
+import { expandExponent } from '../standard/double-text.ts';
 import { formatDuration, formatTimestamp } from '../standard/time-text.ts';
 import { compareText } from '../text.ts';
 import {

@@ -6,6 +6,7 @@ import { global, type Functions } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';
 import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, parameter, STRING, TIMESTAMP, typeOf, UINT } from '../types.ts';
 import { Double, Duration, normalizeInt, runtimeTypeName, Timestamp, TypeValue, Uint, type Value } from '../values.ts';
+import { formatDouble } from './double-text.ts';
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from './time-text.ts';
 
 const A = parameter('A');
@@ -42,27 +43,6 @@ function parseDouble(text: string): Double {
   const value = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text) ? Number(text) : Infinity;
   if (!Number.isFinite(value)) throw noConversion('double');
   return new Double(value);
-}
-
-/** As Go's %g writes it, with as many digits as it takes to read the same number again: '1e+06', '123456.5'. */
-export function formatDouble(value: number): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  if (Object.is(value, -0)) return '-0';
-  const [mantissa, exponent] = value.toExponential().split('e') as [string, string];
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return expandExponent(mantissa, power);
-  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
-}
-
-/** '1.25' and 3 are 1250. */
-export function expandExponent(mantissa: string, power: number): string {
-  const negative = mantissa.startsWith('-') ? '-' : '';
-  const [whole, fraction = ''] = mantissa.replace('-', '').split('.') as [string, string?];
-  const digits = whole + fraction;
-  if (power < 0) return `${negative}0.${'0'.repeat(-power - 1)}${digits}`;
-  if (digits.length <= power + 1) return negative + digits.padEnd(power + 1, '0');
-  return `${negative}${digits.slice(0, power + 1)}.${digits.slice(power + 1)}`;
 }
 
 const TRUE_TEXTS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);

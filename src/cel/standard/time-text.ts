@@ -3,7 +3,7 @@
 import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { evaluationError } from '../errors.ts';
 import { Duration, Timestamp } from '../values.ts';
-import { expandExponent } from './conversions.ts';
+import { expandExponent } from './double-text.ts';
 
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9})\d*)?(Z|[+-]\d{2}:\d{2})$/;
 

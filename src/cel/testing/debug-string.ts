@@ -1,7 +1,7 @@
 // A tree as cel-go's debug output writes it, to compare with.
 
 import type { Expression } from '../ast.ts';
-import { formatDouble } from '../standard/conversions.ts';
+import { formatDouble } from '../standard/double-text.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { Double, Uint, type Value } from '../values.ts';
 

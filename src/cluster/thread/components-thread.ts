@@ -10,15 +10,9 @@ import { portDuplex } from '#machinery/streams/port-duplex.ts';
 import { workerSource } from '#machinery/worker-source.ts';
 import type { ControlConfig, RunningComponents, User } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
+import type { SimulatedNode } from '../nodes.ts';
 import type { KeyPair } from '../pki.ts';
-import {
-  type FromThread,
-  type Logging,
-  receivedError,
-  type SimulatedNode,
-  type ThreadConfig,
-  type ToThread,
-} from './messages.ts';
+import { type FromThread, type Logging, receivedError, type ThreadConfig, type ToThread } from './messages.ts';
 
 export interface ComponentsThreadStart {
   /** The API server's chain behind authentication, as this user. */

@@ -3,4 +3,4 @@
 export { ComponentsThread } from './components-thread.ts';
 export type { ComponentsRunner } from './components-thread.ts';
 export { KeptThread } from './kept-thread.ts';
-export type { Logging, SimulatedNode } from './messages.ts';
+export type { Logging } from './messages.ts';

@@ -4,13 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { LoggerConfig } from '#machinery/log.ts';
 import type { ControlConfig } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
-
-/** A node whose pods only pretend to run. */
-export interface SimulatedNode {
-  readonly name: string;
-  /** The node's part of the pod range. */
-  readonly podCidr: string;
-}
+import type { SimulatedNode } from '../nodes.ts';
 
 /** What the thread's logger is made from. */
 export type Logging = Pick<LoggerConfig, 'format' | 'level'>;

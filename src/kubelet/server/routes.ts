@@ -15,7 +15,7 @@ import { type HealthCheck, HealthEndpoint, logCheck, pingCheck, type TextRespons
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { flagz, statusz } from '#machinery/serving/zpages.ts';
 import { findLogContainer, LogTargetError, parseLogOptions } from './container-logs.ts';
-import type { KubeletServerConfig } from './server.ts';
+import type { KubeletServerConfig } from './config.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';
 import { cadvisorMetrics } from '../metrics/cadvisor-metrics.ts';
 import { statsSummary } from './stats.ts';

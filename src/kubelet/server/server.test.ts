@@ -13,7 +13,7 @@ import { execOverSpdy, execOverWebSocket } from '#machinery/streams/remotecomman
 import { silentLogger } from '#machinery/log.ts';
 import { TlsListeners } from './listeners.ts';
 import { startHarness, type Harness } from '../testing/harness.ts';
-import type { ServerUser } from './server.ts';
+import type { ServerUser } from './access.ts';
 
 const API_SERVER: ServerUser = { name: 'system:apiserver', groups: ['system:masters'] };
 

@@ -12,10 +12,10 @@ import type { ProcessIdentity } from '../process-identity.ts';
 import { exitReason } from '../records.ts';
 import type { ContainerRecord } from '../records.ts';
 import { LogWriter } from './log-writer.ts';
-import type { Program } from './requirements.ts';
+import type { Program, Tools } from './program.ts';
 import { readExit, readPids } from './state.ts';
 import type { ProcessState } from './state.ts';
-import { launch, readOutput, type Tools } from './supervisor.ts';
+import { launch, readOutput } from './supervisor.ts';
 
 /** How a process ended that nobody saw end, in Kubernetes' words. */
 const UNKNOWN_EXIT = { exitCode: 255, reason: 'Unknown' } as const;

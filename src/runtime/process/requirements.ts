@@ -5,7 +5,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CriError } from '#cri/index.ts';
 import type { ContainerConfig, PodSandboxConfig } from '#cri/index.ts';
-import type { Tools } from './supervisor.ts';
+import type { Program, RunAs, Tools } from './program.ts';
 
 function refuse(message: string): never {
   throw new CriError('InvalidArgument', `the process runtime runs host processes: ${message}`);
@@ -20,13 +20,6 @@ export function checkSandbox(config: PodSandboxConfig): void {
   if (Object.keys(config.linux?.sysctls ?? {}).length > 0) refuse('a pod cannot have sysctls of its own');
 }
 
-/** The user and groups to run as; undefined: as this process. */
-export interface RunAs {
-  readonly uid: number;
-  readonly gid: number;
-  readonly groups: readonly number[];
-}
-
 function runAsOf(config: ContainerConfig): RunAs | undefined {
   const context = config.linux?.securityContext;
   const [myUid, myGid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
@@ -39,12 +32,6 @@ function runAsOf(config: ContainerConfig): RunAs | undefined {
   if (myUid !== 0)
     refuse(`without root it cannot run as user ${uid}, group ${gid} and groups [${groups.join(' ')}], only as user ${myUid}`);
   return { uid, gid, groups };
-}
-
-export interface Program {
-  /** Absolute, or a name that is on PATH. */
-  readonly command: readonly [string, ...string[]];
-  readonly runAs: RunAs | undefined;
 }
 
 function isExecutable(file: string): boolean {

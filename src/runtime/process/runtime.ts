@@ -50,19 +50,13 @@ import { containerLogPath, notStarted } from '../records.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
+import type { Tools } from './program.ts';
 import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
 import { ProcessState, readPids } from './state.ts';
 import type { StoredContainer } from './state.ts';
 import { findGroupLeader, hasStats, usageByGroup } from './stats.ts';
 import type { Usage } from './stats.ts';
-import {
-  absoluteOnly,
-  ID_VARIABLE,
-  prepareContainerDir,
-  trustedEnvironment,
-  withUserAndEnvironment,
-  type Tools,
-} from './supervisor.ts';
+import { absoluteOnly, ID_VARIABLE, prepareContainerDir, trustedEnvironment, withUserAndEnvironment } from './supervisor.ts';
 
 export interface ProcessRuntimeConfig {
   /** What it remembers of its containers; not shared with another runtime. */

@@ -18,7 +18,7 @@ import { CriError } from '#cri/index.ts';
 import type { ContainerConfig, LogStream } from '#cri/index.ts';
 import { openOrMakeDirectory, openRoot, pathOf, type Place } from '#machinery/files/directory.ts';
 import { openUntrustedSync } from '#machinery/files/untrusted.ts';
-import type { Program } from './requirements.ts';
+import type { Program, Tools } from './program.ts';
 
 const run = promisify(execFile);
 
@@ -44,13 +44,6 @@ kill -9 "-$$"
 const OPEN_ENVIRONMENT = 'exec 3<"$1"; shift; exec "$@"';
 // $1 is env(1), the rest the command. The file puts the variables before them.
 const APPLY_ENVIRONMENT = 'env=$1; shift; . /dev/fd/3; exec 3<&-; exec "$env" -i -- "$@"';
-
-/** Programs of the host that a supervisor runs: absolute paths. */
-export interface Tools {
-  readonly env: string;
-  /** Undefined where there is none: containers then have the user of this process. */
-  readonly setpriv: string | undefined;
-}
 
 /** The environment of everything that runs before the container's own program. `path`: this process's own PATH. */
 export function trustedEnvironment(path: string): Record<string, string> {

@@ -1,0 +1,27 @@
+// The nodes of a cluster, as the composition sees them.
+
+import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
+import type { Runtime } from '#cri/index.ts';
+
+export interface ClusterNode {
+  readonly name: string;
+  /** The kubelet of this node gets the well-known port. Default: false. */
+  readonly first?: boolean;
+  readonly runtime: Runtime;
+  /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
+  readonly simulated: boolean;
+  /** The node's part of the pod range. */
+  readonly podCidr: string;
+  /** The kubelet's directory. Not used by simulated nodes. */
+  readonly rootDir?: string;
+  readonly podLogsDir?: string;
+  readonly addresses?: readonly NodeAddress[];
+  readonly capacity?: ResourceList;
+}
+
+/** A node whose pods only pretend to run. */
+export interface SimulatedNode {
+  readonly name: string;
+  /** The node's part of the pod range. */
+  readonly podCidr: string;
+}
