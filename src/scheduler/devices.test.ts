@@ -1,4 +1,4 @@
-// Claims to devices through an API server: found, promised, written, waited for, given back.
+// Claims to devices through an API server: found, reserved, written, waited for, given back.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { events, nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';
@@ -154,7 +154,7 @@ describe('claims to devices', () => {
     expect((await claims().get('c2')).status.allocation?.devices.results?.[0]?.request).toBe('r/any');
   });
 
-  it('takes its promise back if the pod cannot be bound', async () => {
+  it('frees the reserved devices if the pod cannot be bound', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { setFault } = cluster.startScheduler();

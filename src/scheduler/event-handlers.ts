@@ -90,11 +90,11 @@ export class EventHandlers {
     if (pod.spec.nodeName) {
       this.#cache.putPod(new PodInfo(pod));
       // Bound by somebody else while it was in the queue here, or by this scheduler.
-      const promised = this.#queue.nominatedNode(pod.metadata.uid);
+      const nominatedNode = this.#queue.nominatedNode(pod.metadata.uid);
       this.#queue.delete(pod.metadata.uid);
       this.#queue.moveAll(assignedPodAdd, { after: pod });
-      // It does not need what it was promised elsewhere.
-      if (promised !== undefined && promised !== pod.spec.nodeName) this.#nominationFreed(pod);
+      // It does not need the room on its nominated node any more.
+      if (nominatedNode !== undefined && nominatedNode !== pod.spec.nodeName) this.#nominationFreed(pod);
     } else if (this.#schedules(pod.spec.schedulerName ?? '')) {
       this.#queue.add(new PodInfo(pod));
     }
@@ -119,7 +119,7 @@ export class EventHandlers {
   podDeleted(pod: Pod): void {
     if (isFinished(pod)) return;
     const { uid } = pod.metadata;
-    const promised = this.#queue.nominatedNode(uid) ?? pod.status.nominatedNodeName;
+    const nominatedNode = this.#queue.nominatedNode(uid) ?? pod.status.nominatedNodeName;
     this.#queue.delete(uid);
     if (this.#cache.isAssumed(uid)) {
       this.#assumedPodGoes(pod);
@@ -129,7 +129,7 @@ export class EventHandlers {
     this.#cache.removePod(uid);
     // Whatever the last state seen: that it was counted on a node is what others wait for.
     if (counted !== undefined) this.#queue.moveAll(assignedPodDelete, { before: counted.info.pod });
-    else if (promised) this.#nominationFreed(pod);
+    else if (nominatedNode) this.#nominationFreed(pod);
   }
 
   #assignedPodUpdated(before: Pod, after: Pod): void {

@@ -21,7 +21,7 @@ export interface PodStatusWriterConfig {
 export interface NotScheduled {
   readonly reason: 'Unschedulable' | 'SchedulerError';
   readonly message: string;
-  /** The node that the pod is promised; '' takes a promise back; absent leaves it as it is. */
+  /** The pod's nominated node; '' removes the nomination; absent leaves it as it is. */
   readonly nominatedNode?: string;
 }
 

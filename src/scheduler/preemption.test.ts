@@ -35,7 +35,7 @@ describe('preemption', () => {
     await cluster.untilBound('low');
     const high = await cluster.addPod('high', { cpu: '2' }, critical);
     await cluster.clock.advance('5s');
-    // It has thirty seconds to end; until then, the node is promised.
+    // It has thirty seconds to end; until then, the pod is nominated to the node.
     const low = await inDefault().get('low');
     expect(low.metadata.deletionTimestamp).toBeDefined();
     expect(low.status.conditions?.find(({ type }) => type === 'DisruptionTarget')).toMatchObject({
@@ -111,7 +111,7 @@ describe('preemption', () => {
     expect((await inDefault().get('n1')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('does not give the promised room to less important pods, nor preempt twice', async () => {
+  it('does not give the room on the nominated node to pods of lower priority, nor preempt twice', async () => {
     await cluster.addNode('n', small);
     const { requests } = cluster.startScheduler();
     await cluster.addPod('a', { cpu: '1' });
@@ -196,7 +196,7 @@ describe('preemption', () => {
     expect(await names()).toEqual(['high']);
   });
 
-  it('makes a pod look elsewhere whose promised node is given to a more important one', async () => {
+  it('makes a pod look elsewhere when its nominated node goes to a pod of higher priority', async () => {
     await cluster.addNode('n', small);
     cluster.startScheduler();
     await cluster.addPod('low', { cpu: '2' });
@@ -212,7 +212,7 @@ describe('preemption', () => {
     expect(await cluster.nodeOf('high')).toBeUndefined();
   });
 
-  it('gives what was promised back, if the pod finds its place elsewhere', async () => {
+  it('frees the room on the nominated node if the pod finds its place elsewhere', async () => {
     const disk = (value: string) => ({ labels: { disk: value } });
     await cluster.addNode('n', { ...small, ...disk('a') });
     cluster.startScheduler({ popFromBackoff: false });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '#client/create-client.ts';
 import type { TransportRequest } from '#client/transport.ts';
 import { readConfiguration } from './config/configuration.ts';
-import { resolveProfile } from './config/profile.ts';
+import { resolveProfile } from './profile.ts';
 import { CycleState } from './framework/cycle-state.ts';
 import { Framework } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
@@ -239,7 +239,7 @@ describe('the default profile', () => {
       const { truth, snapshot } = world;
       expect(new Set(snapshot.nodes.map(({ name }) => name))).toEqual(new Set(world.nodes.keys()));
       if (snapshot.nodes.length === 0) return;
-      const expected = truth.nodes.map((node) => refusal(pod.pod, node, truth, world.promisedOn(node.metadata.name), made));
+      const expected = truth.nodes.map((node) => refusal(pod.pod, node, truth, world.nominatedOn(node.metadata.name), made));
       const state = new CycleState();
       const statuses = new NodeToStatus();
       const feasible: { readonly node: NodeInfo; readonly position: number }[] = [];
@@ -306,7 +306,7 @@ describe('the default profile', () => {
       statuses: NodeToStatus,
       truth: ReferenceWorld,
     ): Promise<void> => {
-      const candidates = preemptions(pod.pod, truth, (node) => world.promisedOn(node), made);
+      const candidates = preemptions(pod.pod, truth, (node) => world.nominatedOn(node), made);
       written.length = 0;
       const result = await framework.runPostFilter(state, pod, statuses);
       if (candidates === undefined) return;
@@ -326,7 +326,7 @@ describe('the default profile', () => {
       expect(new Set(named('application/strategic-merge-patch+json'))).toEqual(
         new Set(going.map(({ metadata }) => metadata.name)),
       );
-      const passedBy = world.promisedOn(taken?.node ?? '').filter((other) => (other.spec.priority ?? 0) < pod.priority);
+      const passedBy = world.nominatedOn(taken?.node ?? '').filter((other) => (other.spec.priority ?? 0) < pod.priority);
       expect(new Set(named('application/merge-patch+json'))).toEqual(new Set(passedBy.map(({ metadata }) => metadata.name)));
     };
 

@@ -1,320 +1,141 @@
-// The decision for one pod: which nodes it could run on, and which of them it gets. Nothing is changed here and nothing is
-// awaited; acting on the decision is for cycle.ts.
+// Schedules one pod: chooses its node (scheduling-algorithm.ts), assumes the pod to be there, reserves what it needs, and starts
+// its binding cycle (binding-cycle.ts). Whatever goes wrong, the pod ends in exactly one place: on its node, back in the queue
+// (failure-handler.ts), or dropped because it is gone or bound.
 
-import type { Random } from '#machinery/random.ts';
-import type { SnapshotReader } from './cache/snapshot.ts';
-import type { CycleState } from './framework/cycle-state.ts';
-import type { Diagnosis } from './framework/fit-error.ts';
-import { EXTENDERS } from './extenders/extender.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { BindingCycles } from './binding-cycle.ts';
+import type { SchedulerCache } from './cache/cache.ts';
+import type { Snapshot } from './cache/snapshot.ts';
 import type { Extenders } from './extenders/extenders.ts';
-import type { Framework, PreFilterOutcome } from './framework/framework.ts';
-import type { NodeInfo } from './framework/node-info.ts';
-import { layoutOf } from './framework/node-memo.ts';
-import { NodeToStatus } from './framework/node-to-status.ts';
+import { errorFailure, type Failure, type FailureHandler, rejectedOn } from './failure-handler.ts';
+import { CycleState } from './framework/cycle-state.ts';
+import { assignedPodDelete } from './framework/events.ts';
+import { type Diagnosis, fitErrorMessage, NO_NODES_AVAILABLE } from './framework/fit-error.ts';
+import type { Framework } from './framework/framework.ts';
+import { onNode } from './framework/objects.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
+import type { SchedulerMetrics } from './metrics/scheduler-metrics.ts';
+import type { PodEvents } from './pod-events.ts';
+import { NONE, type QueuedPod } from './queue/queued-pod.ts';
+import type { SchedulingQueue } from './queue/scheduling-queue.ts';
+import type { SchedulingAlgorithm } from './scheduling-algorithm.ts';
 
-export type ScheduleResult =
-  | { readonly kind: 'node'; readonly node: string; readonly evaluatedNodes: number; readonly feasibleNodes: number }
-  /** There are no nodes at all. */
-  | { readonly kind: 'noNodes' }
-  /** No node passes. */
-  | { readonly kind: 'unfit'; readonly diagnosis: Diagnosis }
-  /** Something broke. */
-  | { readonly kind: 'error'; readonly status: Status };
-
-/** What plugins leave of the nodes. */
-interface Found {
-  readonly feasible: NodeInfo[];
-  readonly statuses: NodeToStatus;
-  readonly evaluatedNodes: number;
-  /** All nodes were in question. */
-  readonly ofAll: boolean;
-  readonly narrowedBy: ReadonlySet<string>;
+export interface PodSchedulerConfig {
+  readonly logger: Logger;
+  readonly cache: SchedulerCache;
+  readonly snapshot: Snapshot;
+  readonly queue: SchedulingQueue;
+  readonly algorithm: SchedulingAlgorithm;
+  readonly extenders: Extenders;
+  readonly bindings: BindingCycles;
+  readonly failures: FailureHandler;
+  readonly events: PodEvents;
+  readonly metrics: SchedulerMetrics;
+  /** By profile. */
+  readonly frameworks: ReadonlyMap<string, Framework>;
 }
 
-export interface SchedulingAlgorithmConfig {
-  readonly snapshot: SnapshotReader;
-  /** Chooses among nodes of the same score. */
-  readonly random: Random;
-  /** For profiles that do not say it themselves; see numFeasibleNodesToFind. Default: 0. */
-  readonly percentageOfNodesToScore?: number;
-}
+/** Stands for a plugin among those that rejected a pod when there was no node at all: the first node wakes the pod. */
+export const NO_NODES = '(no nodes)';
 
-/** At least so many feasible nodes are looked for, if there are as many nodes. */
-const MIN_FEASIBLE_NODES = 100;
-const MIN_FEASIBLE_PERCENTAGE = 5;
+export class PodScheduler {
+  readonly #config: PodSchedulerConfig;
 
-/**
- * After how many feasible nodes to stop looking. `percentage` 0: from half of the nodes, less the more there are (one percent
- * for each 125), to no less than 5%.
- */
-export function numFeasibleNodesToFind(percentage: number, nodeCount: number): number {
-  if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
-  const share = percentage === 0 ? Math.max(50 - Math.trunc(nodeCount / 125), MIN_FEASIBLE_PERCENTAGE) : percentage;
-  return Math.max(Math.trunc((nodeCount * share) / 100), MIN_FEASIBLE_NODES);
-}
-
-const NO_PLUGINS: ReadonlySet<string> = new Set();
-
-export class SchedulingAlgorithm {
-  readonly #snapshot: SnapshotReader;
-  readonly #random: Random;
-  readonly #percentageOfNodesToScore: number;
-  /** Where to begin looking, so that all nodes get their turn although not all are looked at. */
-  #nextStart = 0;
-  /** The nodes that passed in this cycle, and where they are; what is behind those is of earlier cycles. Kept, so that a cycle allocates neither. */
-  readonly #feasible: NodeInfo[] = [];
-  readonly #positions: number[] = [];
-
-  constructor(config: SchedulingAlgorithmConfig) {
-    this.#snapshot = config.snapshot;
-    this.#random = config.random;
-    this.#percentageOfNodesToScore = config.percentageOfNodesToScore ?? 0;
+  constructor(config: PodSchedulerConfig) {
+    this.#config = config;
   }
 
-  /** What a plugin throws is thrown. */
-  schedule(framework: Framework, state: CycleState, pod: PodInfo): ScheduleResult {
-    const pre = this.#preFilter(framework, state, pod);
-    if ('kind' in pre) return pre;
-    const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
-    if (nominated !== undefined) return nodeFound(nominated, 1, 1);
-    const found = this.#look(framework, state, pod, pre, framework.plugins.score.length > 0);
-    if (found instanceof Status) return { kind: 'error', status: found };
-    if (found.feasible.length === 0) return this.#unfit(found);
-    const node = this.#best(framework, state, pod, found.feasible, found.ofAll);
-    if (node instanceof Status) return { kind: 'error', status: node };
-    return nodeFound(node, found.evaluatedNodes, found.feasible.length);
-  }
-
-  /** As schedule, with a say for extenders: about the nodes that the plugins leave. Rejects with what one throws that is needed. */
-  async scheduleExtended(framework: Framework, state: CycleState, pod: PodInfo, extenders: Extenders): Promise<ScheduleResult> {
-    const pre = this.#preFilter(framework, state, pod);
-    if ('kind' in pre) return pre;
-    const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
-    if (nominated !== undefined) {
-      const [kept] = await extenders.filter(pod, [nominated], new NodeToStatus());
-      if (kept !== undefined) return nodeFound(kept, 1, 1);
+  /** Schedules a pod that was popped from the queue. Resolves when the next one may follow; its binding cycle goes on. Never rejects. */
+  async scheduleOne(queued: QueuedPod): Promise<void> {
+    const { cache, queue, frameworks, events, failures, bindings, logger, metrics } = this.#config;
+    const { info } = queued;
+    const framework = frameworks.get(info.pod.spec.schedulerName ?? '');
+    const deleting = info.pod.metadata.deletionTimestamp !== undefined;
+    if (framework === undefined || deleting || cache.isAssumed(info.uid)) {
+      // The pod is another scheduler's, is being deleted, or was assumed while an update brought it back.
+      queue.done(info.uid);
+      if (deleting)
+        events.report(info.pod, 'Warning', 'FailedScheduling', `skip schedule deleting pod: ${info.key}`, 'Scheduling');
+      return;
     }
-    const found = this.#look(framework, state, pod, pre, framework.plugins.score.length > 0 || extenders.narrow);
-    if (found instanceof Status) return { kind: 'error', status: found };
-    const left = found.feasible.length === 0 ? found.feasible : await extenders.filter(pod, found.feasible, found.statuses);
-    if (left.length === 0) return this.#unfit(found, found.feasible.length > 0);
-    // Positions are those of all that the plugins left.
-    const ofAll = found.ofAll && left.length === found.feasible.length;
-    const node = await this.#bestExtended(framework, state, pod, left, ofAll, extenders);
-    if (node instanceof Status) return { kind: 'error', status: node };
-    return nodeFound(node, found.evaluatedNodes, left.length);
-  }
-
-  #preFilter(framework: Framework, state: CycleState, pod: PodInfo): PreFilterOutcome | ScheduleResult {
-    const all = this.#snapshot.nodes;
-    if (all.length === 0) return { kind: 'noNodes' };
-    const pre = framework.runPreFilter(state, pod, all);
-    return pre.status === undefined ? pre : preFilterRefusal(pre.status, new NodeToStatus(), all.length);
-  }
-
-  #unfit({ statuses, narrowedBy }: Found, extended = false): ScheduleResult {
-    const diagnosis = diagnosisOf(statuses, this.#snapshot.nodes.length, narrowedBy);
-    if (!extended) return { kind: 'unfit', diagnosis };
-    const unschedulablePlugins = new Set([...diagnosis.unschedulablePlugins, EXTENDERS]);
-    return { kind: 'unfit', diagnosis: { ...diagnosis, unschedulablePlugins } };
-  }
-
-  /** `choosy`: any node is not as good as another. */
-  #look(framework: Framework, state: CycleState, pod: PodInfo, pre: PreFilterOutcome, choosy: boolean): Found | Status {
-    const all = this.#snapshot.nodes;
-    const statuses = new NodeToStatus();
-    let nodes = all;
-    if (pre.nodeNames !== undefined) {
-      nodes = Array.from(pre.nodeNames, (name) => this.#snapshot.get(name)).filter((node) => node !== undefined);
-      const reason = `node(s) didn't satisfy plugin(s) [${[...pre.narrowedBy].sort().join(' ')}]`;
-      statuses.setAbsent(new Status('UnschedulableAndUnresolvable', [reason]));
-    }
-    const feasible = this.#feasibleNodes(framework, state, pod, nodes, statuses, choosy);
-    if (feasible instanceof Status) return feasible;
-    const evaluatedNodes = feasible.length + statuses.size;
-    this.#nextStart = (this.#nextStart + evaluatedNodes) % all.length;
-    return { feasible, statuses, evaluatedNodes, ofAll: nodes === all, narrowedBy: pre.narrowedBy };
-  }
-
-  /** The node that was promised to the pod, if it passes: room was made for the pod there. */
-  #nominatedNode(
-    framework: Framework,
-    state: CycleState,
-    pod: PodInfo,
-    among: ReadonlySet<string> | undefined,
-  ): NodeInfo | undefined {
-    const name = pod.pod.status.nominatedNodeName;
-    if (!name || (among !== undefined && !among.has(name))) return undefined;
-    const node = this.#snapshot.get(name);
-    if (node === undefined) return undefined;
-    const answer = framework.runFiltersWithNominatedPods(framework.activeFilters(state), state, pod, node);
-    return answer === undefined ? node : undefined;
-  }
-
-  /** The nodes that pass, until there are enough; why each other node that was looked at does not, in `statuses`. */
-  #feasibleNodes(
-    framework: Framework,
-    state: CycleState,
-    pod: PodInfo,
-    nodes: readonly NodeInfo[],
-    statuses: NodeToStatus,
-    choosy: boolean,
-  ): NodeInfo[] | Status {
-    const percentage = framework.percentageOfNodesToScore ?? this.#percentageOfNodesToScore;
-    const wanted = choosy ? numFeasibleNodesToFind(percentage, nodes.length) : 1;
-    const filters = framework.activeFilters(state);
-    const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, this.#snapshot) : undefined;
-    const start = framework.now();
-    const feasible = this.#feasible;
-    const positions = this.#positions;
-    let passed = 0;
-    const answers = filter?.answers;
-    const own = filter?.own ?? -1;
-    const first = this.#nextStart % nodes.length;
-    let looked = 0;
-    let known = 0;
-    const refused = new Refusals();
-    for (let position = first; looked < nodes.length && passed < wanted; looked++) {
-      const node = nodes[position] as NodeInfo;
-      const answer =
-        filter === undefined
-          ? framework.runFiltersWithNominatedPods(filters, state, pod, node)
-          : framework.runNodeFilter(filter, state, pod, node, position);
-      if (answer === undefined) {
-        positions[passed] = position;
-        feasible[passed++] = node;
-      } else if (answer.code === 'Error') {
-        framework.pointRan('Filter', answer.code, start);
-        return answer;
-      } else if (answers !== undefined && position !== own && answers.get(position) === answer) {
-        known++;
-        // Where nodes are full, there are mostly many of them one after the other.
-        const end = Math.min(nodes.length, position + nodes.length - looked);
-        const run = answers.runFrom(position + 1, own > position ? Math.min(own, end) : end);
-        known += run;
-        looked += run;
-        position += run;
-        refused.add(answer, 1 + run);
-      } else {
-        statuses.set(node, answer, filter === undefined ? undefined : position);
-        refused.add(answer, 1);
+    const state = new CycleState();
+    queued.attemptStart = metrics.now();
+    try {
+      const outcome = await this.#schedulingCycle(framework, state, info);
+      if (typeof outcome !== 'string') {
+        failures.handle(framework, queued, outcome);
+        return;
       }
-      if (++position === nodes.length) position = 0;
+      bindings.start(framework, state, queued, outcome);
+    } catch (err) {
+      logger.error('scheduling a pod broke', { pod: info.key, err });
+      cache.forgetPod(info.uid);
+      failures.handle(framework, queued, errorFailure(Status.error(err)));
     }
-    if (answers !== undefined) {
-      statuses.setKnown({ snapshot: this.#snapshot, answers, start: first, count: looked, refused: known, own });
+  }
+
+  /** Returns the node, with the pod assumed to be on it and everything reserved; or the failure, with nothing held. */
+  async #schedulingCycle(framework: Framework, state: CycleState, pod: PodInfo): Promise<string | Failure> {
+    const { cache, snapshot, queue, algorithm, extenders, metrics } = this.#config;
+    const start = metrics.now();
+    cache.updateSnapshot(snapshot);
+    const result = extenders.none
+      ? algorithm.schedule(framework, state, pod)
+      : await algorithm.scheduleExtended(framework, state, pod, extenders);
+    switch (result.kind) {
+      case 'noNodes':
+        return {
+          reason: 'Unschedulable',
+          message: NO_NODES_AVAILABLE,
+          unschedulablePlugins: new Set([NO_NODES]),
+          pendingPlugins: NONE,
+          nominatedNode: '',
+        };
+      case 'error':
+        return errorFailure(result.status);
+      case 'unfit':
+        return this.#makeRoom(framework, state, pod, result.diagnosis);
+      case 'node':
     }
-    feasible.length = passed;
-    framework.nodesLookedAt(state, looked, refused.byPlugin());
-    framework.pointRan('Filter', passed === 0 ? 'Unschedulable' : 'Success', start);
-    return feasible;
-  }
-
-  /** One of the nodes with the highest score, any of them as likely. `ofAll`: #positions are those of the snapshot. */
-  #best(framework: Framework, state: CycleState, pod: PodInfo, feasible: readonly NodeInfo[], ofAll: boolean): NodeInfo | Status {
-    if (feasible.length === 1) return feasible[0] as NodeInfo;
-    const scores = this.#scores(framework, state, pod, feasible, ofAll);
-    return scores instanceof Status ? scores : this.#highest(feasible, scores);
-  }
-
-  async #bestExtended(
-    framework: Framework,
-    state: CycleState,
-    pod: PodInfo,
-    feasible: readonly NodeInfo[],
-    ofAll: boolean,
-    extenders: Extenders,
-  ): Promise<NodeInfo | Status> {
-    if (feasible.length === 1) return feasible[0] as NodeInfo;
-    const scores = this.#scores(framework, state, pod, feasible, ofAll);
-    if (scores instanceof Status) return scores;
-    await extenders.addScores(pod, feasible, scores);
-    return this.#highest(feasible, scores);
-  }
-
-  #scores(
-    framework: Framework,
-    state: CycleState,
-    pod: PodInfo,
-    feasible: readonly NodeInfo[],
-    ofAll: boolean,
-  ): number[] | Status {
-    const refused = framework.runPreScore(state, pod, feasible);
-    if (refused !== undefined) return refused;
-    return ofAll
-      ? framework.runScore(state, pod, feasible, this.#positions, layoutOf(this.#snapshot))
-      : framework.runScore(state, pod, feasible);
-  }
-
-  #highest(feasible: readonly NodeInfo[], scores: readonly number[]): NodeInfo {
-    let highest = -Infinity;
-    let ties = 0;
-    for (let i = 0; i < scores.length; i++) {
-      const score = scores[i] as number;
-      if (score > highest) {
-        highest = score;
-        ties = 1;
-      } else if (score === highest) ties++;
+    const { node } = result;
+    metrics.nodeChosen(start);
+    cache.assumePod(pod, node);
+    const nominated = queue.nominatedNode(pod.uid);
+    queue.nominate(pod, '');
+    // The room on another nominated node is free: pods of no higher priority may use it now.
+    if (nominated !== undefined && nominated !== node) {
+      queue.moveAll(
+        assignedPodDelete,
+        { before: onNode(pod.pod, nominated) },
+        ({ spec }) => (spec.priority ?? 0) <= pod.priority,
+      );
     }
-    let skip = ties === 1 ? 0 : this.#random.int(ties);
-    let index = 0;
-    while (scores[index] !== highest || skip-- > 0) index++;
-    return feasible[index] as NodeInfo;
+    const rejection = reserveAndPermit(framework, state, pod, node);
+    if (rejection === undefined) return node;
+    framework.runUnreserve(state, pod, node);
+    cache.forgetPod(pod.uid);
+    return rejectedOn(node, rejection);
+  }
+
+  /** Runs the PostFilter plugins. If one makes room, the pod is tried again when the room is there. */
+  async #makeRoom(framework: Framework, state: CycleState, pod: PodInfo, diagnosis: Diagnosis): Promise<Failure> {
+    const { reason, unschedulablePlugins, pendingPlugins } = { reason: 'Unschedulable' as const, ...diagnosis };
+    if (framework.plugins.postFilter.length === 0) {
+      return { reason, message: fitErrorMessage(diagnosis), unschedulablePlugins, pendingPlugins, nominatedNode: '' };
+    }
+    const { message: postFilterMessage, nominatedNode } = await framework.runPostFilter(state, pod, diagnosis.statuses);
+    const message = fitErrorMessage({ ...diagnosis, postFilterMessage });
+    return { reason, message, unschedulablePlugins, pendingPlugins, nominatedNode };
   }
 }
 
-/** How many nodes were refused by which plugin. */
-class Refusals {
-  readonly #byPlugin = new Map<string, number>();
-  /** Not yet in #byPlugin: mostly, many nodes one after the other are refused by the same. */
-  #plugin: string | undefined;
-  #times = 0;
-
-  add({ plugin }: Status, times: number): void {
-    if (plugin !== this.#plugin) {
-      this.byPlugin();
-      this.#plugin = plugin;
-    }
-    this.#times += times;
+/** Returns the status of a rejection. An error that a plugin throws is one too: what was reserved has to be given back. */
+function reserveAndPermit(framework: Framework, state: CycleState, pod: PodInfo, node: string): Status | undefined {
+  try {
+    const status = framework.runReserve(state, pod, node) ?? framework.runPermit(state, pod, node);
+    return status?.code === 'Wait' ? undefined : status;
+  } catch (err) {
+    return Status.error(err);
   }
-
-  byPlugin(): ReadonlyMap<string, number> {
-    const plugin = this.#plugin ?? '';
-    if (this.#times > 0) this.#byPlugin.set(plugin, (this.#byPlugin.get(plugin) ?? 0) + this.#times);
-    this.#times = 0;
-    return this.#byPlugin;
-  }
-}
-
-function nodeFound(node: NodeInfo, evaluatedNodes: number, feasibleNodes: number): ScheduleResult {
-  return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes };
-}
-
-function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: number): ScheduleResult {
-  if (!status.rejected) return { kind: 'error', status };
-  // Every node is refused with it, for whoever asks about single nodes; the message says it once.
-  statuses.setAbsent(status);
-  const plugins = new Set(status.plugin === undefined ? [] : [status.plugin]);
-  const pending = status.code === 'Pending';
-  const diagnosis: Diagnosis = {
-    nodeCount,
-    statuses,
-    unschedulablePlugins: pending ? NO_PLUGINS : plugins,
-    pendingPlugins: pending ? plugins : NO_PLUGINS,
-    preFilterMessage: status.message,
-    postFilterMessage: '',
-  };
-  return { kind: 'unfit', diagnosis };
-}
-
-/** `narrowedBy`: plugins that ruled nodes out before they were looked at. */
-export function diagnosisOf(statuses: NodeToStatus, nodeCount: number, narrowedBy: ReadonlySet<string> = NO_PLUGINS): Diagnosis {
-  const unschedulablePlugins = new Set(narrowedBy);
-  const pendingPlugins = new Set<string>();
-  for (const { plugin, code } of statuses.counts().keys()) {
-    if (plugin !== undefined) (code === 'Pending' ? pendingPlugins : unschedulablePlugins).add(plugin);
-  }
-  return { nodeCount, statuses, unschedulablePlugins, pendingPlugins, preFilterMessage: '', postFilterMessage: '' };
 }

@@ -1,4 +1,4 @@
-// The scheduler's parts put together, for one time of leading: what a former leader remembered is worth nothing, so each
+// Composes the scheduler for one term of leadership, and runs its loop. What an earlier leader remembered is stale, so each
 // session begins with what the API server says.
 
 import { sharedByMany } from '#client/abort.ts';
@@ -11,26 +11,30 @@ import type { Random } from '#machinery/random.ts';
 import { SchedulerCache } from './cache/cache.ts';
 import { Snapshot } from './cache/snapshot.ts';
 import type { SchedulerConfiguration } from './config/configuration.ts';
-import { resolveProfile } from './config/profile.ts';
+import { resolveProfile } from './profile.ts';
 import { ConfigurationError } from './config/reader.ts';
-import { Cycle, NO_NODES } from './cycle.ts';
+import { BindingCycles } from './binding-cycle.ts';
 import { addEventHandlers } from './event-handlers.ts';
+import { FailureHandler } from './failure-handler.ts';
 import { nodeAdd } from './framework/events.ts';
-import { EXTENDERS, type Extender } from './extenders/extender.ts';
+import { EXTENDERS, type Extender } from './framework/extender.ts';
 import { Extenders } from './extenders/extenders.ts';
 import { httpExtender } from './extenders/http-extender.ts';
 import { postOver } from './extenders/post.ts';
 import { EVERY_EVENT, Framework } from './framework/framework.ts';
-import type { Handle, PodNominator } from './framework/handle.ts';
+import type { Handle } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
 import * as field from '#machinery/validation/field.ts';
 import { addPluginEventHandlers } from './plugin-informers.ts';
 import type { Gauges, SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { Registry } from './plugins/registry.ts';
+import { PodEvents } from './pod-events.ts';
 import { PodStatusWriter } from './pod-status.ts';
+import { Nominator } from './queue/nominator.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
-import { SchedulingAlgorithm } from './schedule-one.ts';
+import { NO_NODES, PodScheduler } from './schedule-one.ts';
+import { SchedulingAlgorithm } from './scheduling-algorithm.ts';
 
 export interface SessionConfig {
   readonly client: Client;
@@ -66,7 +70,9 @@ export class Session {
   readonly #waitingPods = new WaitingPods();
   readonly #podStatus: PodStatusWriter;
   readonly #frameworks: ReadonlyMap<string, Framework>;
-  readonly #cycle: Cycle;
+  readonly #bindings: BindingCycles;
+  readonly #failures: FailureHandler;
+  readonly #podScheduler: PodScheduler;
   /** Aborts the requests that outlive the grace after the end. */
   readonly #requests = new AbortController();
   /** Aborts when this session has ended. */
@@ -78,13 +84,8 @@ export class Session {
     const { client, clock, random, configuration } = config;
     const logger = config.logger.with({ component: 'scheduler' });
     const snapshot = new Snapshot();
+    const nominator = new Nominator((node) => snapshot.nominationsChanged(node));
     this.#cache = new SchedulerCache({ clock, logger, assumedPodTtlMs: config.assumedPodTtlMs });
-    // Profiles need the queue's nominations, and the queue the profiles' order.
-    const nominator: PodNominator = {
-      nominatedPodsForNode: (node) => this.#queue.nominatedPodsForNode(node),
-      isEmpty: () => this.#queue.isEmpty(),
-      nominatedNode: (uid) => this.#queue.nominatedNode(uid),
-    };
     const extenders = new Extenders({
       extenders: makeExtenders(configuration, clock),
       logger,
@@ -103,20 +104,46 @@ export class Session {
       nominator,
       waitingPods: this.#waitingPods,
       extenders,
+      // The queue needs the profiles' order, so it is made after them. No plugin activates pods before the first cycle.
       activate: (pods) => this.#queue.activate(pods),
       recorderOf: (profileName) => recorders.get(profileName),
       ended: sharedByMany(this.#ended.signal),
     });
-    this.#queue = makeQueue(config, logger, this.#frameworks, (node) => snapshot.promisesChanged(node));
+    this.#queue = makeQueue(config, logger, this.#frameworks, nominator);
     // Now, so that the informers start with those of pods and nodes. After the plugins' own handlers: hints see what those know.
-    const events = Array.from(this.#frameworks.values(), (framework) => [...framework.eventRegistrations().values()].flat());
-    const registrations = addPluginEventHandlers(events.flat(), config.informers, this.#queue);
+    const clusterEvents = Array.from(this.#frameworks.values(), (framework) =>
+      [...framework.eventRegistrations().values()].flat(),
+    );
+    const registrations = addPluginEventHandlers(clusterEvents.flat(), config.informers, this.#queue);
     this.#ended.signal.addEventListener('abort', () => registrations.forEach((registration) => registration.remove()));
     this.#podStatus = new PodStatusWriter({ client, clock, logger });
-    this.#cycle = new Cycle({
+    const events = new PodEvents(recorders);
+    const podLister = config.podInformer.lister;
+    const { metrics } = config;
+    this.#failures = new FailureHandler({
+      queue: this.#queue,
+      podLister,
+      podStatus: this.#podStatus,
+      events,
+      metrics,
+      logger,
+    });
+    this.#bindings = new BindingCycles({
       client,
       clock,
       random,
+      logger,
+      cache: this.#cache,
+      queue: this.#queue,
+      extenders,
+      podLister,
+      podStatus: this.#podStatus,
+      events,
+      failures: this.#failures,
+      metrics,
+      signal: this.#requests.signal,
+    });
+    this.#podScheduler = new PodScheduler({
       logger,
       cache: this.#cache,
       snapshot,
@@ -127,12 +154,11 @@ export class Session {
         percentageOfNodesToScore: configuration.percentageOfNodesToScore,
       }),
       extenders,
-      podLister: config.podInformer.lister,
-      podStatus: this.#podStatus,
-      metrics: config.metrics,
+      bindings: this.#bindings,
+      failures: this.#failures,
+      events,
+      metrics,
       frameworks: this.#frameworks,
-      recorders,
-      signal: this.#requests.signal,
     });
   }
 
@@ -152,7 +178,7 @@ export class Session {
     );
     this.#queue.run(signal);
     this.#config.metrics.watch(() => this.#gauges());
-    signal.addEventListener('abort', () => this.#cycle.stop(), { once: true });
+    signal.addEventListener('abort', () => this.#stopCycles(), { once: true });
     const expires = this.#config.assumedPodTtlMs > 0;
     const expiry = expires ? clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods()) : undefined;
     try {
@@ -168,6 +194,12 @@ export class Session {
       for (const registration of registrations) registration.remove();
       await this.#end();
     }
+  }
+
+  /** What fails from now on is not handled: the pods are left to the next scheduler. */
+  #stopCycles(): void {
+    this.#failures.stop();
+    this.#bindings.stop();
   }
 
   #gauges(): Gauges {
@@ -189,7 +221,7 @@ export class Session {
         pods: this.#cache.podCount,
         assumed_pods: this.#cache.assumedPodCount,
       },
-      bindings: this.#cycle.bindings,
+      bindings: this.#bindings.count,
       inFlightEvents: this.#queue.inFlightEvents(),
       unschedulable: refused.values(),
     };
@@ -200,7 +232,7 @@ export class Session {
     let sliceEnd = clock.monotonic() + SLICE_MS;
     let left = SLICE_PODS;
     while (!signal.aborted) {
-      await this.#cycle.untilFewerBindings(bindingConcurrency);
+      await this.#bindings.untilFewerThan(bindingConcurrency);
       if (--left <= 0 || clock.monotonic() >= sliceEnd) {
         await clock.sleep(0);
         sliceEnd = clock.monotonic() + SLICE_MS;
@@ -208,7 +240,7 @@ export class Session {
       }
       const pod = await this.#queue.pop(signal);
       if (pod === undefined) return;
-      await this.#cycle.scheduleOne(pod);
+      await this.#podScheduler.scheduleOne(pod);
     }
   }
 
@@ -217,7 +249,7 @@ export class Session {
     this.#podStatus.stop();
     for (const pod of this.#waitingPods.values()) pod.reject('', 'the scheduler stops');
     const overdue = clock.setTimer(STOP_GRACE_MS, () => this.#requests.abort(new Error('the scheduler stops')));
-    await this.#cycle.settled();
+    await this.#bindings.settled();
     overdue.cancel();
     this.#ended.abort();
   }
@@ -264,7 +296,7 @@ function makeQueue(
   config: SessionConfig,
   logger: Logger,
   frameworks: ReadonlyMap<string, Framework>,
-  promisesChanged: (node: string) => void,
+  nominator: Nominator,
 ): SchedulingQueue {
   const { clock, configuration, popFromBackoff } = config;
   const [first] = frameworks.values();
@@ -283,7 +315,7 @@ function makeQueue(
     initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,
     maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
     popFromBackoff,
-    promisesChanged,
+    nominator,
     metrics: config.metrics,
   });
 }

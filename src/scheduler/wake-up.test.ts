@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PodSpec, Toleration } from '#api/groups/core/v1/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { readConfiguration } from './config/configuration.ts';
-import { resolveProfile } from './config/profile.ts';
-import { NO_NODES } from './cycle.ts';
+import { resolveProfile } from './profile.ts';
+import { NO_NODES } from './schedule-one.ts';
 import { CycleState } from './framework/cycle-state.ts';
 import { nodeAdd } from './framework/events.ts';
 import { Framework } from './framework/framework.ts';
@@ -17,7 +17,7 @@ import { WaitingPods } from './framework/waiting-pods.ts';
 import { inTreeRegistry } from './plugins/registry.ts';
 import type { EventRegistrations } from './queue/hints.ts';
 import { NONE, type QueuedPod } from './queue/queued-pod.ts';
-import { SchedulingAlgorithm } from './schedule-one.ts';
+import { SchedulingAlgorithm } from './scheduling-algorithm.ts';
 import { makeHandle } from './testing/handle.ts';
 import type { NodeOptions } from './testing/objects.ts';
 import { NAMESPACES } from './testing/random-cluster.ts';
@@ -66,8 +66,8 @@ function changed(pod: Pod, step: OwnStep): Pod {
 
 interface Scenario {
   readonly nodes: readonly NodeOptions[];
-  /** `promised`: the node is only promised to it. */
-  readonly start: readonly { readonly pod: AnyPod; readonly node: number; readonly promised: boolean }[];
+  /** `nominated`: the pod is nominated to the node, not bound to it. */
+  readonly start: readonly { readonly pod: AnyPod; readonly node: number; readonly nominated: boolean }[];
   readonly pod: AnyPod;
   /** `during`: while the pod is being tried, not while it waits. */
   readonly steps: readonly { readonly step: Step | OwnStep; readonly during: boolean }[];
@@ -118,7 +118,7 @@ describe('a pod that fits nowhere', () => {
   function play({ nodes, start, pod: template, steps }: Scenario, tally: Tally): void {
     const { world, framework, algorithm } = newScheduler();
     nodes.forEach((as, node) => world.apply({ kind: 'putNode', node, as }));
-    for (const { pod, node, promised } of start) world.apply({ kind: promised ? 'promise' : 'addPod', pod, node });
+    for (const { pod, node, nominated } of start) world.apply({ kind: nominated ? 'nominate' : 'addPod', pod, node });
     let pod = world.make({ ...template, labels: { ...template.labels, waits: 'true' }, deleting: false });
     const { uid } = pod.metadata;
     world.queue.add(new PodInfo(pod));
@@ -142,7 +142,7 @@ describe('a pod that fits nowhere', () => {
     const fits = (): boolean => {
       world.refresh();
       const { truth } = world;
-      return truth.nodes.some((node) => refusal(pod, node, truth, world.promisedOn(node.metadata.name), ARGS) === undefined);
+      return truth.nodes.some((node) => refusal(pod, node, truth, world.nominatedOn(node.metadata.name), ARGS) === undefined);
     };
     const happen = (step: Step | OwnStep): void => {
       if (step.kind !== 'ownLabels' && step.kind !== 'ownTolerations' && step.kind !== 'ownRequests') {
@@ -193,7 +193,7 @@ describe('a pod that fits nowhere', () => {
     const step = fc.oneof({ weight: 8, arbitrary: stepsOf(pod, node) }, { weight: 1, arbitrary: ownStep });
     return fc.record({
       nodes: fc.array(node, { maxLength: 4 }),
-      start: fc.array(fc.record({ pod, node: index, promised: fc.constantFrom(true, false, false) }), { maxLength: placed }),
+      start: fc.array(fc.record({ pod, node: index, nominated: fc.constantFrom(true, false, false) }), { maxLength: placed }),
       pod,
       steps: fc.array(fc.record({ step, during: fc.boolean() }), { minLength: 4, maxLength: 12 }),
     });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod } from '../framework/objects.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { makeNodeInfo, makePodInfo } from '../testing/objects.ts';
-import type { PodCounter, PodSelection } from './pod-groups.ts';
+import type { PodCounter, PodSelection } from '../framework/snapshot.ts';
 import { Snapshot } from './snapshot.ts';
 
 const KINDS: readonly Parameters<typeof makePodInfo>[1][] = [

@@ -6,22 +6,8 @@ import type { NodeInfo } from '../framework/node-info.ts';
 import type { Pod } from '../framework/objects.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { PodList } from '../framework/pod-list.ts';
-import type { SnapshotReader } from './snapshot.ts';
-import { SnapshotChanges, SnapshotFollower } from './snapshot-changes.ts';
-
-/** Which pods are counted. */
-export interface PodSelection {
-  /** Whether pods with this one's namespace, labels and deletion are meant. The answer for them never changes. */
-  readonly selects: (pod: Pod) => boolean;
-  /** A label that all of them have, if there is one: without it, every new group has to be asked about. */
-  readonly label: readonly [key: string, value: string] | undefined;
-}
-
-/** Told while it follows, in `PodGroups.update`: there are `by` more of the pods that it selects at a position. */
-export interface PodCounter {
-  readonly selection: PodSelection;
-  changed(position: number, by: number): void;
-}
+import type { PodCounter, PodGroupIndex, SnapshotReader } from '../framework/snapshot.ts';
+import { SnapshotChanges, SnapshotFollower } from '../framework/snapshot-changes.ts';
 
 interface Group {
   readonly key: string;
@@ -34,7 +20,7 @@ interface Group {
 
 const NO_PODS = new PodList();
 
-export class PodGroups {
+export class PodGroups implements PodGroupIndex {
   readonly #snapshot: SnapshotReader;
   #follower: SnapshotFollower | undefined;
   /** By name: the nodes as they are counted. */

@@ -4,7 +4,7 @@ import type { ScorePlugin } from '../framework/plugin.ts';
 import { inTreeRegistry, registryOf } from '../plugins/registry.ts';
 import { makeHandle } from '../testing/handle.ts';
 import { readConfiguration } from './configuration.ts';
-import { resolveProfile } from './profile.ts';
+import { resolveProfile } from '../profile.ts';
 
 const header = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration' };
 const read = (fields: Record<string, unknown>) => readConfiguration({ ...header, ...fields });

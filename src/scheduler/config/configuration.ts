@@ -4,12 +4,17 @@ import { isPlainObject } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import { EXTENSION_POINTS, type ExtensionPoint } from '../framework/plugin.ts';
 import type { PluginArgs } from '../framework/handle.ts';
-import type { EnabledPlugin } from '../plugins/registry.ts';
 import { readDuration } from './durations.ts';
 import { type ExtenderConfiguration, readExtenders } from './extenders.ts';
 import { ConfigReader } from './reader.ts';
 
 export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
+
+export interface EnabledPlugin {
+  readonly name: string;
+  /** Of its score; 0: 1. */
+  readonly weight: number;
+}
 
 /** What a profile changes at one extension point, or (multiPoint) at all that a plugin implements. */
 export interface PluginSet {

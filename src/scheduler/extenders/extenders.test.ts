@@ -6,17 +6,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { readConfiguration } from '../config/configuration.ts';
-import { resolveProfile } from '../config/profile.ts';
+import { resolveProfile } from '../profile.ts';
 import { CycleState } from '../framework/cycle-state.ts';
 import { Framework } from '../framework/framework.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { NodeToStatus } from '../framework/node-to-status.ts';
 import { WaitingPods } from '../framework/waiting-pods.ts';
 import { inTreeRegistry } from '../plugins/registry.ts';
-import { SchedulingAlgorithm } from '../schedule-one.ts';
+import { SchedulingAlgorithm } from '../scheduling-algorithm.ts';
 import { makeHandle, RecordingLogger, snapshotOf } from '../testing/handle.ts';
 import { makeNodeInfo, makePodInfo } from '../testing/objects.ts';
-import { EXTENDERS } from './extender.ts';
+import { EXTENDERS } from '../framework/extender.ts';
 import { Extenders } from './extenders.ts';
 import { httpExtender } from './http-extender.ts';
 import { postOver } from './post.ts';
@@ -204,7 +204,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     expect(['a', 'b', 'c'].map((node) => result.diagnosis.statuses.get(node)?.message)).toEqual(['no', 'no', 'never']);
   });
 
-  it('asks them about the promised node first', async () => {
+  it('asks them about the nominated node first', async () => {
     answers['filter'] = ({ NodeNames }) => ({ NodeNames });
     const extenders = make({ filterVerb: 'filter', nodeCacheCapable: true });
     expect(await decide(extenders, 'c')).toMatchObject({ node: 'c', evaluatedNodes: 1 });

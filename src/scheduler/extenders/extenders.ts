@@ -7,7 +7,14 @@ import type { Node, Pod } from '../framework/objects.ts';
 import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
-import { EXTENDERS, type Extender, ExtenderError, type ExtenderVictims, type FilterAnswer } from './extender.ts';
+import {
+  EXTENDERS,
+  type Extender,
+  ExtenderError,
+  type ExtenderVictims,
+  type FilterAnswer,
+  type PreemptionExtenders,
+} from '../framework/extender.ts';
 
 /** Extenders' scores are from 0 to this. */
 const MAX_EXTENDER_SCORE = 10;
@@ -20,7 +27,7 @@ export interface ExtendersConfig {
   readonly signal: AbortSignal;
 }
 
-export class Extenders {
+export class Extenders implements PreemptionExtenders {
   readonly #config: ExtendersConfig;
   /** Whether any of them filters or scores: so that more than one node should be looked at. */
   readonly narrow: boolean;

@@ -3,7 +3,7 @@
 import type { ExtenderConfiguration } from '../config/extenders.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import { type Extender, ExtenderError, type ExtenderVictims, type FilterAnswer } from './extender.ts';
+import { type Extender, ExtenderError, type ExtenderVictims, type FilterAnswer } from '../framework/extender.ts';
 
 /** Posts JSON to the URL and answers what comes back, read. Throws ExtenderError. */
 export type Post = (url: string, body: unknown, signal: AbortSignal) => Promise<unknown>;

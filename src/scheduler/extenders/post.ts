@@ -5,7 +5,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Clock } from '#machinery/clock.ts';
 import type { ExtenderConfiguration, ExtenderTls } from '../config/extenders.ts';
-import { ExtenderError } from './extender.ts';
+import { ExtenderError } from '../framework/extender.ts';
 import type { Post } from './http-extender.ts';
 
 /** The longest answer that is read: a list of all nodes of a large cluster. */

@@ -7,7 +7,7 @@ import type { ClusterEventWithHint } from './events.ts';
 import { ALL_ACTIONS, clusterEvent } from './events.ts';
 import type { PodNominator } from './handle.ts';
 import type { NodeInfo } from './node-info.ts';
-import type { SnapshotReader } from '../cache/snapshot.ts';
+import type { SnapshotReader } from './snapshot.ts';
 import { type Layout, layoutOf, type NodeAnswers, NodeMemo } from './node-memo.ts';
 import type { NodeToStatus } from './node-to-status.ts';
 import {
@@ -16,15 +16,16 @@ import {
   MAX_NODE_SCORE,
   MIN_NODE_SCORE,
   type Plugin,
-  type PluginAt,
+  type PluginsByPoint,
   type PostFilterResult,
   type PreBindPlugin,
   type PreFilterPlugin,
   type ScorePlugin,
   type Trial,
+  type WeightedScorePlugin,
 } from './plugin.ts';
-import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
-import { timedPlugins } from '../metrics/timed-plugins.ts';
+import type { FrameworkMetrics } from './metrics.ts';
+import { timedPlugins } from './timed-plugins.ts';
 import type { PodInfo } from './pod-info.ts';
 import { Remainder } from './skipped.ts';
 import { type Code, codeOf, Status } from './status.ts';
@@ -32,17 +33,6 @@ import { WaitingPod, type WaitingPods } from './waiting-pods.ts';
 
 /** Longest that Permit may hold a pod back. */
 const MAX_PERMIT_TIMEOUT_MS = 15 * 60_000;
-
-/** The plugins of a profile in the order in which they are called. */
-export type PluginsByPoint = { readonly [P in Exclude<keyof PluginAt, 'queueSort' | 'score'>]: readonly PluginAt[P][] } & {
-  readonly queueSort: PluginAt['queueSort'];
-  readonly score: readonly WeightedScorePlugin[];
-};
-
-export interface WeightedScorePlugin {
-  readonly plugin: ScorePlugin;
-  readonly weight: number;
-}
 
 export interface FrameworkConfig {
   /** The schedulerName of the pods that this profile schedules. */
@@ -54,7 +44,7 @@ export interface FrameworkConfig {
   readonly nominator: PodNominator;
   readonly waitingPods: WaitingPods;
   /** Default: nothing is measured. */
-  readonly metrics?: SchedulerMetrics;
+  readonly metrics?: FrameworkMetrics;
 }
 
 export interface PreFilterOutcome {
@@ -91,10 +81,10 @@ export interface NodeFilter {
   readonly remembered: readonly FilterPlugin[];
   readonly answers: NodeAnswers<Answer> | undefined;
   readonly asked: readonly FilterPlugin[];
-  /** Whether any node was promised to anybody. */
-  readonly promises: boolean;
-  /** The position of the node that was promised to the pod itself; -1 for none. */
-  readonly own: number;
+  /** Whether any pod is nominated to any node. */
+  readonly anyNominated: boolean;
+  /** The position of the pod's own nominated node; -1 for none. */
+  readonly nominatedPosition: number;
 }
 
 /** Separates the templates of plugins within that of a profile. No text of the API has it. */
@@ -107,7 +97,7 @@ export class Framework {
   readonly #clock: Clock;
   readonly #nominator: PodNominator;
   readonly #waitingPods: WaitingPods;
-  readonly #metrics: SchedulerMetrics | undefined;
+  readonly #metrics: FrameworkMetrics | undefined;
   /** The same as `plugins`, for cycles in which each of them is timed. */
   readonly #timedPlugins: PluginsByPoint;
   readonly #trial: Trial = {
@@ -267,7 +257,7 @@ export class Framework {
   nodeFilter(state: CycleState, pod: PodInfo, snapshot: SnapshotReader): NodeFilter {
     const filters = this.activeFilters(state);
     // The first plugin that refuses decides: what comes after one that has to be asked cannot be answered before it.
-    // Pods of another priority have to make room for others that were promised a node.
+    // The priority is part of the template: it decides which nominated pods come first.
     let template = `${pod.priority}${SEPARATOR}`;
     let count = 0;
     for (const plugin of filters) {
@@ -277,11 +267,18 @@ export class Framework {
       count++;
     }
     const answers = count === 0 ? undefined : this.#filterMemo.of(template, layoutOf(snapshot));
-    const promises = !this.#nominator.isEmpty();
-    const promised = promises ? this.#nominator.nominatedNode(pod.uid) : undefined;
-    const own = promised === undefined ? -1 : (snapshot.positionOf(promised) ?? -1);
-    if (answers === undefined) return { filters, remembered: [], answers, asked: filters, promises, own };
-    return { filters, remembered: filters.slice(0, count), answers, asked: filters.slice(count), promises, own };
+    const anyNominated = !this.#nominator.isEmpty();
+    const nominatedNode = anyNominated ? this.#nominator.nominatedNode(pod.uid) : undefined;
+    const nominatedPosition = nominatedNode === undefined ? -1 : (snapshot.positionOf(nominatedNode) ?? -1);
+    if (answers === undefined) return { filters, remembered: [], answers, asked: filters, anyNominated, nominatedPosition };
+    return {
+      filters,
+      remembered: filters.slice(0, count),
+      answers,
+      asked: filters.slice(count),
+      anyNominated,
+      nominatedPosition,
+    };
   }
 
   #wholeTemplate(state: CycleState, pod: PodInfo): string | undefined {
@@ -299,8 +296,8 @@ export class Framework {
   /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */
   runNodeFilter(filter: NodeFilter, state: CycleState, pod: PodInfo, node: NodeInfo, position: number): Answer {
     const { answers, asked } = filter;
-    // What is promised to the pod itself does not stand in its way.
-    if (answers === undefined || position === filter.own) {
+    // The pod's own nomination does not count against it.
+    if (answers === undefined || position === filter.nominatedPosition) {
       return this.runFiltersWithNominatedPods(filter.filters, state, pod, node, position);
     }
     // Where there are answers, the node itself is not looked at: each look at one of thousands is waited for.
@@ -312,9 +309,9 @@ export class Framework {
       if (answer?.code !== 'Error') answers.set(position, answer);
     }
     if (answer !== undefined || asked.length === 0) return answer;
-    // What asks each time has to be asked with those there who were promised the node.
-    const promised = filter.promises && this.#nominator.nominatedPodsForNode(node.name).length > 0;
-    return promised
+    // Plugins without remembered answers have to run with the nominated pods added to the node.
+    const hasNominatedPods = filter.anyNominated && this.#nominator.nominatedPodsForNode(node.name).length > 0;
+    return hasNominatedPods
       ? this.runFiltersWithNominatedPods(filter.filters, state, pod, node, position)
       : this.runFilters(asked, state, pod, node, position);
   }

@@ -6,20 +6,20 @@ import type { SharedInformerFactory } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import type { SnapshotReader } from '../cache/snapshot.ts';
-import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
-import type { Extenders } from '../extenders/extenders.ts';
+import type { SnapshotReader } from './snapshot.ts';
+import type { PreemptionExtenders } from './extender.ts';
+import type { PluginMetrics } from './metrics.ts';
 import type { Plugin } from './plugin.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { Pod } from './objects.ts';
 import type { WaitingPods } from './waiting-pods.ts';
 
-/** Pods that wait for room on a node that was promised to them. */
+/** The pods that are nominated to a node: they wait there for room. */
 export interface PodNominator {
   nominatedPodsForNode(node: string): readonly PodInfo[];
-  /** Nobody was promised anything. */
+  /** Reports whether no pod is nominated to any node. */
   isEmpty(): boolean;
-  /** The node that the pod of this UID was promised. */
+  /** Returns the node that the pod with this UID is nominated to. */
   nominatedNode(uid: string): string | undefined;
 }
 
@@ -33,12 +33,12 @@ export interface Handle {
   readonly random: Random;
   readonly logger: Logger;
   /** Undefined: nothing is counted. */
-  readonly metrics?: SchedulerMetrics;
+  readonly metrics?: PluginMetrics;
   /** The nodes as of the present cycle. */
   readonly snapshot: SnapshotReader;
   readonly nominator: PodNominator;
   readonly waitingPods: WaitingPods;
-  readonly extenders: Extenders;
+  readonly extenders: PreemptionExtenders;
   /** Reports in the name of a profile's scheduler; undefined if there is no such profile. */
   recorderOf(profileName: string): Recorder | undefined;
   /** Tries these pods again now, whatever refused them. */

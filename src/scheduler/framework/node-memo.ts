@@ -2,7 +2,7 @@
 // it is. Most pods of a cluster come from few templates, and one scheduling cycle changes one node: of all that a cycle would
 // compute, next to nothing is new.
 
-import type { SnapshotReader } from '../cache/snapshot.ts';
+import type { SnapshotReader } from './snapshot.ts';
 
 /** Templates whose answers are kept, by profile and purpose. */
 const TEMPLATES = 32;
@@ -26,7 +26,7 @@ export class NodeAnswers<T> {
     this.#none = none;
   }
 
-  /** Whether `get` answers for the node as it is now, with the promises that were made of it. */
+  /** Reports whether `get` is valid for the node as it is now, with the pods nominated to it. */
   has(position: number): boolean {
     return this.#versions[position] === this.#current[position];
   }

@@ -32,7 +32,7 @@ test('says the same of nodes that are known from other pods as of those that wer
       if (position === own) known.set(nodes[position] as NodeInfo, answer, position);
       else refused++;
     }
-    known.setKnown({ snapshot, answers, start, count, refused, own });
+    known.setKnown({ snapshot, answers, start, count, refused, nominatedPosition: own });
     expect(known.size).toBe(single.size);
     expect(known.counts()).toEqual(single.counts());
     for (const { name } of nodes) expect(known.get(name), name).toBe(single.get(name));

@@ -1,22 +1,21 @@
 // Why each node was refused, for one pod in one cycle. Of thousands of nodes, what is known of them from other pods is not copied:
 // most pods that fit nowhere are asked about only as a whole.
 
-import type { SnapshotReader } from '../cache/snapshot.ts';
+import type { SnapshotReader } from './snapshot.ts';
 import type { NodeAnswers } from './node-memo.ts';
-import type { Answer } from './plugin.ts';
 import type { Status } from './status.ts';
 
 /** Nodes of the snapshot, one after the other, and what was said of them to other pods of the same template. */
 export interface KnownAnswers {
   readonly snapshot: SnapshotReader;
-  readonly answers: NodeAnswers<Answer>;
+  readonly answers: NodeAnswers<Status | undefined>;
   /** The position of the first of them. After the last one of the snapshot comes its first one. */
   readonly start: number;
   readonly count: number;
   /** How many of them were refused. */
   readonly refused: number;
-  /** A position of which something else is known; -1 for none. */
-  readonly own: number;
+  /** The position of the pod's own nominated node, which was asked apart; -1 for none. */
+  readonly nominatedPosition: number;
 }
 
 const UNKNOWN = -1;
@@ -72,7 +71,7 @@ export class NodeToStatus {
     if (this.#counts !== undefined) return this.#counts;
     const counts = new Map<Status, number>();
     // Most nodes are refused with the same few statuses, one after the other.
-    const count = (status: Answer, times: number): void => {
+    const count = (status: Status | undefined, times: number): void => {
       if (status !== undefined) counts.set(status, (counts.get(status) ?? 0) + times);
     };
     for (const [from, to] of this.#knownRanges()) this.#known?.answers.forEachRun(from, to, count);
@@ -113,10 +112,10 @@ export class NodeToStatus {
     return true;
   }
 
-  /** Positions [from, to) of which #known tells, `own` left out. */
+  /** Positions [from, to) of which #known tells, `nominatedPosition` left out. */
   #knownRanges(): readonly (readonly [from: number, to: number])[] {
     if (this.#known === undefined) return [];
-    const { snapshot, start, count, own } = this.#known;
+    const { snapshot, start, count, nominatedPosition } = this.#known;
     const size = snapshot.nodes.length;
     const end = start + count;
     const ranges: readonly (readonly [number, number])[] =
@@ -127,10 +126,10 @@ export class NodeToStatus {
             [0, end - size],
           ];
     return ranges.flatMap(([from, to]) =>
-      own >= from && own < to
+      nominatedPosition >= from && nominatedPosition < to
         ? [
-            [from, own],
-            [own + 1, to],
+            [from, nominatedPosition],
+            [nominatedPosition + 1, to],
           ]
         : [[from, to]],
     ) satisfies readonly (readonly [number, number])[];
@@ -138,9 +137,9 @@ export class NodeToStatus {
 
   #knownOf(name: string): Status | undefined {
     if (this.#known === undefined) return undefined;
-    const { snapshot, answers, start, count, own } = this.#known;
+    const { snapshot, answers, start, count, nominatedPosition } = this.#known;
     const position = snapshot.positionOf(name);
-    if (position === undefined || position === own) return undefined;
+    if (position === undefined || position === nominatedPosition) return undefined;
     const size = snapshot.nodes.length;
     return (position - start + size) % size < count ? answers.get(position) : undefined;
   }

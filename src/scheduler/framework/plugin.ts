@@ -94,7 +94,7 @@ export interface Trial {
    * way, also with pods removed from it. Undefined: it depends on more.
    */
   template(state: CycleState, pod: PodInfo): string | undefined;
-  /** Whether the pod could run on the node, also if the more important pods come that were promised the node. */
+  /** Whether the pod could run on the node, also beside the pods of higher priority that are nominated to the node. */
   filter(state: CycleState, pod: PodInfo, node: NodeInfo): Answer;
 }
 
@@ -176,6 +176,17 @@ export interface PluginAt {
   readonly preBind: PreBindPlugin;
   readonly bind: BindPlugin;
   readonly postBind: PostBindPlugin;
+}
+
+/** The plugins of a profile, in the order in which they are called. */
+export type PluginsByPoint = { readonly [P in Exclude<keyof PluginAt, 'queueSort' | 'score'>]: readonly PluginAt[P][] } & {
+  readonly queueSort: PluginAt['queueSort'];
+  readonly score: readonly WeightedScorePlugin[];
+};
+
+export interface WeightedScorePlugin {
+  readonly plugin: ScorePlugin;
+  readonly weight: number;
 }
 
 export function implementsPoint<P extends ExtensionPoint>(plugin: Plugin, point: P): plugin is PluginAt[P] {

@@ -1,6 +1,7 @@
 // What the scheduler counts and times, under the names and with the buckets of kube-scheduler.
 
 import type { Clock } from '#machinery/clock.ts';
+import type { FrameworkMetrics, PluginMetrics } from '../framework/metrics.ts';
 import type { Code } from '../framework/status.ts';
 import {
   Counter,
@@ -43,7 +44,7 @@ const histograms = (name: string, help: string, buckets: readonly number[], ...l
 const CYCLE_BUCKETS = exponentialBuckets(0.001, 2, 15);
 const POINT_BUCKETS = exponentialBuckets(0.0001, 2, 12);
 
-export class SchedulerMetrics {
+export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
   /** What single plugins tell, under names of their own. */
   readonly instruments = new Instruments();
   readonly #clock: Clock;

@@ -1,7 +1,7 @@
 // ImageLocality: prefers nodes that have the pod's images, the more the larger they are. An image that few nodes have counts
 // less, so that pods do not all run after it.
 
-import { NodesWith } from '../cache/nodes-with.ts';
+import { NodesWith } from '../framework/nodes-with.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { Pod } from '../framework/objects.ts';

@@ -1,5 +1,6 @@
 // The plugins that come with the scheduler, and the profile that there is if no other is given.
 
+import type { EnabledPlugin } from '../config/configuration.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
 import { defaultBinder } from './default-binder.ts';
 import { defaultPreemption } from './default-preemption/default-preemption.ts';
@@ -25,12 +26,6 @@ import { volumeRestrictions } from './volume-restrictions.ts';
 import { volumeZone } from './volume-zone.ts';
 
 export type Registry = ReadonlyMap<string, PluginRegistration>;
-
-export interface EnabledPlugin {
-  readonly name: string;
-  /** Of its score; 0: 1. */
-  readonly weight: number;
-}
 
 /** Every plugin that a profile can name. */
 export const inTreeRegistry: Registry = registryOf([

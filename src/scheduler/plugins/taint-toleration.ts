@@ -3,7 +3,7 @@
 
 import type { Toleration } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { NodesWith } from '../cache/nodes-with.ts';
+import { NodesWith } from '../framework/nodes-with.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';

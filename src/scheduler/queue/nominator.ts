@@ -1,4 +1,4 @@
-// Pods that were promised a node on which room is being made for them.
+// The pods that are nominated to a node, on which room is being made for them.
 
 import type { PodNominator } from '../framework/handle.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
@@ -12,7 +12,7 @@ export class Nominator implements PodNominator {
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
   readonly #changed: (node: string) => void;
 
-  /** `changed`: told of each node whose promises are others now. */
+  /** `changed`: called with each node whose set of nominated pods has changed. */
   constructor(changed: (node: string) => void = () => undefined) {
     this.#changed = changed;
   }

@@ -44,8 +44,8 @@ export interface SchedulingQueueConfig {
    * because something broke. Default: true, as Kubernetes does.
    */
   readonly popFromBackoff?: boolean;
-  /** Told whenever the pods that are promised a node are others. Default: nobody is. */
-  readonly promisesChanged?: (node: string) => void;
+  /** Gets the nominations of the pods in the queue. Default: a new one. */
+  readonly nominator?: Nominator;
   /** Default: nothing is counted. */
   readonly metrics?: SchedulerMetrics;
 }
@@ -91,7 +91,7 @@ export class SchedulingQueue implements PodNominator {
     this.#maxUnschedulableMs = config.maxUnschedulableMs ?? 5 * 60_000;
     this.#popFromBackoff = config.popFromBackoff ?? true;
     this.#metrics = config.metrics;
-    this.#nominator = new Nominator(config.promisesChanged);
+    this.#nominator = config.nominator ?? new Nominator();
     this.#active = new KeyedHeap<string, QueuedPod>({ keyOf: (pod) => pod.info.uid, less: config.less });
   }
 
@@ -237,7 +237,7 @@ export class SchedulingQueue implements PodNominator {
     }
   }
 
-  /** The pod is promised this node; '' takes the promise back. */
+  /** Nominates the pod to this node; '' removes the nomination. */
   nominate(info: PodInfo, node: string): void {
     this.#nominator.nominate(info, node);
   }

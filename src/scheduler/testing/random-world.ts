@@ -7,6 +7,7 @@ import { Snapshot } from '../cache/snapshot.ts';
 import { EventHandlers } from '../event-handlers.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import { WaitingPods } from '../framework/waiting-pods.ts';
+import { Nominator } from '../queue/nominator.ts';
 import { SchedulingQueue, type SchedulingQueueConfig } from '../queue/scheduling-queue.ts';
 import { RecordingLogger } from './handle.ts';
 import { makeNode, makePod, type NodeOptions } from './objects.ts';
@@ -35,7 +36,7 @@ export type Step =
   | { readonly kind: 'resizePod'; readonly pod: number; readonly cpu: string; readonly granted: boolean }
   | { readonly kind: 'putNode'; readonly node: number; readonly as: NodeOptions }
   | { readonly kind: 'heartbeat' | 'removeNode' | 'cordon'; readonly node: number }
-  | { readonly kind: 'promise'; readonly pod: AnyPod; readonly node: number }
+  | { readonly kind: 'nominate'; readonly pod: AnyPod; readonly node: number }
   | { readonly kind: 'land'; readonly pod: number; readonly node: number }
   | { readonly kind: 'takeBack'; readonly pod: number; readonly gone: boolean };
 
@@ -68,7 +69,7 @@ export const stepsOf = (pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOption
         node: index,
       }),
     },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('promise' as const), pod, node: index }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('nominate' as const), pod, node: index }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('land' as const), pod: index, node: index }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('takeBack' as const), pod: index, gone: fc.boolean() }) },
   );
@@ -81,14 +82,14 @@ export class World {
   readonly #cache: SchedulerCache;
   readonly #informed: EventHandlers;
   #placed: Pod[] = [];
-  #promised: Pod[] = [];
+  #nominated: Pod[] = [];
   #made = 0;
 
   constructor(queue: Partial<SchedulingQueueConfig> = {}) {
     const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
     this.#cache = new SchedulerCache({ clock, logger });
-    const promisesChanged = (node: string): void => this.snapshot.promisesChanged(node);
-    this.queue = new SchedulingQueue({ clock, logger, less: (a, b) => a.sequence < b.sequence, promisesChanged, ...queue });
+    const nominator = new Nominator((node) => this.snapshot.nominationsChanged(node));
+    this.queue = new SchedulingQueue({ clock, logger, less: (a, b) => a.sequence < b.sequence, nominator, ...queue });
     this.#informed = new EventHandlers({
       cache: this.#cache,
       queue: this.queue,
@@ -146,16 +147,16 @@ export class World {
         if (gone !== undefined) this.#informed.nodeDeleted(gone);
         break;
       }
-      case 'promise': {
+      case 'nominate': {
         const made = this.make(one.pod);
         const pod: Pod = { ...made, status: { ...made.status, nominatedNodeName: nameOf(one.node) } };
-        this.#promised.push(pod);
+        this.#nominated.push(pod);
         this.#informed.podAdded(pod);
         break;
       }
       case 'land': {
-        // Where it was promised, or elsewhere; somebody else has bound it.
-        const [pod] = this.#promised.splice(one.pod % Math.max(1, this.#promised.length), 1);
+        // Another scheduler has bound it: to its nominated node, or elsewhere.
+        const [pod] = this.#nominated.splice(one.pod % Math.max(1, this.#nominated.length), 1);
         if (pod === undefined) break;
         const bound: Pod = { ...pod, spec: { ...pod.spec, nodeName: nameOf(one.node) } };
         this.#placed.push(bound);
@@ -163,7 +164,7 @@ export class World {
         break;
       }
       case 'takeBack': {
-        const [pod] = this.#promised.splice(one.pod % Math.max(1, this.#promised.length), 1);
+        const [pod] = this.#nominated.splice(one.pod % Math.max(1, this.#nominated.length), 1);
         if (pod === undefined) break;
         const { nominatedNodeName: _, ...status } = pod.status;
         if (one.gone) this.#informed.podDeleted(pod);
@@ -195,8 +196,8 @@ export class World {
     };
   }
 
-  promisedOn(node: string): readonly Pod[] {
-    return this.#promised.filter(({ status }) => status.nominatedNodeName === node);
+  nominatedOn(node: string): readonly Pod[] {
+    return this.#nominated.filter(({ status }) => status.nominatedNodeName === node);
   }
 
   /** Each a second later than the last. */

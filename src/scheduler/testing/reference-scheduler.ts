@@ -62,18 +62,18 @@ function refusalNow(
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
 
 /**
- * `promised`: pods that are promised the node. Those that are as important must fit beside the pod, should they come; what only
+ * `nominated`: pods that are nominated to the node. Those that are as important must fit beside the pod, should they come; what only
  * they say about other pods is left to when they come, as Kubernetes does.
  */
 export function refusal(
   pod: Pod,
   node: Node,
   world: ReferenceWorld,
-  promised: readonly Pod[],
+  nominated: readonly Pod[],
   args: ReferenceArgs,
 ): Refusal | undefined {
   const now = refusalNow(pod, node, world, args);
-  const ahead = promised.filter((other) => priorityOf(other) >= priorityOf(pod) && other.metadata.uid !== pod.metadata.uid);
+  const ahead = nominated.filter((other) => priorityOf(other) >= priorityOf(pod) && other.metadata.uid !== pod.metadata.uid);
   if (ahead.length === 0) return now;
   return refusalNow(pod, node, withPods(world, node, [], ahead), args, affinityConcerns(pod, world)) ?? now;
 }
@@ -133,14 +133,14 @@ function byImportance(a: Pod, b: Pod): number {
 export function preemptions(
   pod: Pod,
   world: ReferenceWorld,
-  promisedOn: (node: string) => readonly Pod[],
+  nominatedOn: (node: string) => readonly Pod[],
   args: ReferenceArgs,
 ): readonly Preemption[] | undefined {
   const found: Preemption[] = [];
   for (const node of world.nodes) {
     const { name } = node.metadata;
-    const promised = promisedOn(name);
-    if (refusal(pod, node, world, promised, args)?.hopeless !== false) continue;
+    const nominated = nominatedOn(name);
+    if (refusal(pod, node, world, nominated, args)?.hopeless !== false) continue;
     const lower = world
       .podsOn(name)
       .filter((other) => priorityOf(other) < priorityOf(pod))
@@ -148,7 +148,7 @@ export function preemptions(
     if (lower.length === 0) continue;
     if (lower.some((other, i) => i > 0 && byImportance(lower[i - 1] as Pod, other) === 0)) return undefined;
     const without = (victims: readonly Pod[]): boolean =>
-      refusal(pod, node, withPods(world, node, victims, []), promised, args) === undefined;
+      refusal(pod, node, withPods(world, node, victims, []), nominated, args) === undefined;
     if (!without(lower)) continue;
     const protectedOnes = overdrawing(lower, world);
     let victims: readonly Pod[] = lower;

@@ -1,4 +1,4 @@
-// DefaultPreemption: a pod that fits nowhere is promised a node from which less important pods are made to go.
+// DefaultPreemption: nominates a pod that fits nowhere to a node, and evicts pods of lower priority from there.
 
 import { ConfigurationError } from '#scheduler/config/reader.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -121,17 +121,17 @@ class DefaultPreemption implements PostFilterPlugin {
     if (count === 0) return candidates;
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
     const wanted = Math.max(Math.trunc((count * percentage) / 100), absolute);
-    // From the node that it was promised, if there is one: between equals, what was begun there goes on (maybe by another scheduler).
+    // From the nominated node, if there is one: between equal nodes, a preemption goes on where it was begun (maybe by another scheduler).
     const { nominatedNodeName } = pod.pod.status;
     const at = nominatedNodeName ? snapshot.positionOf(nominatedNodeName) : undefined;
-    const promised = at === undefined ? -1 : positions === undefined ? at : positions.indexOf(at);
-    const first = promised < 0 || promised >= count ? random.int(count) : promised;
+    const nominatedIndex = at === undefined ? -1 : positions === undefined ? at : positions.indexOf(at);
+    const first = nominatedIndex < 0 || nominatedIndex >= count ? random.int(count) : nominatedIndex;
     const template = trial.template(state, pod);
     const known =
       template === undefined
         ? undefined
         : this.#known.of(`${pod.priority} ${this.#budgets.version} ${template}`, layoutOf(snapshot));
-    // What is promised to the pod itself does not stand in its way: of that node, nothing is known from others.
+    // The pod's own nomination does not count against it: results of other pods are not valid for that node.
     const ownNode = nominator.nominatedNode(pod.uid);
     const own = ownNode === undefined ? undefined : snapshot.positionOf(ownNode);
     const refused = this.#refused;

@@ -11,11 +11,11 @@ import type { Candidate } from './victims.ts';
 
 /** Deletes the victims that are not being deleted yet, all at once. Rejects with the first error, when all have been tried. */
 export async function evict(handle: Handle, plugin: string, pod: PodInfo, { node, victims }: Candidate): Promise<void> {
-  // Less important pods that were promised this node: with it given away, they had better look elsewhere.
-  const promised = handle.nominator.nominatedPodsForNode(node).filter((other) => other.priority < pod.priority);
+  // Pods of lower priority that are nominated to this node: they have to look for another one.
+  const nominated = handle.nominator.nominatedPodsForNode(node).filter((other) => other.priority < pod.priority);
   const going = victims.pods.filter((victim) => victim.pod.metadata.deletionTimestamp === undefined);
   const outcomes = await Promise.allSettled([
-    ...promised.map((other) => takePromiseBack(handle, other.pod)),
+    ...nominated.map((other) => clearNomination(handle, other.pod)),
     ...going.map((victim) => evictOne(handle, plugin, pod.pod, victim.pod, node)),
   ]);
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');
@@ -65,7 +65,7 @@ function disruption(preemptor: Pod, victim: Pod, now: number): Immutable<PodCond
   };
 }
 
-async function takePromiseBack({ client, ended: signal }: Handle, { metadata }: Pod): Promise<void> {
+async function clearNomination({ client, ended: signal }: Handle, { metadata }: Pod): Promise<void> {
   const { name, namespace = '', uid } = metadata;
   const patch = { metadata: { uid }, status: { nominatedNodeName: null } };
   try {

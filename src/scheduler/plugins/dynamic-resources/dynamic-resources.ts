@@ -78,8 +78,8 @@ interface Found {
 }
 
 const CLAIMS: StateKey<PodClaims> = stateKey(`${NAME}/claims`);
-/** What was promised to the pod's claims on the node that was chosen. */
-const PROMISED: StateKey<ReadonlyMap<ResourceClaim, Allocation>> = stateKey(`${NAME}/promised`);
+/** The allocations of the pod's claims on the chosen node, until they are written. */
+const PENDING_ALLOCATIONS: StateKey<ReadonlyMap<ResourceClaim, Allocation>> = stateKey(`${NAME}/pending-allocations`);
 /** The claim that was made for extended resources in this cycle. */
 const MADE: StateKey<ResourceClaim> = stateKey(`${NAME}/made`);
 
@@ -245,16 +245,16 @@ class DynamicResources implements Plugins {
     const pod = state.read(CLAIMS);
     const found = pod?.found.get(node);
     if (pod === undefined || found === undefined) return undefined;
-    const promised = new Map(pod.open.map((claim, i) => [claim, found.allocations[i] as Allocation]));
-    if (found.extended !== undefined) promised.set(found.extended.claim, found.extended.allocation);
-    for (const [claim, allocation] of promised) this.#claims.setPending(claim, allocation);
-    state.write(PROMISED, promised);
+    const pendingAllocations = new Map(pod.open.map((claim, i) => [claim, found.allocations[i] as Allocation]));
+    if (found.extended !== undefined) pendingAllocations.set(found.extended.claim, found.extended.allocation);
+    for (const [claim, allocation] of pendingAllocations) this.#claims.setPending(claim, allocation);
+    state.write(PENDING_ALLOCATIONS, pendingAllocations);
     return undefined;
   }
 
   unreserve(state: CycleState, { pod }: PodInfo): void {
-    for (const claim of state.read(PROMISED)?.keys() ?? []) this.#claims.clearPending(claim);
-    state.delete(PROMISED);
+    for (const claim of state.read(PENDING_ALLOCATIONS)?.keys() ?? []) this.#claims.clearPending(claim);
+    state.delete(PENDING_ALLOCATIONS);
     const made = state.read(MADE);
     if (made !== undefined) void this.#unmake(made);
     state.delete(MADE);
@@ -271,13 +271,13 @@ class DynamicResources implements Plugins {
 
   async preBind(state: CycleState, { pod }: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
     const { claims } = state.read(CLAIMS) ?? { claims: [] };
-    const promised = state.read(PROMISED);
+    const pendingAllocations = state.read(PENDING_ALLOCATIONS);
     const bound: ResourceClaim[] = [];
     try {
       for (const claim of claims) {
         const written = isReservedFor(claim, pod)
           ? claim
-          : await bindClaim(this.#handle, claim, promised?.get(claim), pod, signal);
+          : await bindClaim(this.#handle, claim, pendingAllocations?.get(claim), pod, signal);
         if (written !== claim) this.#claims.written(written);
         bound.push(written);
       }

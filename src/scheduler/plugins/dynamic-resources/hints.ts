@@ -21,7 +21,7 @@ export function claimEvents(get: (key: string) => ResourceClaim | undefined): re
   };
   const podChanged: QueueingHint = (pod, objects) =>
     concernsPod(pod, objects) && typeof claimsOfPod(podsOf(objects).after ?? pod, get) !== 'string';
-  /** What was promised to it is free. */
+  /** Its pending allocation is free again. */
   const podGone: QueueingHint = (_pod, objects) => (podsOf(objects).before?.spec.resourceClaims?.length ?? 0) > 0;
   return [
     { event: clusterEvent('ResourceClaim', ActionType.Add | UPDATE | ActionType.Delete, 'ResourceClaim'), hint: claimChanged },

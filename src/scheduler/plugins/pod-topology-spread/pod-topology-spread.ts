@@ -3,7 +3,7 @@
 
 import type { UnsatisfiableConstraintAction } from '#api/groups/core/v1/index.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
-import type { PodSelection } from '#scheduler/cache/pod-groups.ts';
+import type { PodSelection } from '#scheduler/framework/snapshot.ts';
 import { demandedLabel, selectorIdentity } from '#scheduler/framework/affinity-terms.ts';
 import { type CycleState, type StateKey, stateKey } from '#scheduler/framework/cycle-state.ts';
 import type { ClusterEventWithHint } from '#scheduler/framework/events.ts';

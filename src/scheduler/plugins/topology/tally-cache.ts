@@ -1,6 +1,6 @@
 // The tallies that were asked for lately: pods made from one template ask for the same ones.
 
-import type { SnapshotReader } from '#scheduler/cache/snapshot.ts';
+import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import type { Tally } from './tally.ts';
 
 /** Numbers kept in all tallies together, about 100 bytes each; the tally not used for longest goes first. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Snapshot } from '#scheduler/cache/snapshot.ts';
-import type { PodSelection } from '#scheduler/cache/pod-groups.ts';
+import type { PodSelection } from '#scheduler/framework/snapshot.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
 import { topologyValue } from './labels.ts';

@@ -1,9 +1,8 @@
 // How many pods of a kind there are on each node and in each topology domain (zone, host, …), kept up to date at the cost of
 // the pods of that kind that have come and gone, and shared by all pods that ask the same.
 
-import type { PodCounter, PodSelection } from '#scheduler/cache/pod-groups.ts';
-import type { SnapshotReader } from '#scheduler/cache/snapshot.ts';
-import { SnapshotFollower } from '#scheduler/cache/snapshot-changes.ts';
+import type { PodCounter, PodSelection, SnapshotReader } from '#scheduler/framework/snapshot.ts';
+import { SnapshotFollower } from '#scheduler/framework/snapshot-changes.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 
 /** Something kept for each position of a snapshot. */

@@ -1,7 +1,7 @@
 // How many more volumes of a driver nodes take at least, kept from one pod to the next: it changes with the node, with what is attached
 // to it and with what it says of its drivers, and one cycle changes one node.
 
-import type { SnapshotReader } from '#scheduler/cache/snapshot.ts';
+import type { SnapshotReader } from '#scheduler/framework/snapshot.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import { layoutOf, type NodeAnswers, NodeMemo } from '#scheduler/framework/node-memo.ts';
 

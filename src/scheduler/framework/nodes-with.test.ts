@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { RecordingLogger } from '../testing/handle.ts';
 import { makeNode } from '../testing/objects.ts';
-import { SchedulerCache } from './cache.ts';
+import { SchedulerCache } from '../cache/cache.ts';
 import { NodesWith } from './nodes-with.ts';
-import { Snapshot } from './snapshot.ts';
+import { Snapshot } from '../cache/snapshot.ts';
 
 const taints = [{ key: 'k', effect: 'PreferNoSchedule' as const }];
 

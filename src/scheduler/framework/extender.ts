@@ -1,7 +1,7 @@
 // Extenders: servers outside that have a say in scheduling. They are asked after the plugins, and only about what those leave.
 
-import type { Node, Pod } from '../framework/objects.ts';
-import type { PodInfo } from '../framework/pod-info.ts';
+import type { Node, Pod } from './objects.ts';
+import type { PodInfo } from './pod-info.ts';
 
 /** What stands for extenders among the plugins that have refused a pod: every event brings it back. */
 export const EXTENDERS = '(extenders)';
@@ -27,6 +27,18 @@ export interface FilterAnswer {
 export interface ExtenderVictims {
   readonly pods: readonly PodInfo[];
   readonly violations: number;
+}
+
+/** What preemption asks of all extenders together. */
+export interface PreemptionExtenders {
+  /** Reports whether an extender has to be asked about victims of this pod. */
+  preempts(pod: PodInfo): boolean;
+  /** Returns the candidates that the extenders leave, with the victims that they want. `podsOn`: the pods on a node. */
+  preempt(
+    pod: PodInfo,
+    candidates: ReadonlyMap<string, ExtenderVictims>,
+    podsOn: (node: string) => Iterable<PodInfo> | undefined,
+  ): Promise<ReadonlyMap<string, ExtenderVictims>>;
 }
 
 /** All calls throw ExtenderError. What it does not do is absent. */

@@ -5,7 +5,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import { SchedulerCache } from './cache/cache.ts';
 import { Snapshot } from './cache/snapshot.ts';
 import { readConfiguration } from './config/configuration.ts';
-import { resolveProfile } from './config/profile.ts';
+import { resolveProfile } from './profile.ts';
 import { CycleState } from './framework/cycle-state.ts';
 import { fitErrorMessage } from './framework/fit-error.ts';
 import { Framework } from './framework/framework.ts';
@@ -15,7 +15,7 @@ import type { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
 import { inTreeRegistry, registryOf } from './plugins/registry.ts';
-import { numFeasibleNodesToFind, SchedulingAlgorithm } from './schedule-one.ts';
+import { numFeasibleNodesToFind, SchedulingAlgorithm } from './scheduling-algorithm.ts';
 import { makeHandle, RecordingLogger } from './testing/handle.ts';
 import { makeNode, makePodInfo } from './testing/objects.ts';
 
@@ -225,9 +225,9 @@ describe('scheduling one pod', () => {
     expect([seen.length, seen[144]]).toEqual([288, 'n144']);
   });
 
-  it('leaves room for pods of no lower priority that are promised the node', () => {
-    const promised = makePodInfo('promised', { requests: { cpu: '3' }, spec: { priority: 5 } });
-    const { nodeFor, refusal } = setUp({ nodes: nodesNamed(1), nominated: { n0: [promised] } });
+  it('leaves room for nominated pods of no lower priority', () => {
+    const nominated = makePodInfo('nominated', { requests: { cpu: '3' }, spec: { priority: 5 } });
+    const { nodeFor, refusal } = setUp({ nodes: nodesNamed(1), nominated: { n0: [nominated] } });
     expect(refusal(makePodInfo('p', { requests: { cpu: '2' }, spec: { priority: 5 } }))).toBe(
       '0/1 nodes are available: 1 Insufficient cpu.',
     );
@@ -235,12 +235,12 @@ describe('scheduling one pod', () => {
     expect(nodeFor(makePodInfo('p', { requests: { cpu: '1' } }))).toBe('n0');
   });
 
-  it('gives a pod the node that it was promised, if it fits', () => {
+  it('gives a pod its nominated node, if it fits', () => {
     const { cache, nodeFor } = setUp({ nodes: nodesNamed(3) });
     cache.putPod(makePodInfo('x', { requests: { cpu: '2' }, spec: { nodeName: 'n1' } }));
-    const promised = { status: { nominatedNodeName: 'n1' } };
-    expect(nodeFor(makePodInfo('p', { requests: { cpu: '1' }, ...promised }))).toBe('n1');
-    expect(nodeFor(makePodInfo('p', { requests: { cpu: '3' }, ...promised }))).not.toBe('n1');
+    const nominated = { status: { nominatedNodeName: 'n1' } };
+    expect(nodeFor(makePodInfo('p', { requests: { cpu: '1' }, ...nominated }))).toBe('n1');
+    expect(nodeFor(makePodInfo('p', { requests: { cpu: '3' }, ...nominated }))).not.toBe('n1');
   });
 });
 

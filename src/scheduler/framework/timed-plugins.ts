@@ -1,9 +1,8 @@
 // Plugins that say how long they took. Only some cycles use them, so that in all others nothing is measured for each plugin.
 
-import type { PluginsByPoint } from '../framework/framework.ts';
-import type { Plugin } from '../framework/plugin.ts';
-import { type Code, Status } from '../framework/status.ts';
-import type { SchedulerMetrics } from './scheduler-metrics.ts';
+import type { Plugin, PluginsByPoint } from './plugin.ts';
+import { type Code, Status } from './status.ts';
+import type { FrameworkMetrics } from './metrics.ts';
 
 /** Of calls for very many nodes, one in so many is timed. */
 const EVERY = 16;
@@ -30,7 +29,7 @@ const MANY_TIMES: ReadonlySet<string> = new Set(['filter', 'score', 'addPod', 'r
 type Method = (...args: readonly unknown[]) => unknown;
 
 /** The same plugins, timed. */
-export function timedPlugins(plugins: PluginsByPoint, metrics: SchedulerMetrics): PluginsByPoint {
+export function timedPlugins(plugins: PluginsByPoint, metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>): PluginsByPoint {
   const made = new Map<Plugin, Plugin>();
   const timed = <P extends Plugin>(plugin: P): P => {
     const known = made.get(plugin) ?? timedPlugin(plugin, metrics);
@@ -54,7 +53,7 @@ export function timedPlugins(plugins: PluginsByPoint, metrics: SchedulerMetrics)
 }
 
 /** With members of its own, as those of any plugin: what stands between is felt where hundreds of nodes are asked about. */
-function timedPlugin<P extends Plugin>(plugin: P, metrics: SchedulerMetrics): P {
+function timedPlugin<P extends Plugin>(plugin: P, metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>): P {
   const timed = {};
   for (const key of membersOf(plugin)) {
     const value: unknown = Reflect.get(plugin, key);
@@ -75,7 +74,13 @@ function membersOf(plugin: Plugin): ReadonlySet<string> {
   return names;
 }
 
-function timedMethod(method: Method, plugin: string, point: string, often: boolean, metrics: SchedulerMetrics): Method {
+function timedMethod(
+  method: Method,
+  plugin: string,
+  point: string,
+  often: boolean,
+  metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>,
+): Method {
   const timed: Method = (...args) => {
     const start = metrics.now();
     const answer = method(...args);

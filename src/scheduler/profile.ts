@@ -1,12 +1,11 @@
 // From what a profile says to the plugins that it runs, in order.
 
 import * as field from '#machinery/validation/field.ts';
-import type { PluginsByPoint } from '../framework/framework.ts';
-import type { Handle } from '../framework/handle.ts';
-import { type ExtensionPoint, implementsPoint, type Plugin, type PluginAt } from '../framework/plugin.ts';
-import { defaultPlugins, type EnabledPlugin, type Registry } from '../plugins/registry.ts';
-import type { PluginSet, ProfileConfiguration } from './configuration.ts';
-import { ConfigurationError } from './reader.ts';
+import type { Handle } from './framework/handle.ts';
+import { type ExtensionPoint, implementsPoint, type Plugin, type PluginAt, type PluginsByPoint } from './framework/plugin.ts';
+import { defaultPlugins, type Registry } from './plugins/registry.ts';
+import type { EnabledPlugin, PluginSet, ProfileConfiguration } from './config/configuration.ts';
+import { ConfigurationError } from './config/reader.ts';
 
 const NOTHING: PluginSet = { enabled: [], disabled: [] };
 
