@@ -1,33 +1,48 @@
-// API objects as bytes and as values, each made from the other at most once.
+// API objects as bytes and as values, each made from the other at most once. The nouns:
 //
-// An object that is stored is served from its bytes: its resourceVersion is spliced in (see the storage codec), and as an item
-// of a list its kind and apiVersion are left out, which are the same first bytes for all objects of a resource. Nothing is
-// parsed or stringified to serve an object that was written once. Its protobuf is made for the first who wants it, and kept
-// as long as the storage keeps the state that it was made from.
+//   KeyValue         one state of a key in the storage: opaque bytes and the revision of their write
+//   ObjectFormat     how objects of one kind and version are laid out in those bytes
+//   DecodedObject    the object of a state as a value, in the version that the store serves, and what field selectors see of it
+//   ServedObject     one state of a stored object, to be sent or looked at: an EncodedObject. There are two:
+//     StoredObject     its bytes are in the served version. It is served from them: its resourceVersion is spliced in (see the storage
+//                      codec), and as an item of a list its kind and apiVersion are left out, which are the same first bytes for
+//                      all. Nothing is parsed or stringified to serve it.
+//     ConvertedObject  its bytes are in another version. It was decoded and converted before it was made, and is encoded again.
+//   FreshObject      an object that is in no storage: a Status, a review, a row of a table. Also an EncodedObject.
+//   ObjectCache      makes ServedObjects of states and states of objects, and keeps DecodedObjects for the next reader
+//
+// The protobuf of a StoredObject is made for the first who wants it, and kept as long as the storage keeps the state.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { encodeProtobuf, watchFrame } from '#api/machinery/codec/protobuf/index.ts';
 import { messageOfKind } from '#api/machinery/schema/compile.ts';
-import { encodeForStorage, spliceInto, splicedLength } from '#api/machinery/codec/index.ts';
+import { encodeForStorage, hasBytes, spliceInto, splicedLength } from '#api/machinery/codec/index.ts';
 import type { KeyValue } from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 
 const OPEN_BRACE = 0x7b;
-const QUOTE = 0x22;
-const LETTER_M = 0x6d;
 const NEWLINE = 0x0a;
 
-/** How the objects of one kind are laid out in storage: kind and apiVersion first, then all else. */
+/** How objects of one kind and version are laid out in storage: kind and apiVersion first, then all else. */
 export class ObjectFormat {
   readonly apiVersion: string;
   readonly kind: string;
   /** What the JSON of every object begins with, up to the quote before "metadata". */
   readonly header: Buffer;
+  /** Where in the header the apiVersion begins. What is before it is the same for all versions of the kind. */
+  readonly #versionStart: number;
 
   constructor(apiVersion: string, kind: string) {
     this.apiVersion = apiVersion;
     this.kind = kind;
-    this.header = Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`, 'utf8');
+    const beforeVersion = `{"kind":${JSON.stringify(kind)},"apiVersion":`;
+    this.header = Buffer.from(`${beforeVersion}${JSON.stringify(apiVersion)},`, 'utf8');
+    this.#versionStart = Buffer.byteLength(beforeVersion);
+  }
+
+  /** Reports whether the stored bytes of an object of this kind are in this version. */
+  isVersionOf(value: Uint8Array): boolean {
+    return hasBytes(value, this.header, this.#versionStart);
   }
 
   /** The bytes to store. */
@@ -37,12 +52,12 @@ export class ObjectFormat {
     return encodeForStorage({ kind: this.kind, apiVersion: this.apiVersion, ...rest });
   }
 
-  /** It in protobuf. */
+  /** Returns the object in protobuf. */
   encodeProtobuf(object: KubeObject): Buffer {
     return toProtobuf(this.apiVersion, this.kind, object);
   }
 
-  /** Whether it says what it is, and that first. */
+  /** Reports whether the object has kind and apiVersion, in this order and before all else. */
   #isIdentified(object: KubeObject): boolean {
     if (object.kind !== this.kind || object.apiVersion !== this.apiVersion) return false;
     let at = 0;
@@ -54,12 +69,11 @@ export class ObjectFormat {
   }
 }
 
-/** Where decoded objects are kept for the next reader. */
-export interface DecodedObjects {
-  /** The decoded object of this state. */
-  objectOf(kv: KeyValue): DecodedObject;
-  /** It in protobuf. */
-  protobufOf(kv: KeyValue): Buffer;
+/** Decodes states for the StoredObjects that were made of them. */
+export interface StateDecoder {
+  decode(kv: KeyValue): DecodedObject;
+  /** Returns the object of the state in protobuf. */
+  encodeProtobuf(kv: KeyValue): Buffer;
 }
 
 export interface DecodedObject {
@@ -68,23 +82,32 @@ export interface DecodedObject {
   fields: Readonly<Record<string, string>> | undefined;
 }
 
-/** An object as it is in storage at one revision. Cheap to make: nothing is looked up before somebody asks. */
-export class StoredObject implements EncodedObject {
+/** A state of a stored object, in the version that the store serves. */
+export interface ServedObject extends EncodedObject {
+  readonly kv: KeyValue;
+  object(): KubeObject;
+  decoded(): DecodedObject;
+  /** Returns the same state with another resourceVersion: a deletion has a revision of its own. */
+  at(revision: number): ServedObject;
+}
+
+/** A state whose bytes are in the served version. Cheap to make: nothing is looked up before it is asked for. */
+export class StoredObject implements ServedObject {
   readonly kv: KeyValue;
   readonly #revision: number;
   readonly #format: ObjectFormat;
-  readonly #decodedObjects: DecodedObjects;
+  readonly #decoder: StateDecoder;
   #decoded: DecodedObject | undefined;
   #jsonLine: Buffer | undefined;
   #itemLength: number | undefined;
   #protobuf: Buffer | undefined;
 
   /** `revision` differs from the one it was written at for the last state of a deleted object. */
-  constructor(format: ObjectFormat, decodedObjects: DecodedObjects, kv: KeyValue, revision: number = kv.modRevision) {
+  constructor(format: ObjectFormat, decoder: StateDecoder, kv: KeyValue, revision: number = kv.modRevision) {
     this.kv = kv;
     this.#revision = revision;
     this.#format = format;
-    this.#decodedObjects = decodedObjects;
+    this.#decoder = decoder;
   }
 
   object(): KubeObject {
@@ -93,7 +116,7 @@ export class StoredObject implements EncodedObject {
 
   decoded(): DecodedObject {
     if (this.#decoded === undefined) {
-      const decoded = this.#decodedObjects.objectOf(this.kv);
+      const decoded = this.#decoder.decode(this.kv);
       this.#decoded = this.#revision === this.kv.modRevision ? decoded : renumbered(decoded, this.#revision);
     }
     return this.#decoded;
@@ -118,24 +141,19 @@ export class StoredObject implements EncodedObject {
   copyItem(target: Buffer, offset: number): number {
     const end = spliceInto(target, offset + 1, this.kv.value, this.#revision, this.#format.header.length);
     target[offset] = OPEN_BRACE;
-    // All begin alike, or the list would be no JSON.
-    if (target[offset + 1] !== QUOTE || target[offset + 2] !== LETTER_M) {
-      throw new Error(`the stored object ${this.kv.key} does not begin as ${this.#format.kind} objects do`);
-    }
     return end;
   }
 
   protobuf(): Buffer {
     if (this.#protobuf === undefined) {
       const isStored = this.#revision === this.kv.modRevision;
-      this.#protobuf = isStored ? this.#decodedObjects.protobufOf(this.kv) : this.#format.encodeProtobuf(this.object());
+      this.#protobuf = isStored ? this.#decoder.encodeProtobuf(this.kv) : this.#format.encodeProtobuf(this.object());
     }
     return this.#protobuf;
   }
 
-  /** The same state with another resourceVersion: a deletion has a revision of its own. */
   at(revision: number): StoredObject {
-    return revision === this.#revision ? this : new StoredObject(this.#format, this.#decodedObjects, this.kv, revision);
+    return revision === this.#revision ? this : new StoredObject(this.#format, this.#decoder, this.kv, revision);
   }
 }
 
@@ -143,7 +161,7 @@ function renumbered({ object, fields }: DecodedObject, revision: number): Decode
   return { object: { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }, fields };
 }
 
-/** An object that was made for this answer: a Status, a review, an object in another version. */
+/** An object that is in no storage: it was made for this answer. A Status, a review, a row of a table. */
 export class FreshObject implements EncodedObject {
   readonly #object: unknown;
   readonly #identified: boolean;
@@ -190,6 +208,32 @@ export class FreshObject implements EncodedObject {
       this.#item = Buffer.from(JSON.stringify(rest), 'utf8');
     }
     return this.#item;
+  }
+}
+
+/** A state whose bytes are in another version than the served one. */
+export class ConvertedObject extends FreshObject implements ServedObject {
+  readonly kv: KeyValue;
+  readonly #decoded: DecodedObject;
+
+  /** `decoded`: the object of the state, converted. */
+  constructor(kv: KeyValue, decoded: DecodedObject) {
+    super(decoded.object);
+    this.kv = kv;
+    this.#decoded = decoded;
+  }
+
+  override object(): KubeObject {
+    return this.#decoded.object;
+  }
+
+  decoded(): DecodedObject {
+    return this.#decoded;
+  }
+
+  at(revision: number): ConvertedObject {
+    if (this.object().metadata.resourceVersion === String(revision)) return this;
+    return new ConvertedObject(this.kv, renumbered(this.#decoded, revision));
   }
 }
 

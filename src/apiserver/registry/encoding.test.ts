@@ -3,9 +3,15 @@ import { describe, expect, test } from 'vitest';
 
 import type { KeyValue } from '#storage/interface.ts';
 import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
+import type { ServedObject } from './encoded-object.ts';
 import { ObjectCache } from './object-cache.ts';
+import { ConversionError, functionConverter } from './object-converter.ts';
+import type { ObjectConverter } from './object-converter.ts';
 
 const format = new ObjectFormat('apps/v1', 'Thing');
+
+/** States in the served version are read at once. */
+const read = (cache: ObjectCache, kv: KeyValue): ServedObject => cache.readNow(kv) as ServedObject;
 
 function stored(name: string, revision: number, more: object = {}): KeyValue {
   const object = {
@@ -20,7 +26,7 @@ describe('StoredObject', () => {
   const cache = new ObjectCache({ format });
 
   test('has the resourceVersion of its revision, in all its forms', () => {
-    const object = cache.of(stored('ä', 12, { spec: { text: '"}{' } }));
+    const object = read(cache, stored('ä', 12, { spec: { text: '"}{' } }));
     const expected = {
       kind: 'Thing',
       apiVersion: 'apps/v1',
@@ -38,16 +44,21 @@ describe('StoredObject', () => {
   });
 
   test('can be seen as of another revision', () => {
-    const object = cache.of(stored('a', 12));
+    const object = read(cache, stored('a', 12));
     expect(object.at(13).object().metadata.resourceVersion).toBe('13');
     expect(object.at(13).jsonLine().toString()).toContain('"resourceVersion":"13"');
     expect(object.object().metadata.resourceVersion).toBe('12');
   });
 
-  test('that is of another kind is not taken for one of these', () => {
-    const other = new ObjectCache({ format: new ObjectFormat('v1', 'Other') }).of(stored('a', 1));
-    expect(() => other.copyItem(Buffer.alloc(1000), 0)).toThrow('does not begin as Other objects do');
-  });
+  test.each(['v1', 'apps/v2', 'apps/v1beta1', 'apps/v', 'app/v1'])(
+    'is not made of bytes in another version: %s',
+    (apiVersion) => {
+      const other = new ObjectCache({ format: new ObjectFormat(apiVersion, 'Thing') });
+      expect(other.readNow(stored('a', 1))).toBeUndefined();
+      const message = 'no kind "Thing" is registered for version "apps/v1"';
+      expect(() => other.read(stored('a', 1))).toThrow(new ConversionError(message));
+    },
+  );
 });
 
 describe('FreshObject', () => {
@@ -69,65 +80,182 @@ describe('ObjectCache', () => {
   test('decodes a state once', () => {
     const cache = new ObjectCache({ format });
     const kv = stored('a', 1);
-    expect(cache.of(kv).object()).toBe(cache.of(kv).object());
+    expect(read(cache, kv).object()).toBe(read(cache, kv).object());
   });
 
   test('does not decode what it has encoded, and the one who hears of it first may be anybody', () => {
     const cache = new ObjectCache({ format });
     const made = { metadata: { name: 'b', uid: 'u', creationTimestamp: '' }, data: { key: 'x' } };
-    const kv: KeyValue = { key: '/registry/things/b', value: cache.encode(made as never), createRevision: 2, modRevision: 2 };
-    const object = cache.of(kv).object();
+    const kv: KeyValue = {
+      key: '/registry/things/b',
+      value: cache.encode(made as never) as Uint8Array,
+      createRevision: 2,
+      modRevision: 2,
+    };
+    const object = read(cache, kv).object();
     expect((object as object as typeof made).data).toBe(made.data);
     expect(object).toMatchObject({ kind: format.kind, metadata: { name: 'b', resourceVersion: '2' } });
-    expect(cache.written(kv).object()).toBe(object);
+    expect((cache.written(kv) as ServedObject).object()).toBe(object);
   });
 
   test('still has the states before the present one, for watchers that are behind', () => {
     const cache = new ObjectCache({ format });
     const states = [stored('a', 1), stored('a', 2), stored('a', 3)];
-    const objects = states.map((kv) => cache.of(kv).object());
-    expect(states.map((kv) => cache.of(kv).object())).toEqual(objects);
-    expect(cache.of(states[0] as KeyValue).object()).toBe(objects[0]);
+    const objects = states.map((kv) => read(cache, kv).object());
+    expect(states.map((kv) => read(cache, kv).object())).toEqual(objects);
+    expect(read(cache, states[0] as KeyValue).object()).toBe(objects[0]);
   });
 
   test('a reader of the past does not push out the present', () => {
     const cache = new ObjectCache({ format });
     const [old, present] = [stored('a', 1), stored('a', 2)];
-    const object = cache.of(present).object();
-    expect(cache.of(old).object().metadata.resourceVersion).toBe('1');
-    expect(cache.of(present).object()).toBe(object);
+    const object = read(cache, present).object();
+    expect(read(cache, old).object().metadata.resourceVersion).toBe('1');
+    expect(read(cache, present).object()).toBe(object);
   });
 
   test('forgets what was not used for long', () => {
     const size = stored('n00', 1).value.length;
     const cache = new ObjectCache({ format, limitBytes: 20 * size });
     const used = stored('used', 1);
-    const first = cache.of(used).object();
+    const first = read(cache, used).object();
     const unused = stored('unused', 1);
-    const once = cache.of(unused).object();
+    const once = read(cache, unused).object();
     for (let i = 0; i < 100; i++) {
-      cache.of(stored(`n${i}`, 1)).object();
-      expect(cache.of(used).object()).toBe(first);
+      read(cache, stored(`n${i}`, 1)).object();
+      expect(read(cache, used).object()).toBe(first);
     }
-    expect(cache.of(unused).object()).not.toBe(once);
+    expect(read(cache, unused).object()).not.toBe(once);
   });
 
   test('keeps little of what nobody reads again, and as much as it may of what is read again later', () => {
     const cache = new ObjectCache({ format, limitBytes: 10_000_000 });
     const write = (name: string): KeyValue => {
       const made = { metadata: { name, uid: 'u', creationTimestamp: '' }, data: { key: 'x'.repeat(1000) } };
-      const kv = { key: `/registry/things/${name}`, value: cache.encode(made as never), createRevision: 2, modRevision: 2 };
-      cache.written(kv);
+      const kv = {
+        key: `/registry/things/${name}`,
+        value: cache.encode(made as never) as Uint8Array,
+        createRevision: 2,
+        modRevision: 2,
+      };
+      void cache.written(kv);
       return kv;
     };
     for (let i = 0; i < 10_000; i++) write(`unread-${i}`);
     expect(cache.limitBytes).toBeLessThan(1_000_000);
     const objects = Array.from({ length: 5000 }, (_, i) => write(`read-${i}`));
-    for (let round = 0; round < 10; round++) for (const kv of objects) cache.of(kv).object();
+    for (let round = 0; round < 10; round++) for (const kv of objects) read(cache, kv).object();
     expect(cache.limitBytes).toBe(10_000_000);
     const [first] = objects as [KeyValue];
-    expect(cache.of(first).object()).toBe(cache.of(first).object());
+    expect(read(cache, first).object()).toBe(read(cache, first).object());
     for (let i = 0; i < 100_000; i++) write(`unread-${i}`);
     expect(cache.limitBytes).toBeLessThan(1_000_000);
+  });
+});
+
+describe('an ObjectCache of a kind with versions', () => {
+  const v1 = new ObjectFormat('apps/v1', 'Thing');
+  const v2 = new ObjectFormat('apps/v2', 'Thing');
+  /** `first` of one version is `second` of the other. */
+  const functions = functionConverter({
+    'apps/v1': { 'apps/v2': ({ metadata, first }: Record<string, unknown>) => ({ metadata, second: first }) },
+    'apps/v2': { 'apps/v1': ({ metadata, second }: Record<string, unknown>) => ({ metadata, first: second }) },
+  });
+  const inV1 = (name: string, revision: number): KeyValue => ({ ...stored(name, revision, { first: name }) });
+  const inV2 = (name: string, revision: number): KeyValue => ({
+    ...inV1(name, revision),
+    value: v2.encode({ metadata: { name, uid: 'u', creationTimestamp: 'c' }, second: name } as unknown as KubeObject),
+  });
+  const counted = (converter: ObjectConverter): { readonly calls: string[][] } & ObjectConverter => {
+    const calls: string[][] = [];
+    return {
+      calls,
+      convert: (objects, to) => {
+        calls.push(objects.map(({ metadata }) => metadata.name));
+        return converter.convert(objects, to);
+      },
+    };
+  };
+
+  test('serves states in another version converted, in every form', async () => {
+    const cache = new ObjectCache({ format: v2, converter: functions });
+    const object = await cache.read(inV1('a', 12));
+    const expected = {
+      kind: 'Thing',
+      apiVersion: 'apps/v2',
+      metadata: { name: 'a', uid: 'u', resourceVersion: '12', creationTimestamp: 'c' },
+      second: 'a',
+    };
+    expect(object.object()).toEqual(expected);
+    expect(JSON.parse(Buffer.from(object.jsonLine()).toString())).toEqual(expected);
+    const target = Buffer.alloc(object.itemLength());
+    object.copyItem(target, 0);
+    const { kind: _kind, apiVersion: _apiVersion, ...item } = expected;
+    expect(JSON.parse(target.toString())).toEqual(item);
+    expect(object.at(13).object().metadata.resourceVersion).toBe('13');
+    expect(object.at(12)).toBe(object);
+  });
+
+  test('converts what is read together in one call, each state once, and serves the others from their bytes', async () => {
+    const converter = counted(functions);
+    const cache = new ObjectCache({ format: v2, converter });
+    const states = [inV2('a', 1), inV1('b', 2), inV2('c', 3), inV1('d', 4), inV1('b', 2)];
+    const objects = await cache.readAll(states);
+    expect(objects.map((object) => (object.object() as unknown as { second: string }).second)).toEqual(['a', 'b', 'c', 'd', 'b']);
+    expect(await cache.readAll(states)).toHaveLength(5);
+    expect(converter.calls).toEqual([['b', 'd']]);
+    expect(cache.readNow(states[1] as KeyValue)).toBe(objects[1]);
+  });
+
+  test('stores in the stored version what is written in the served one, and serves what is left of it', async () => {
+    const converter = counted(functions);
+    const cache = new ObjectCache({ format: v2, storedFormat: v1, converter });
+    const metadata = { name: 'a', uid: 'u', creationTimestamp: 'c' };
+    const value = await cache.encode({ metadata, second: 'x', dropped: true } as unknown as KubeObject);
+    const kv: KeyValue = { key: '/registry/things/a', value, createRevision: 5, modRevision: 5 };
+    expect(cache.isStoredVersion(kv)).toBe(true);
+    expect(v1.isVersionOf(value)).toBe(true);
+    expect((await cache.written(kv)).object()).toEqual({
+      kind: 'Thing',
+      apiVersion: 'apps/v2',
+      metadata: { ...metadata, resourceVersion: '5' },
+      second: 'x',
+    });
+    expect(converter.calls).toHaveLength(2);
+  });
+
+  test('converts many in slices, and asynchronously, in their order', async () => {
+    const asynchronous: ObjectConverter = { convert: async (objects, to) => functions.convert(objects, to) };
+    const states = Array.from({ length: 600 }, (_, index) => inV1(`n${index}`, index + 1));
+    for (const converter of [functions, asynchronous]) {
+      const objects = await new ObjectCache({ format: v2, converter }).readAll(states);
+      expect(objects.map((object) => object.object().metadata.name)).toEqual(states.map((_, index) => `n${index}`));
+    }
+  });
+
+  test.each<readonly [what: string, ObjectConverter['convert'], message: string]>([
+    ['fails', () => Promise.reject(new Error('no route')), 'no route'],
+    [
+      'throws',
+      () => {
+        throw new ConversionError('boom');
+      },
+      'boom',
+    ],
+    ['returns too few', () => [], 'conversion of Thing to apps/v2 returned 0 objects, expected 1'],
+    ['returns another version', (objects) => objects, 'conversion of Thing to apps/v2 returned an object of apps/v1 at index 0'],
+    [
+      'returns another kind',
+      async (objects) => objects.map((object) => ({ ...object, apiVersion: 'apps/v2', kind: 'Other' })),
+      'conversion of Thing to apps/v2 returned an object of kind Other at index 0',
+    ],
+  ])('answers 500 for a converter that %s', async (_, convert, message) => {
+    const cache = new ObjectCache({ format: v2, converter: { convert } });
+    const failure = await Promise.resolve()
+      .then(() => cache.read(inV1('a', 1)))
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ConversionError);
+    expect((failure as ConversionError).status).toMatchObject({ code: 500, message });
+    expect((failure as ConversionError).status.reason).toBeUndefined();
   });
 });

@@ -1,17 +1,23 @@
 // The changes of one resource, for all who watch it: one watch on the storage, each event decoded and encoded once, handed to
 // the watchers that an index says it may concern. It remembers the last events, so that a watcher that comes back after a
 // short while is served from memory; one that asks for an older revision gets a storage watch of its own.
+//
+// States in another version than the served one are converted before anything is published. While a conversion runs, no further event is
+// taken: the order is kept, and the storage holds events back as for any slow consumer. Events that wait together are converted in one
+// call. If a conversion fails, the watchers of this source get an ERROR event and end; those of other kinds and versions do not notice.
 
+import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
-import { forEachEvent, WatchQueue } from '#machinery/watch.ts';
+import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { Storage, StorageEvent } from '#storage/interface.ts';
+import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
-import type { StoredObject } from './encoded-object.ts';
+import type { ServedObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
+import { ConversionError } from './object-converter.ts';
 import { fieldsOf } from './selection.ts';
 import type { SelectableFields, Selection } from './selection.ts';
 import { concerns, SubscriberIndex } from './subscriber-index.ts';
@@ -60,6 +66,9 @@ const BOOKMARK_BEFORE_END_MS = 2000;
 const HISTORY_LENGTH = 128;
 
 const NO_VALUES: readonly string[] = [];
+const NO_EVENTS: readonly StorageEvent[] = [];
+
+type ChangeEvent = Exclude<StorageEvent, { type: 'progress' }>;
 
 /** One change, with what every watcher of it shares. */
 class Change implements ChangedPlace {
@@ -68,8 +77,8 @@ class Change implements ChangedPlace {
   readonly name: string;
   readonly values: readonly string[];
   /** Absent: deleted. */
-  readonly current: StoredObject | undefined;
-  readonly previous: StoredObject | undefined;
+  readonly current: ServedObject | undefined;
+  readonly previous: ServedObject | undefined;
   #added: SharedWatchEvent | undefined;
   #modified: SharedWatchEvent | undefined;
   #deleted: SharedWatchEvent | undefined;
@@ -77,8 +86,8 @@ class Change implements ChangedPlace {
   constructor(
     revision: number,
     { namespace, name, values }: ChangedPlace,
-    current: StoredObject | undefined,
-    previous: StoredObject | undefined,
+    current: ServedObject | undefined,
+    previous: ServedObject | undefined,
   ) {
     this.revision = revision;
     this.namespace = namespace;
@@ -116,6 +125,9 @@ interface Subscriber {
   lastBookmark: Timer | undefined;
 }
 
+/** Returns the object of a state; undefined if it must be converted first. */
+type Reader = (kv: KeyValue) => ServedObject | undefined;
+
 export class EventSource {
   readonly #config: EventSourceConfig;
   readonly #historyLength: number;
@@ -133,10 +145,12 @@ export class EventSource {
   #closed = false;
   /** Storage watches of those who asked for the distant past. */
   readonly #replays = new Set<WatchStream<StorageEvent>>();
+  readonly #readNow: Reader;
 
   constructor(config: EventSourceConfig) {
     this.#config = config;
     this.#historyLength = config.historyLength ?? HISTORY_LENGTH;
+    this.#readNow = (kv) => config.cache.readNow(kv);
   }
 
   /** Resolves once the source follows the storage: changes after this moment are remembered. */
@@ -150,7 +164,7 @@ export class EventSource {
     return this.#subscribers.size;
   }
 
-  /** Throws StatusError (410) if the storage knows at once that the revision is gone; later, the stream has an ERROR event. */
+  /** A revision that is gone is an ERROR event of the stream (410), like any other failure after the start. */
   async subscribe(subscription: Subscription): Promise<WatchStream<EncodedWatchEvent>> {
     await this.start();
     let replay: WatchStream<StorageEvent> | undefined;
@@ -185,14 +199,9 @@ export class EventSource {
       this.#join(subscriber);
       return subscriber.queue;
     }
-    try {
-      // The progress that it tells at once says when all of the past has come.
-      const progressIntervalMs = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
-      replay = this.#config.storage.watch(this.#config.prefix, { afterRevision: subscription.afterRevision, progressIntervalMs });
-    } catch (error) {
-      subscriber.lastBookmark?.cancel();
-      throw storageToStatus(error);
-    }
+    // The progress that it tells at once says when all of the past has come.
+    const progressIntervalMs = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
+    replay = this.#config.storage.watch(this.#config.prefix, { afterRevision: subscription.afterRevision, progressIntervalMs });
     this.#replays.add(replay);
     void this.#replay(replay, subscriber);
     return subscriber.queue;
@@ -236,7 +245,12 @@ export class EventSource {
   async #follow(watch: WatchStream<StorageEvent>): Promise<void> {
     let failure: unknown;
     try {
-      await forEachEvent(watch, (event) => this.#observe(event));
+      for await (const event of watch) {
+        // With the events that came together with it.
+        const events = [event, ...(watch.drain?.() ?? NO_EVENTS)];
+        const observed = this.#observeAll(events);
+        if (observed < events.length) await this.#observeConverted(watch, events.slice(observed));
+      }
     } catch (error) {
       failure = error;
     }
@@ -244,15 +258,57 @@ export class EventSource {
     // Without the storage's events nobody may go on believing that nothing happens: all come back and begin anew.
     this.#config.logger.debug('the watch on the storage ended', { prefix: this.#config.prefix, err: failure });
     this.#stopFollowing();
-    this.#endAll();
+    this.#endAll(failure instanceof ConversionError ? watchErrorEvent(failure) : undefined);
   }
 
-  #observe(event: StorageEvent): void {
+  /** Publishes events up to the first whose states must be converted. Returns how many those are. */
+  #observeAll(events: readonly StorageEvent[]): number {
+    for (let at = 0; at < events.length; at++) if (this.#observe(events[at] as StorageEvent) === 'unconverted') return at;
+    return events.length;
+  }
+
+  /** Publishes events after their states were converted. */
+  async #observeConverted(watch: WatchStream<StorageEvent>, events: readonly StorageEvent[]): Promise<void> {
+    let read: Reader;
+    try {
+      read = await this.#readerOf(events);
+    } catch (error) {
+      if (events.length === 1) throw error;
+      // Those before the one that cannot be converted are published.
+      for (const event of events) await this.#observeConverted(watch, [event]);
+      return;
+    }
+    // The source was closed in the meantime.
+    if (this.#watch !== watch) return;
+    for (const event of events) this.#observe(event, read);
+  }
+
+  /** Reads the states of the events, in one conversion. Throws or rejects with ConversionError. */
+  async #readerOf(events: readonly StorageEvent[]): Promise<Reader> {
+    const states = events.flatMap(statesOf);
+    const objects = await this.#config.cache.readAll(states);
+    const read = new Map(states.map((kv, index) => [kv, objects[index] as ServedObject]));
+    return (kv) => read.get(kv);
+  }
+
+  /** Publishes an event, unless `read` does not know one of its states. */
+  #observe(event: StorageEvent, read: Reader = this.#readNow): 'observed' | 'unconverted' {
+    if (event.type === 'progress') {
+      this.#revision = event.revision;
+      this.#partial = false;
+      return 'observed';
+    }
+    const change = this.#changeOf(event, read);
+    if (change === undefined && this.#subscribers.size > 0) return 'unconverted';
     this.#revision = event.revision;
-    this.#partial = event.type !== 'progress' && event.more === true;
-    if (event.type === 'progress') return;
+    this.#partial = event.more === true;
     if (this.#config.received !== undefined) this.#config.received.value++;
-    const change = this.#changeOf(event);
+    if (change === undefined) {
+      // Nothing is converted for the history alone.
+      this.#history = [];
+      this.#historyStart = event.revision;
+      return 'observed';
+    }
     this.#history.push(change);
     if (this.#history.length > 2 * this.#historyLength) {
       const dropped = this.#history.length - this.#historyLength;
@@ -260,16 +316,21 @@ export class EventSource {
       this.#history = this.#history.slice(dropped);
     }
     if (this.#subscribers.size > 0) this.#subscribers.forEachConcerned(change, (subscriber) => this.#deliver(change, subscriber));
+    return 'observed';
   }
 
-  #changeOf(event: Exclude<StorageEvent, { type: 'progress' }>): Change {
-    const { cache } = this.#config;
-    const previous = event.previous === undefined ? undefined : cache.of(event.previous);
-    const current = event.type === 'put' ? cache.of(event.kv) : undefined;
-    const key = event.type === 'put' ? event.kv.key : event.key;
-    const change = new Change(event.revision, this.#placeOfKey(key, current, previous), current, previous);
+  /** Returns the change that the event is of; undefined if `read` does not know one of its states. */
+  #changeOf(event: ChangeEvent, read: Reader): Change | undefined {
+    const previous = event.previous === undefined ? undefined : read(event.previous);
+    const current = event.type === 'put' ? read(event.kv) : undefined;
+    if (previous === undefined && event.previous !== undefined) return undefined;
+    if (current === undefined && event.type === 'put') return undefined;
+    const key = keyOf(event);
+    const { namespace, name } = this.#placeOfKey(key);
+    const values = this.#valuesOf(current, previous);
+    const change = new Change(event.revision, { namespace, name, values }, current, previous);
     // Not before its last state has been read.
-    if (event.type === 'delete') cache.forget(key);
+    if (event.type === 'delete') this.#config.cache.forget(key);
     return change;
   }
 
@@ -300,7 +361,8 @@ export class EventSource {
         }
         if (event.type === 'progress') continue;
         replayed = event.revision;
-        this.#deliverIfConcerned(this.#changeOf(event), subscriber);
+        const change = await this.#changeFor(event, subscriber.place);
+        if (change !== undefined) this.#deliverIfConcerned(change, subscriber);
       }
       subscriber.queue.close();
     } catch (error) {
@@ -310,6 +372,13 @@ export class EventSource {
       if (subscriber.queue.ended) subscriber.lastBookmark?.cancel();
       this.#replays.delete(watch);
     }
+  }
+
+  /** Returns the change that the event is of, its states converted; undefined if its key is not in the place, so that nothing need be read. */
+  #changeFor(event: ChangeEvent, place: Place): Awaitable<Change | undefined> {
+    const { namespace, name } = this.#placeOfKey(keyOf(event));
+    if (!concerns({ namespace, name, values: NO_VALUES }, { ...place, value: undefined })) return undefined;
+    return this.#changeOf(event, this.#readNow) ?? this.#readerOf([event]).then((read) => this.#changeOf(event, read));
   }
 
   /** All that is remembered after what the watcher knows, and then whatever comes. */
@@ -352,9 +421,11 @@ export class EventSource {
     return new SharedWatchEvent('BOOKMARK', new FreshObject({ kind, apiVersion, metadata }));
   }
 
-  #endAll(): void {
+  /** Ends every watch of the source, with `last` as its last event. */
+  #endAll(last?: EncodedWatchEvent): void {
     for (const subscriber of this.#subscribers) {
       subscriber.lastBookmark?.cancel();
+      if (last !== undefined) subscriber.queue.push(last);
       subscriber.queue.close();
     }
     this.#subscribers.clear();
@@ -373,18 +444,17 @@ export class EventSource {
     return { namespace, name, value };
   }
 
-  #placeOfKey(key: string, current: StoredObject | undefined, previous: StoredObject | undefined): ChangedPlace {
+  #placeOfKey(key: string): { readonly namespace: string; readonly name: string } {
     const { prefix, namespaced } = this.#config;
     const slash = namespaced ? key.indexOf('/', prefix.length) : -1;
     return {
       namespace: slash < 0 ? '' : key.slice(prefix.length, slash),
       name: key.slice(slash < 0 ? prefix.length : slash + 1),
-      values: this.#valuesOf(current, previous),
     };
   }
 
   /** Of the indexed field. */
-  #valuesOf(current: StoredObject | undefined, previous: StoredObject | undefined): readonly string[] {
+  #valuesOf(current: ServedObject | undefined, previous: ServedObject | undefined): readonly string[] {
     const { indexField, selectableFields } = this.#config;
     if (indexField === undefined) return NO_VALUES;
     const values: string[] = [];
@@ -395,4 +465,14 @@ export class EventSource {
     }
     return values;
   }
+}
+
+function keyOf(event: ChangeEvent): string {
+  return event.type === 'put' ? event.kv.key : event.key;
+}
+
+function statesOf(event: StorageEvent): readonly KeyValue[] {
+  if (event.type === 'progress') return [];
+  const previous = event.previous === undefined ? [] : [event.previous];
+  return event.type === 'put' ? [event.kv, ...previous] : previous;
 }

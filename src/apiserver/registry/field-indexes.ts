@@ -1,7 +1,12 @@
 // The indexes of one resource by fields that selectors may name. Which fields have one is declared with the selectable fields
 // (api/field-labels.ts). Fields that are in the storage key need none: metadata.namespace and metadata.name (listing.ts).
+//
+// An index sees the served form. Its values are computed while the storage writes, which cannot wait for a conversion. So a state in
+// another version than the served one is listed under every value, and the list leaves it out after its conversion if it does not match:
+// until such states are written again (by the storage version migrator, say) they cost each list a conversion. A store that serves another
+// version than it writes has no index: all states would be of that sort.
 
-import type { Storage, StorageIndex } from '#storage/interface.ts';
+import type { KeyValue, Storage, StorageIndex } from '#storage/interface.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { fieldsOf, type SelectableFields, type Selection } from './selection.ts';
 
@@ -23,9 +28,10 @@ export class FieldIndexes {
 
   constructor(config: FieldIndexesConfig) {
     const { storage, cache, prefix, selectableFields, indexedFields } = config;
-    this.#indexes = indexedFields.map((field) => ({
+    const indexed = cache.storesServedVersion ? indexedFields : [];
+    this.#indexes = indexed.map((field) => ({
       field,
-      index: storage.addIndex({ prefix, valueOf: (kv) => fieldsOf(cache.of(kv), selectableFields)[field] ?? '' }),
+      index: storage.addIndex({ prefix, valueOf: (kv) => valueOf(cache, kv, selectableFields, field) }),
     }));
   }
 
@@ -42,4 +48,11 @@ export class FieldIndexes {
   close(): void {
     for (const { index } of this.#indexes) index.close();
   }
+}
+
+/** The value of a state in an index. Throws for a state in another version, so that it is listed under every value (IndexDefinition). */
+function valueOf(cache: ObjectCache, kv: KeyValue, selectableFields: SelectableFields | undefined, field: string): string {
+  const object = cache.readServedVersion(kv);
+  if (object === undefined) throw new Error(`${kv.key} is stored in another version`);
+  return fieldsOf(object, selectableFields)[field] ?? '';
 }

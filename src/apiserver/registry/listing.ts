@@ -6,7 +6,7 @@ import { StorageError } from '#storage/interface.ts';
 import type { KeyValue, ListOptions as StorageListOptions, Storage } from '#storage/interface.ts';
 import { decodeContinue, encodeContinue, expiredContinue } from './continue-token.ts';
 import type { ContinueToken } from './continue-token.ts';
-import type { StoredObject } from './encoded-object.ts';
+import type { ServedObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { FieldIndexes } from './field-indexes.ts';
 import type { ListAnswer, ListOptions } from './rest.ts';
@@ -99,7 +99,7 @@ async function listSingle(listed: Listed, key: string, selection: Selection, rev
   // The revision is read first: what the get sees is then at least that new.
   const at = revision > 0 ? revision : await storage.currentRevision();
   const kv = await storage.get(key, { revision });
-  const object = kv === undefined ? undefined : cache.of(kv);
+  const object = kv === undefined ? undefined : await cache.read(kv);
   const items = object !== undefined && selection.matches(object, selectableFields) ? [object] : [];
   return { items, resourceVersion: String(Math.max(at, kv?.modRevision ?? 0)) };
 }
@@ -162,25 +162,25 @@ async function listPage(
 ): Promise<ListAnswer> {
   const { cache, prefix, selectableFields } = listed;
   const { limit, selection } = options;
-  const items: StoredObject[] = [];
+  const items: ServedObject[] = [];
   let startAfter = token === undefined ? undefined : prefix + token.lastKey;
   let at = revision;
   let storagePage = limit;
   for (;;) {
     const page = await readPage(listed, scope, { revision: at, limit: storagePage, startAfter });
     at = page.revision;
+    const reading = cache.readAll(page.items);
+    const all = reading instanceof Promise ? await reading : reading;
     if (selection.everything && items.length === 0) {
-      const all = page.items.map((kv) => cache.of(kv));
       const lastKey = page.remaining === 0 ? undefined : page.items.at(-1)?.key.slice(prefix.length);
       return partOf(all, at, page.remaining, lastKey, selection);
     }
-    for (const [index, kv] of page.items.entries()) {
-      const object = cache.of(kv);
+    for (const [index, object] of all.entries()) {
       if (!selection.matches(object, selectableFields)) continue;
       items.push(object);
       if (limit > 0 && items.length === limit) {
-        const remaining = page.remaining + page.items.length - index - 1;
-        return partOf(items, at, remaining, remaining === 0 ? undefined : kv.key.slice(prefix.length), selection);
+        const remaining = page.remaining + all.length - index - 1;
+        return partOf(items, at, remaining, remaining === 0 ? undefined : object.kv.key.slice(prefix.length), selection);
       }
     }
     if (page.remaining === 0) return { items, resourceVersion: String(at) };
@@ -190,7 +190,7 @@ async function listPage(
 }
 
 function partOf(
-  items: readonly StoredObject[],
+  items: readonly ServedObject[],
   revision: number,
   remaining: number,
   lastKey: string | undefined,

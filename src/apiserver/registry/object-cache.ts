@@ -1,5 +1,8 @@
-// Decoded objects, kept so that get, list and watch decode a state of an object at most once between them. Bounded by the
-// bytes of the states it holds; the least recently used half goes first.
+// The objects of states that are in storage, and the states of objects that are written. States in another version than the served one
+// are converted when they are read; this may be asynchronous, and all states that are read together are converted in one call.
+//
+// Decoded objects are kept so that get, list and watch decode and convert a state of an object at most once between them. The cache is
+// bounded by the bytes of the states it holds; the least recently used half goes first.
 //
 // The bound follows the use: it grows while states are decoded that might have been kept, and shrinks while those that are kept go
 // without having been asked for again. Pods are read again and again in their first seconds; thousands of new ConfigMaps in the
@@ -7,13 +10,23 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import { deepFreeze } from '#machinery/deep.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import type { KeyValue } from '#storage/interface.ts';
-import { StoredObject } from './encoded-object.ts';
-import type { DecodedObject, DecodedObjects, ObjectFormat } from './encoded-object.ts';
+import { ConvertedObject, StoredObject } from './encoded-object.ts';
+import type { DecodedObject, ObjectFormat, ServedObject, StateDecoder } from './encoded-object.ts';
+import { convertObject, convertObjects } from './object-converter.ts';
+import type { ObjectConverter } from './object-converter.ts';
 
 export interface ObjectCacheConfig {
+  /** Of the objects that are served. */
   readonly format: ObjectFormat;
+  /** Of the states that are written. Default: `format`. */
+  readonly storedFormat?: ObjectFormat;
+  /** Converts states in other versions than the served one, and objects to the stored version. Default: there is one version only. */
+  readonly converter?: ObjectConverter;
   /** Stored bytes of the objects kept, at most; if they are not used, less. Default: 32 MiB. */
   readonly limitBytes?: number;
   /** Freeze what is handed out, so that whoever changes it is found out. For tests. */
@@ -25,6 +38,8 @@ interface Entry extends DecodedObject {
   readonly bytes: number;
   /** The state before it, if that was here: watchers hear of a change after its maker has gone on to the next. */
   previous: Entry | undefined;
+  /** The state as it is served, if it is in another version. */
+  converted: ConvertedObject | undefined;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -32,9 +47,13 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** The bound where nothing is asked for again, and what it begins with. */
 const MIN_LIMIT_BYTES = 256 * 1024;
 const FIRST_LIMIT_BYTES = 1024 * 1024;
+/** States that are decoded for conversion in one turn of the event loop. */
+const SLICE = 250;
 
-export class ObjectCache implements DecodedObjects {
+export class ObjectCache implements StateDecoder {
   readonly #format: ObjectFormat;
+  readonly #storedFormat: ObjectFormat;
+  readonly #converter: ObjectConverter | undefined;
   readonly #maxLimitBytes: number;
   #limitBytes: number;
   readonly #freeze: boolean;
@@ -46,13 +65,15 @@ export class ObjectCache implements DecodedObjects {
   /** Since #young began: states that were decoded though they are their objects' newest, and those that were used when they had become old. */
   #missed = 0;
   #reused = 0;
-  /** What values were encoded from, until somebody reads them back as an object. */
-  readonly #unread = new WeakMap<Uint8Array, KubeObject>();
+  /** The objects, in the stored version, that values were encoded from; until they are read for the first time. */
+  readonly #encodedFrom = new WeakMap<Uint8Array, KubeObject>();
   /** By the stored bytes of the state: as long as the storage has those, somebody may ask for these. */
   readonly #protobuf = new WeakMap<Uint8Array, { readonly revision: number; readonly bytes: Buffer }>();
 
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
+    this.#storedFormat = config.storedFormat ?? config.format;
+    this.#converter = config.converter;
     this.#maxLimitBytes = config.limitBytes ?? 32 * 1024 * 1024;
     this.#limitBytes = Math.min(FIRST_LIMIT_BYTES, this.#maxLimitBytes);
     this.#freeze = config.freeze ?? false;
@@ -63,42 +84,85 @@ export class ObjectCache implements DecodedObjects {
     return this.#limitBytes;
   }
 
-  /** The object of this state. */
-  of(kv: KeyValue): StoredObject {
-    return new StoredObject(this.#format, this, kv);
+  /** Whether objects are written in the version that is served. */
+  get storesServedVersion(): boolean {
+    return this.#storedFormat.apiVersion === this.#format.apiVersion;
+  }
+
+  /** Reports whether the state is in the version in which objects are written now. */
+  isStoredVersion({ value }: KeyValue): boolean {
+    return this.#storedFormat.isVersionOf(value);
+  }
+
+  /** Returns the object of the state. Throws or rejects with ConversionError. */
+  read(kv: KeyValue): Awaitable<ServedObject> {
+    return this.readNow(kv) ?? andThen(this.#convertStates([kv]), ([object]) => object as ServedObject);
+  }
+
+  /** Returns the objects of the states, in their order; what must be converted is converted at once. Throws or rejects with ConversionError. */
+  readAll(kvs: readonly KeyValue[]): Awaitable<readonly ServedObject[]> {
+    const objects: (ServedObject | undefined)[] = [];
+    let isComplete = true;
+    for (const kv of kvs) {
+      const object = this.readNow(kv);
+      isComplete &&= object !== undefined;
+      objects.push(object);
+    }
+    if (isComplete) return objects as ServedObject[];
+    const missing = kvs.filter((_, index) => objects[index] === undefined);
+    return andThen(this.#convertStates(missing), (converted) => {
+      let next = 0;
+      return objects.map((object) => object ?? (converted[next++] as ServedObject));
+    });
+  }
+
+  /** Returns the object of the state; undefined if the state must be converted first. */
+  readNow(kv: KeyValue): ServedObject | undefined {
+    if (this.#format.isVersionOf(kv.value)) return new StoredObject(this.#format, this, kv);
+    return stateOf(this.#find(kv.key), kv)?.converted;
+  }
+
+  /** Returns the object of the state; undefined if it is in another version than the served one. Depends on the state alone. */
+  readServedVersion(kv: KeyValue): StoredObject | undefined {
+    return this.#format.isVersionOf(kv.value) ? new StoredObject(this.#format, this, kv) : undefined;
   }
 
   /**
-   * The bytes to store. Whoever reads them first, a watcher or who wrote them, does not have to decode them. An object that is created is
-   * given away: it becomes the state, with its resourceVersion.
+   * Returns the bytes to store. The first who reads them, a watcher or the writer, does not have to decode them. An object that is created
+   * is given away: it becomes the state, with its resourceVersion. Throws or rejects with ConversionError.
    */
-  encode(object: KubeObject): Uint8Array {
-    const value = this.#format.encode(object);
-    this.#unread.set(value, object);
-    return value;
+  encode(object: KubeObject): Awaitable<Uint8Array> {
+    if (this.storesServedVersion) return this.#encodeStored(object);
+    const { kind, apiVersion } = this.#format;
+    const identified = { ...object, kind, apiVersion };
+    return andThen(convertObject(this.#converter, identified, this.#storedFormat.apiVersion), (converted) =>
+      this.#encodeStored(converted),
+    );
   }
 
-  /** The object of a state that was just written; kept for those who read it next. */
-  written(kv: KeyValue): StoredObject {
-    this.objectOf(kv);
-    return this.of(kv);
+  /** Returns the object of a state that was just written, and keeps it for those who read it next. Throws or rejects with ConversionError. */
+  written(kv: KeyValue): Awaitable<ServedObject> {
+    if (this.storesServedVersion) this.decode(kv);
+    return this.read(kv);
   }
 
-  objectOf(kv: KeyValue): DecodedObject {
-    const known = this.#find(kv.key);
-    for (let entry = known; entry !== undefined; entry = entry.previous) if (entry.revision === kv.modRevision) return entry;
-    const unread = this.#takeUnread(kv);
-    const object = this.#shared(unread ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+  /** Of a state in the served version. */
+  decode(kv: KeyValue): DecodedObject {
+    const newest = this.#find(kv.key);
+    const known = stateOf(newest, kv);
+    if (known !== undefined) return known;
+    const encodedFrom = this.#takeEncodedFrom(kv);
+    const object = this.#shared(encodedFrom ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
     // A reader of the past must not push out what others read now.
-    if (known !== undefined && known.revision > kv.modRevision) return { object, fields: undefined };
-    if (unread === undefined) this.#missed++;
-    return this.#keep(kv, object, known);
+    if (newest !== undefined && newest.revision > kv.modRevision) return { object, fields: undefined };
+    if (encodedFrom === undefined) this.#missed++;
+    return this.#keep(kv, object, newest);
   }
 
-  protobufOf(kv: KeyValue): Buffer {
+  encodeProtobuf(kv: KeyValue): Buffer {
     const known = this.#protobuf.get(kv.value);
     if (known?.revision === kv.modRevision) return known.bytes;
-    const encoded = this.#format.encodeProtobuf(this.objectOf(kv).object);
+    const encoded = this.#format.encodeProtobuf(this.decode(kv).object);
     // Not from Node's pool: it is kept for as long as the state is stored, and would keep its whole slab.
     const bytes = Buffer.allocUnsafeSlow(encoded.length);
     bytes.set(encoded);
@@ -111,22 +175,71 @@ export class ObjectCache implements DecodedObjects {
     this.#old.delete(key);
   }
 
+  #encodeStored(object: KubeObject): Uint8Array {
+    const value = this.#storedFormat.encode(object);
+    this.#encodedFrom.set(value, object);
+    return value;
+  }
+
+  /** Converts states in other versions. A state that is there several times is converted once. */
+  #convertStates(kvs: readonly KeyValue[]): Awaitable<readonly ServedObject[]> {
+    const states = new Map(kvs.map((kv) => [`${kv.modRevision} ${kv.key}`, kv]));
+    const distinct = [...states.values()];
+    return andThen(this.#decodeStates(distinct), (stored) =>
+      andThen(convertObjects(this.#converter, stored, this.#format.apiVersion), (objects) => {
+        const served = new Map(
+          distinct.map((kv, index) => [`${kv.modRevision} ${kv.key}`, this.#keepConverted(kv, objects[index] as KubeObject)]),
+        );
+        return kvs.map((kv) => served.get(`${kv.modRevision} ${kv.key}`) as ServedObject);
+      }),
+    );
+  }
+
+  /** Returns the objects of states as they are stored. Many are decoded in several turns of the event loop. */
+  #decodeStates(kvs: readonly KeyValue[]): Awaitable<readonly KubeObject[]> {
+    const decode = (kv: KeyValue): KubeObject =>
+      this.#shared(this.#takeEncodedFrom(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+    if (kvs.length <= SLICE) return kvs.map(decode);
+    const inSlices = async (): Promise<readonly KubeObject[]> => {
+      const objects: KubeObject[] = [];
+      for (const kv of kvs) {
+        if (objects.length % SLICE === SLICE - 1) await nextTurn();
+        objects.push(decode(kv));
+      }
+      return objects;
+    };
+    return inSlices();
+  }
+
+  #keepConverted(kv: KeyValue, converted: KubeObject): ConvertedObject {
+    const object = this.#shared(withRevision(converted, kv.modRevision));
+    const newest = this.#find(kv.key);
+    if (newest !== undefined && newest.revision > kv.modRevision) return new ConvertedObject(kv, { object, fields: undefined });
+    this.#missed++;
+    // Another reader may have converted it in the meantime.
+    const previous = newest?.revision === kv.modRevision ? newest.previous : newest;
+    const entry = this.#keep(kv, object, previous);
+    entry.converted = new ConvertedObject(kv, entry);
+    return entry.converted;
+  }
+
   #shared(object: KubeObject): KubeObject {
     return this.#freeze ? deepFreeze(object) : object;
   }
 
-  #takeUnread({ value, createRevision, modRevision }: KeyValue): KubeObject | undefined {
-    const object: Mutable<KubeObject> | undefined = this.#unread.get(value);
+  /** The object that the state was encoded from, in the stored version; undefined if it was read before, or another process wrote it. */
+  #takeEncodedFrom({ value, createRevision, modRevision }: KeyValue): KubeObject | undefined {
+    const object: Mutable<KubeObject> | undefined = this.#encodedFrom.get(value);
     if (object === undefined) return undefined;
-    this.#unread.delete(value);
+    this.#encodedFrom.delete(value);
     // What an object begins as was made for that alone (see fillForCreate); later states may share their parts with those before.
     // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
     const isNew = createRevision === modRevision;
     const metadata: Mutable<KubeObject['metadata']> = isNew ? object.metadata : { ...object.metadata };
     metadata.resourceVersion = String(modRevision);
     const state = isNew ? object : { ...object };
-    state.kind = this.#format.kind;
-    state.apiVersion = this.#format.apiVersion;
+    state.kind = this.#storedFormat.kind;
+    state.apiVersion = this.#storedFormat.apiVersion;
     state.metadata = metadata;
     return state;
   }
@@ -134,7 +247,14 @@ export class ObjectCache implements DecodedObjects {
   #keep(kv: KeyValue, object: KubeObject, previous: Entry | undefined): Entry {
     // Not a chain without end.
     if (previous?.previous !== undefined) previous.previous.previous = undefined;
-    const entry: Entry = { revision: kv.modRevision, bytes: kv.value.length, object, fields: undefined, previous };
+    const entry: Entry = {
+      revision: kv.modRevision,
+      bytes: kv.value.length,
+      object,
+      fields: undefined,
+      previous,
+      converted: undefined,
+    };
     this.#add(kv.key, entry);
     return entry;
   }
@@ -170,4 +290,17 @@ export class ObjectCache implements DecodedObjects {
     this.#missed = 0;
     this.#reused = 0;
   }
+}
+
+/** The entry of this state among those of its key, newest first. */
+function stateOf(newest: Entry | undefined, { modRevision }: KeyValue): Entry | undefined {
+  for (let entry = newest; entry !== undefined; entry = entry.previous) if (entry.revision === modRevision) return entry;
+  return undefined;
+}
+
+/** Converters need not keep the resourceVersion. */
+function withRevision(object: KubeObject, revision: number): KubeObject {
+  const resourceVersion = String(revision);
+  if (object.metadata.resourceVersion === resourceVersion) return object;
+  return { ...object, metadata: { ...object.metadata, resourceVersion } };
 }

@@ -1,9 +1,15 @@
-// The store of one resource: what get, list, watch, create, update and delete mean for every kind alike, on top of Storage.
-// What differs per kind is its strategy. All errors are StatusError.
+// The store of one resource in the version that it serves: what get, list, watch, create, update and delete mean for every kind alike, on
+// top of Storage. What differs per kind is its strategy. All errors are StatusError.
+//
+// Versions. The keys of a resource may hold objects in several versions: those that older servers wrote stay until they are written
+// again. A state is converted when it is read, unless it is in the served version already; a write stores the object in the stored version,
+// always. Two served versions of a kind are two stores on the same keys. docs/update-path.md has a picture of an update.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
+import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
 import { indexedFieldLabels } from '#api/field-labels.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { countUpTo, isLarge, nextTurn } from '#machinery/turn.ts';
@@ -20,6 +26,7 @@ import type { KeyValue, Storage, UpdateDecision } from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { decideDeletion, finishesDeletion } from './deletion.ts';
 import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
+import type { ServedObject } from './encoded-object.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { EventSource } from './event-source.ts';
 import { FieldIndexes } from './field-indexes.ts';
@@ -27,6 +34,7 @@ import { listObjects } from './listing.ts';
 import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
 import { ObjectCache } from './object-cache.ts';
+import type { ObjectConverter } from './object-converter.ts';
 import { checkDeletePreconditions, checkPreconditions, checkVersion } from './preconditions.ts';
 import type {
   CreateOptions,
@@ -62,11 +70,13 @@ export interface StoreServices {
 }
 
 export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices {
-  /** In the version that is stored. */
+  /** As it is served: the strategy, selectors and indexes see objects in this version. */
   readonly type: ResourceType;
   readonly strategy: ResourceStrategy<T>;
-  /** Stored bytes of the decoded objects that are kept for readers. Default: 16 MiB. */
-  readonly cacheBytes?: number;
+  /** As its objects are written, and as errors name the resource; the keys are those of this resource. Default: `type`. */
+  readonly storedType?: ResourceType;
+  /** Between all versions in which objects are served, or stored. Default: there is one version; states in others are errors (500). */
+  readonly converter?: ObjectConverter;
 }
 
 /** So many names are tried if a generated one is taken. */
@@ -83,6 +93,8 @@ const MANY_VALUES_BYTES = 2 * MAX_OBJECT_VALUES;
 export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly type: ResourceType;
   readonly strategy: ResourceStrategy<T>;
+  /** As it is stored, and as errors name it. */
+  readonly #storedType: ResourceType;
   /** Keys of the resource begin with this; it ends in '/'. */
   readonly prefix: string;
   readonly selectableFieldNames: readonly string[] | undefined;
@@ -98,20 +110,27 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly #selectableFields: SelectableFields | undefined;
 
   constructor(config: ResourceStoreConfig<T>) {
-    const { type, strategy } = config;
+    const { type, strategy, storedType = type } = config;
     this.type = type;
     this.strategy = strategy;
-    this.prefix = storagePrefix(type);
+    this.#storedType = storedType;
+    this.prefix = storagePrefix(storedType);
     this.selectableFieldNames = strategy.selectableFieldNames;
     this.returnsDeletedObject = strategy.returnDeletedObject ?? false;
     if (strategy.resetFields !== undefined) this.resetFields = strategy.resetFields;
     this.#storage = config.storage;
     this.#clock = config.clock;
+    const apiVersion = apiVersionOf(type);
+    const isStored = apiVersion === apiVersionOf(storedType);
     // Names and UIDs of one resource do not depend on how many objects of others are made.
-    this.#random = config.random.derive(this.prefix);
-    const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
+    this.#random = config.random.derive(isStored ? this.prefix : `${this.prefix}${apiVersion}`);
     this.#format = new ObjectFormat(apiVersion, type.kind);
-    this.#cache = new ObjectCache({ format: this.#format, limitBytes: config.cacheBytes, freeze: config.detectMutations });
+    this.#cache = new ObjectCache({
+      format: this.#format,
+      ...(!isStored && { storedFormat: new ObjectFormat(apiVersionOf(storedType), storedType.kind) }),
+      converter: config.converter,
+      freeze: config.detectMutations,
+    });
     this.#selectableFields = strategy.selectableFields as SelectableFields | undefined;
     const indexedFields = indexedFieldLabels(type);
     this.#events = new EventSource({
@@ -124,7 +143,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       apiVersion,
       kind: type.kind,
       selectableFields: this.#selectableFields,
-      received: config.storageMetrics?.resource(type.group, type.resource, this.prefix),
+      // What is stored once is counted once.
+      received: isStored ? config.storageMetrics?.resource(type.group, type.resource, this.prefix) : undefined,
       indexField: indexedFields[0],
     });
     this.#indexes = new FieldIndexes({
@@ -148,13 +168,15 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const read = this.#read(context.namespace, name);
     const kv = read instanceof Promise ? await read : read;
     if (minimum > 0) await this.#mustHaveReached(minimum);
-    if (kv === undefined) throw apierrors.notFound(this.type, name);
-    return this.#cache.of(kv);
+    if (kv === undefined) throw apierrors.notFound(this.#storedType, name);
+    return this.#cache.read(kv);
   }
 
   /** The decoded object, for other parts of the server; undefined if there is none. */
   find(namespace: string, name: string): Awaitable<T | undefined> {
-    return andThen(this.#read(namespace, name), (kv) => (kv === undefined ? undefined : this.#decoded(kv)));
+    return andThen(this.#read(namespace, name), (kv) =>
+      kv === undefined ? undefined : andThen(this.#cache.read(kv), objectOf<T>),
+    );
   }
 
   list(context: RequestContext, options: ListOptions): Promise<ListAnswer> {
@@ -165,14 +187,14 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   findAll(namespace: string): Awaitable<readonly T[]> {
     const prefix = this.#prefixOf(namespace);
     const failed = (error: unknown): never => {
-      throw storageToStatus(error, { resource: this.type });
+      throw storageToStatus(error, { resource: this.#storedType });
     };
+    const decode = (kvs: readonly KeyValue[]): Awaitable<readonly T[]> =>
+      andThen(this.#cache.readAll(kvs), (objects) => objects.map(objectOf<T>));
     const { now } = this.#storage;
-    if (now === undefined) {
-      return this.#storage.list(prefix).then(({ items }) => items.map((kv) => this.#decoded(kv)), failed);
-    }
+    if (now === undefined) return this.#storage.list(prefix).then(({ items }) => decode(items), failed);
     try {
-      return now.list(prefix).map((kv) => this.#decoded(kv));
+      return decode(now.list(prefix));
     } catch (error) {
       return failed(error);
     }
@@ -332,9 +354,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   async #createError(error: StorageError, object: T, generated: boolean): Promise<unknown> {
     const { name, namespace } = object.metadata;
-    if (error.reason !== 'KeyExists') return storageToStatus(error, { resource: this.type, name });
-    if (generated) return apierrors.generateNameConflict(this.type, name, 1);
-    const status = apierrors.alreadyExists(this.type, name);
+    if (error.reason !== 'KeyExists') return storageToStatus(error, { resource: this.#storedType, name });
+    if (generated) return apierrors.generateNameConflict(this.#storedType, name, 1);
+    const status = apierrors.alreadyExists(this.#storedType, name);
     const existing = await this.find(namespace ?? '', name);
     if (existing?.metadata.deletionTimestamp === undefined) return status;
     return apierrors.fromStatus({ ...status.status, message: `object is being deleted: ${status.message}` });
@@ -354,6 +376,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     };
   }
 
+  /** See docs/update-path.md: `update.apply` is called back by `#decideUpdate`, which the storage calls back, again after each conflict. */
   async #update(
     context: RequestContext,
     name: string,
@@ -364,130 +387,146 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   ): Promise<UpdateAnswer> {
     const key = this.#key(context.namespace, name);
     const strategyContext = this.#strategyContext(context, options.dryRun);
-    const mayCreate = options.forceAllowCreate ?? strategy.allowCreateOnUpdate ?? false;
-    // Of the last attempt: `decide` runs again after a conflict.
-    let written: T | undefined;
-    let warnings: readonly string[] = [];
-    let settle: Reservation<T> | undefined;
-
-    const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
-      if (settle !== undefined) await settle.rollback();
-      settle = undefined;
-      written = undefined;
-      if (current === undefined) {
-        if (!mayCreate) throw apierrors.notFound(this.type, name);
-        checkPreconditions(this.type, name, update.preconditions, undefined);
-        const object = (await update.apply(undefined)) as T;
-        const large = isLarge(object);
-        if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
-          throw apierrors.notFound(this.type, name);
-        }
-        settle = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate, large });
-        written = settle.object;
-        return { action: 'put', value: await this.#encode(written), ttlMs: this.strategy.ttlMs?.(written) };
-      }
-
-      const old = this.#cache.of(current).object() as T;
-      checkPreconditions(this.type, name, update.preconditions, old);
-      // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
-      const applied = update.apply(old);
-      const changed = (applied instanceof Promise ? await applied : applied) as T;
-      // Large objects are never there at once.
-      const large = applied instanceof Promise && isLarge(changed);
-      if (large) await nextTurn();
-      if (changed === old) return { action: 'keep' };
-      checkVersion(this.type, changed, old, strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true);
-      let object = keepForUpdate(inNamespace(changed, context.namespace), old);
-      if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
-      if (strategy.reserveForUpdate !== undefined) settle = await strategy.reserveForUpdate(object, old, strategyContext);
-      object = this.#countGeneration(settle?.object ?? object, old, generation);
-      const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
-      const candidate = object;
-      const errors = field.bounded(() => validateMetadataUpdate(candidate, old, names));
-      if (large) await nextTurn();
-      const others = field.bounded(() => strategy.validateUpdate(candidate, old, strategyContext));
-      this.#checkErrors(object, errors, others);
-      warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
-      const validated = options.validate?.(object, old);
-      if (validated instanceof Promise) await validated;
-      written = object;
-      if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
-      const encoding = this.#encode(object);
-      const value = encoding instanceof Promise ? await encoding : encoding;
-      if (sameValue(value, current.value, object, old)) return { action: 'keep' };
-      return { action: 'put', value, ttlMs: this.strategy.ttlMs?.(object) };
+    const call: UpdateCall<T> = { context, name, update, options, strategy, generation, strategyContext };
+    const attempt: UpdateAttempt<T> = { object: undefined, warnings: [], reservation: undefined };
+    const decide = (current: KeyValue | undefined): Promise<UpdateDecision> => {
+      const proceed = (): Promise<UpdateDecision> =>
+        current === undefined ? this.#decideCreation(call, attempt) : this.#decideUpdate(call, attempt, current);
+      // The attempt before met a conflict.
+      const { reservation } = attempt;
+      attempt.reservation = undefined;
+      attempt.object = undefined;
+      return reservation === undefined ? proceed() : Promise.resolve(reservation.rollback()).then(proceed);
     };
-
     try {
       if (options.dryRun) {
-        const answer = await this.#dryRunUpdate(key, decide, () => written);
-        await settle?.rollback();
-        context.warnings.push(...warnings);
+        const answer = await this.#dryRunUpdate(key, decide, attempt);
+        await attempt.reservation?.rollback();
+        context.warnings.push(...attempt.warnings);
         return answer;
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
-      if (settle !== undefined) await settle.commit();
-      context.warnings.push(...warnings);
+      if (attempt.reservation !== undefined) await attempt.reservation.commit();
+      context.warnings.push(...attempt.warnings);
+      const { object } = attempt;
       if (result.kv !== undefined) {
-        const stored =
-          written !== undefined && result.kv !== result.previous ? this.#cache.written(result.kv) : this.#cache.of(result.kv);
-        return { object: stored, created: result.previous === undefined };
+        const isWritten = object !== undefined && result.kv !== result.previous;
+        const served = isWritten ? this.#cache.written(result.kv) : this.#cache.read(result.kv);
+        return { object: served instanceof Promise ? await served : served, created: result.previous === undefined };
       }
-      await this.#gone(key, written as T);
-      return { object: this.#lastState(written as T, result.revision), created: false };
+      await this.#gone(key, object as T);
+      return { object: this.#lastState(object as T, result.revision), created: false };
     } catch (error) {
-      if (!isOutcomeUnknown(error)) await settle?.rollback();
-      throw storageToStatus(error, { resource: this.type, name });
+      if (!isOutcomeUnknown(error)) await attempt.reservation?.rollback();
+      throw storageToStatus(error, { resource: this.#storedType, name });
     }
+  }
+
+  /** Decides an update of a name that does not exist: it creates the object, or fails. */
+  async #decideCreation(call: UpdateCall<T>, attempt: UpdateAttempt<T>): Promise<UpdateDecision> {
+    const { context, name, update, options, strategy, strategyContext } = call;
+    if (!(options.forceAllowCreate ?? strategy.allowCreateOnUpdate ?? false)) throw apierrors.notFound(this.#storedType, name);
+    checkPreconditions(this.#storedType, name, update.preconditions, undefined);
+    const object = (await update.apply(undefined)) as T;
+    const large = isLarge(object);
+    if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
+      throw apierrors.notFound(this.#storedType, name);
+    }
+    attempt.reservation = await this.#prepareCreate(context, object, strategyContext, {
+      validate: options.validateCreate,
+      large,
+    });
+    attempt.object = attempt.reservation.object;
+    return { action: 'put', value: await this.#encode(attempt.object), ttlMs: this.strategy.ttlMs?.(attempt.object) };
+  }
+
+  async #decideUpdate(call: UpdateCall<T>, attempt: UpdateAttempt<T>, current: KeyValue): Promise<UpdateDecision> {
+    const { context, name, update, options, strategy, generation, strategyContext } = call;
+    // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
+    const reading = this.#cache.read(current);
+    const old = (reading instanceof Promise ? await reading : reading).object() as T;
+    checkPreconditions(this.#storedType, name, update.preconditions, old);
+    const applied = update.apply(old);
+    const changed = (applied instanceof Promise ? await applied : applied) as T;
+    // Large objects are never there at once.
+    const large = applied instanceof Promise && isLarge(changed);
+    if (large) await nextTurn();
+    // An object in an older version is written again, whatever is changed of it: that is how it is migrated.
+    const isStoredVersion = this.#cache.isStoredVersion(current);
+    if (changed === old && isStoredVersion) return { action: 'keep' };
+    const allowUnconditional = strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true;
+    checkVersion(this.#storedType, changed, old, allowUnconditional);
+    let object = keepForUpdate(inNamespace(changed, context.namespace), old);
+    if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
+    if (strategy.reserveForUpdate !== undefined) {
+      attempt.reservation = await strategy.reserveForUpdate(object, old, strategyContext);
+      object = attempt.reservation.object;
+    }
+    object = this.#countGeneration(object, old, generation);
+    const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
+    const candidate = object;
+    const errors = field.bounded(() => validateMetadataUpdate(candidate, old, names));
+    if (large) await nextTurn();
+    const others = field.bounded(() => strategy.validateUpdate(candidate, old, strategyContext));
+    this.#checkErrors(object, errors, others);
+    attempt.warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
+    const validated = options.validate?.(object, old);
+    if (validated instanceof Promise) await validated;
+    attempt.object = object;
+    if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
+    const encoding = this.#encode(object);
+    const value = encoding instanceof Promise ? await encoding : encoding;
+    if (isStoredVersion && this.#isSameState(value, current, object, old)) return { action: 'keep' };
+    return { action: 'put', value, ttlMs: this.strategy.ttlMs?.(object) };
   }
 
   async #dryRunUpdate(
     key: string,
     decide: (current: KeyValue | undefined) => Promise<UpdateDecision>,
-    written: () => T | undefined,
+    attempt: UpdateAttempt<T>,
   ): Promise<UpdateAnswer> {
     const current = await this.#storage.get(key);
     const decision = await decide(current);
-    if (decision.action === 'keep' && current !== undefined) return { object: this.#cache.of(current), created: false };
-    return { object: new FreshObject(this.#identified(written() as T)), created: current === undefined };
+    if (decision.action === 'keep' && current !== undefined) return { object: await this.#cache.read(current), created: false };
+    return { object: new FreshObject(this.#identified(attempt.object as T)), created: current === undefined };
   }
 
   async delete(context: RequestContext, name: string, options: DeleteOptions): Promise<DeleteAnswer> {
     const key = this.#key(context.namespace, name);
     const strategyContext = this.#strategyContext(context, options.dryRun);
+    // Of the last attempt: `decide` runs again after a conflict.
+    let old: T | undefined;
     let marked: T | undefined;
     const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
       marked = undefined;
-      if (current === undefined) throw apierrors.notFound(this.type, name);
-      const old = this.#cache.of(current).object() as T;
-      checkDeletePreconditions(this.type, name, options.preconditions, old);
+      if (current === undefined) throw apierrors.notFound(this.#storedType, name);
+      old = (await this.#cache.read(current)).object() as T;
+      checkDeletePreconditions(this.#storedType, name, options.preconditions, old);
       this.strategy.validateDelete?.(old, strategyContext);
       await options.validate?.(old, old);
       const decision = decideDeletion(old, options, this.strategy, strategyContext);
       if (decision.action !== 'mark') return { action: decision.action };
       marked = decision.object;
-      const value = this.#cache.encode(marked);
-      return sameValue(value, current.value, marked, old) ? { action: 'keep' } : { action: 'put', value };
+      const value = await this.#cache.encode(marked);
+      const isSame = this.#cache.isStoredVersion(current) && this.#isSameState(value, current, marked, old);
+      return isSame ? { action: 'keep' } : { action: 'put', value };
     };
     try {
       if (options.dryRun) {
-        const current = await this.#storage.get(key);
-        const decision = await decide(current);
-        const old = this.#cache.of(current as KeyValue).object() as T;
-        if (decision.action === 'delete') return { object: this.#deletionAnswer(old), deleted: true };
+        const decision = await decide(await this.#storage.get(key));
+        if (decision.action === 'delete') return { object: this.#deletionAnswer(old as T), deleted: true };
         return { object: new FreshObject(marked ?? old), deleted: false };
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
       if (result.kv !== undefined) {
         const changed = marked !== undefined && result.kv !== result.previous;
-        return { object: changed ? this.#cache.written(result.kv) : this.#cache.of(result.kv), deleted: false };
+        return { object: await (changed ? this.#cache.written(result.kv) : this.#cache.read(result.kv)), deleted: false };
       }
-      const previous = this.#cache.of(result.previous as KeyValue);
-      const last = previous.object() as T;
+      const last = old as T;
       await this.#gone(key, last);
       return { object: this.#deletionAnswer(last, result.revision), deleted: true };
     } catch (error) {
-      throw storageToStatus(error, { resource: this.type, name });
+      throw storageToStatus(error, { resource: this.#storedType, name });
     }
   }
 
@@ -514,7 +553,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   #read(namespace: string, name: string): Awaitable<KeyValue | undefined> {
     const key = this.#key(namespace, name);
     const failed = (error: unknown): never => {
-      throw storageToStatus(error, { resource: this.type, name });
+      throw storageToStatus(error, { resource: this.#storedType, name });
     };
     const { now } = this.#storage;
     if (now === undefined) return this.#storage.get(key).catch(failed);
@@ -525,16 +564,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     }
   }
 
-  #decoded(kv: KeyValue): T {
-    return this.#cache.of(kv).object() as T;
-  }
-
   async #list(namespace: string, options: ListOptions): Promise<ListAnswer> {
     return listObjects(
       {
         storage: this.#storage,
         cache: this.#cache,
-        resource: this.type,
+        resource: this.#storedType,
         prefix: this.prefix,
         namespaced: this.type.namespaced,
         selectableFields: this.#selectableFields,
@@ -563,12 +598,24 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
    * may be stored: patches could make an object larger and larger, and each request for it slower.
    */
   #encode(object: T): Awaitable<Uint8Array> {
-    const value = this.#cache.encode(object);
-    if (value.length <= MANY_VALUES_BYTES) return value;
-    return nextTurn().then(() => {
-      if (value.length <= MAX_OBJECT_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES) return value;
-      throw apierrors.requestEntityTooLarge(`limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`);
+    return andThen(this.#cache.encode(object), (value) => {
+      if (value.length <= MANY_VALUES_BYTES) return value;
+      return nextTurn().then(() => {
+        if (value.length <= MAX_OBJECT_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES) return value;
+        throw apierrors.requestEntityTooLarge(
+          `limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`,
+        );
+      });
     });
+  }
+
+  /** Reports whether the write would change nothing: the store need not count another revision, nor notify the watchers. */
+  #isSameState(value: Uint8Array, { value: current }: KeyValue, object: T, old: T): boolean {
+    if (value.length !== current.length) return false;
+    if (Buffer.compare(value, current) === 0) return true;
+    // What a conversion does not keep may differ where the converted objects are equal.
+    if (!this.#cache.storesServedVersion) return deepEqual(decodeFromStorage(value, 0), decodeFromStorage(current, 0));
+    return deepEqual(withoutRevision(object), withoutRevision(old));
   }
 
   #key(namespace: string, name: string): string {
@@ -609,7 +656,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       return revision === undefined ? new FreshObject(object) : this.#lastState(object, revision);
     }
     const { name, uid } = object.metadata;
-    const { group, resource } = this.type;
+    const { group, resource } = this.#storedType;
     return new FreshObject({
       kind: 'Status',
       apiVersion: 'v1',
@@ -625,16 +672,32 @@ export interface UpdateAnswer {
   readonly created: boolean;
 }
 
-/** Nothing would change: the store need not count another revision, nor the watchers be told. */
-function sameValue(value: Uint8Array, current: Uint8Array, object: KubeObject, old: KubeObject): boolean {
-  if (value.length !== current.length) return false;
-  if (Buffer.compare(value, current) === 0) return true;
-  const { resourceVersion: _v1, ...metadata } = object.metadata;
-  const { resourceVersion: _v2, ...oldMetadata } = old.metadata;
-  return deepEqual(
-    { ...object, metadata, kind: '', apiVersion: '' },
-    { ...old, metadata: oldMetadata, kind: '', apiVersion: '' },
-  );
+/** An update, as it was called. */
+interface UpdateCall<T extends KubeObject> {
+  readonly context: RequestContext;
+  readonly name: string;
+  readonly update: ObjectUpdate;
+  readonly options: UpdateOptions;
+  readonly strategy: ResourceStrategy<T> | SubresourceStrategy<T>;
+  readonly generation: ResourceStrategy<T>['generation'];
+  readonly strategyContext: StrategyContext;
+}
+
+/** What the last attempt of an update came to. Each attempt, after a conflict, begins with none of it. */
+interface UpdateAttempt<T> {
+  /** The object to write; undefined: nothing is written. */
+  object: T | undefined;
+  warnings: readonly string[];
+  reservation: Reservation<T> | undefined;
+}
+
+function objectOf<T>(served: ServedObject): T {
+  return served.object() as unknown as T;
+}
+
+function withoutRevision(object: KubeObject): object {
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return { ...object, metadata, kind: '', apiVersion: '' };
 }
 
 /** The write may have been made, or be made yet. */

@@ -3,7 +3,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type * as fields from '#machinery/selectors/fields.ts';
 import type * as labels from '#machinery/selectors/labels.ts';
-import type { StoredObject } from './encoded-object.ts';
+import type { ServedObject } from './encoded-object.ts';
 
 const NO_FIELDS: Readonly<Record<string, string>> = {};
 
@@ -33,15 +33,15 @@ export class Selection {
     return this.#fields?.requiresExactMatch(field);
   }
 
-  matches(stored: Selectable, selectableFields: SelectableFields | undefined): boolean {
+  matches(object: Selectable, selectableFields: SelectableFields | undefined): boolean {
     if (this.everything) return true;
-    if (this.#labels !== undefined && !this.#labels.matches(stored.object().metadata.labels)) return false;
-    return this.#fields === undefined || this.#fields.matches(fieldsOf(stored, selectableFields));
+    if (this.#labels !== undefined && !this.#labels.matches(object.object().metadata.labels)) return false;
+    return this.#fields === undefined || this.#fields.matches(fieldsOf(object, selectableFields));
   }
 }
 
-/** What must be known of an object to say whether it is selected. */
-export type Selectable = Pick<StoredObject, 'object' | 'decoded'>;
+/** What a selection must know of an object. */
+export type Selectable = Pick<ServedObject, 'object' | 'decoded'>;
 
 export type SelectableFields = (object: KubeObject) => Readonly<Record<string, string>>;
 
@@ -49,8 +49,11 @@ export type SelectableFields = (object: KubeObject) => Readonly<Record<string, s
 export const everything = new Selection();
 
 /** What a field selector sees of an object. */
-export function fieldsOf(stored: Selectable, selectableFields: SelectableFields | undefined): Readonly<Record<string, string>> {
-  const decoded = stored.decoded();
+export function fieldsOf(
+  selectable: Selectable,
+  selectableFields: SelectableFields | undefined,
+): Readonly<Record<string, string>> {
+  const decoded = selectable.decoded();
   if (decoded.fields === undefined) {
     const { object } = decoded;
     const { name, namespace } = object.metadata;

@@ -5,6 +5,7 @@ import type { GroupResource } from '#machinery/apierrors.ts';
 import { StorageError } from '#storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
+import { ConversionError } from './object-converter.ts';
 
 export const EXPIRED_MESSAGE = 'The resourceVersion for the provided watch is too old.';
 
@@ -48,5 +49,7 @@ export function storageToStatus(error: unknown, details: StorageErrorDetails = {
 
 /** The event that ends a watch whose revisions are gone, or that failed. */
 export function watchErrorEvent(error: unknown): EncodedWatchEvent {
-  return new SharedWatchEvent('ERROR', new FreshObject(apierrors.toStatus(storageToStatus(error))));
+  // As upstream: a watch has a reason for what a list only has a message for.
+  const failure = error instanceof ConversionError ? apierrors.internalError(error) : storageToStatus(error);
+  return new SharedWatchEvent('ERROR', new FreshObject(apierrors.toStatus(failure)));
 }

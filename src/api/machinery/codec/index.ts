@@ -5,5 +5,12 @@ export { type Decoded, decodeObject, emptyObject } from './decode.ts';
 export { DecodeError } from './decode-error.ts';
 export { findDuplicateFields } from './duplicate-fields.ts';
 export { encodeObject } from './encode.ts';
-export { decodeFromStorage, encodeForStorage, spliceInto, splicedLength, spliceResourceVersion } from './storage-codec.ts';
+export {
+  decodeFromStorage,
+  encodeForStorage,
+  hasBytes,
+  spliceInto,
+  splicedLength,
+  spliceResourceVersion,
+} from './storage-codec.ts';
 export { parseYaml, parseYamlDocuments, YamlError, type YamlOptions } from './yaml.ts';

@@ -74,6 +74,12 @@ function textLength(value: unknown): number {
   return typeof value === 'string' && isPlainText(value) ? value.length + '""'.length : JSON.stringify(value).length;
 }
 
+/** Reports whether the bytes of the object's JSON in [from, expected.length) are those of `expected`. Its last bytes differ first. */
+export function hasBytes(value: Uint8Array, expected: Uint8Array, from: number): boolean {
+  for (let at = expected.length - 1; at >= from; at--) if (value[HEADER_BYTES + at] !== expected[at]) return false;
+  return true;
+}
+
 /** How many bytes `spliceInto` writes. */
 export function splicedLength(value: Uint8Array, revision: number): number {
   return value.length - HEADER_BYTES + insertionHead.length + digitsOf(revision) + '",'.length;

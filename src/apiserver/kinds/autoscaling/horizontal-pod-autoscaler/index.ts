@@ -1,4 +1,4 @@
-// The resources horizontalpodautoscalers of two versions: the second is stored, the first is a view of it.
+// The resources horizontalpodautoscalers of two versions. Objects are stored in the second, and its rules are those of the first, too.
 
 import { horizontalPodAutoscalers as firstAutoscalers } from '#api/groups/autoscaling/v1/index.ts';
 import type * as v1 from '#api/groups/autoscaling/v1/index.ts';
@@ -9,14 +9,14 @@ import { validateHorizontalPodAutoscaler, validateHorizontalPodAutoscalerStatus 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { horizontalPodAutoscalerTable, horizontalPodAutoscalerV1Table } from '#apiserver/printers/autoscaling.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { functionConverter } from '#apiserver/registry/object-converter.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { Rest } from '#apiserver/registry/rest.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
-import { versionView } from '#apiserver/registry/version-view.ts';
 
 type Autoscaler = Immutable<v2.HorizontalPodAutoscaler>;
+type FirstAutoscaler = Immutable<v1.HorizontalPodAutoscaler>;
 
 const V1 = { group: 'autoscaling', version: 'v1', kind: 'HorizontalPodAutoscaler' } as const;
 const V2 = { group: 'autoscaling', version: 'v2', kind: 'HorizontalPodAutoscaler' } as const;
@@ -35,35 +35,65 @@ export const horizontalPodAutoscalerStatusStrategy: SubresourceStrategy<Autoscal
   validateUpdate: (autoscaler) => validateHorizontalPodAutoscalerStatus(autoscaler),
 };
 
+const inSecond = (autoscaler: FirstAutoscaler): Autoscaler => ({
+  kind: V2.kind,
+  apiVersion: 'autoscaling/v2',
+  ...fromV1(autoscaler),
+});
+const inFirst = (autoscaler: Autoscaler): FirstAutoscaler => ({
+  kind: V1.kind,
+  apiVersion: 'autoscaling/v1',
+  ...toV1(autoscaler),
+});
+
+/** Hooks convert: parts of spec and status are in annotations of the first version. */
+const firstStrategy: ResourceStrategy<FirstAutoscaler> = {
+  prepareForCreate: (autoscaler) => inFirst({ ...inSecond(autoscaler), status: NO_STATUS }),
+  validate: (autoscaler, context) => horizontalPodAutoscalerStrategy.validate(inSecond(autoscaler), context),
+  prepareForUpdate: (autoscaler, old) => inFirst({ ...inSecond(autoscaler), status: inSecond(old).status }),
+  validateUpdate: (autoscaler, old, context) =>
+    horizontalPodAutoscalerStrategy.validateUpdate(inSecond(autoscaler), inSecond(old), context),
+};
+
+const firstStatusStrategy: SubresourceStrategy<FirstAutoscaler> = {
+  prepareForUpdate: (autoscaler, old) => inFirst({ ...inSecond(autoscaler), spec: inSecond(old).spec }),
+  validateUpdate: (autoscaler) => validateHorizontalPodAutoscalerStatus(inSecond(autoscaler)),
+};
+
+const converter = functionConverter({
+  'autoscaling/v1': { 'autoscaling/v2': fromV1 },
+  'autoscaling/v2': { 'autoscaling/v1': toV1 },
+});
+
 export function horizontalPodAutoscalerResources(services: RegistryServices): readonly Kind[] {
-  const store = new ResourceStore<Autoscaler>({
+  const second = new ResourceStore<Autoscaler>({
     ...services,
     type: horizontalPodAutoscalers,
     strategy: horizontalPodAutoscalerStrategy,
+    converter,
   });
-  const status = store.view(horizontalPodAutoscalerStatusStrategy);
-  const first = (rest: Rest): Rest =>
-    versionView(rest, {
-      kind: V1,
-      stored: V2,
-      fromStored: (autoscaler) => toV1(autoscaler as Autoscaler),
-      toStored: (autoscaler) => fromV1(autoscaler as Immutable<v1.HorizontalPodAutoscaler>),
-    });
+  const first = new ResourceStore<FirstAutoscaler>({
+    ...services,
+    type: firstAutoscalers,
+    storedType: horizontalPodAutoscalers,
+    strategy: firstStrategy,
+    converter,
+  });
   return [
     {
       type: horizontalPodAutoscalers,
-      rest: store,
+      rest: second,
       table: horizontalPodAutoscalerTable,
       otherVersions: [V1],
-      subresources: [{ name: 'status', kind: V2, rest: status }],
+      subresources: [{ name: 'status', kind: V2, rest: second.view(horizontalPodAutoscalerStatusStrategy) }],
     },
     {
       type: firstAutoscalers,
-      rest: first(store),
+      rest: first,
       table: horizontalPodAutoscalerV1Table,
       otherVersions: [V2],
       storedKind: V2,
-      subresources: [{ name: 'status', kind: V1, rest: first(status) }],
+      subresources: [{ name: 'status', kind: V1, rest: first.view(firstStatusStrategy) }],
     },
   ];
 }

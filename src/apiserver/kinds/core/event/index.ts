@@ -1,8 +1,8 @@
-// The resource events of two groups: one storage, two forms. Events are removed after an hour, or as --event-ttl says.
+// The resource events of two groups: the same objects in two forms, stored in that of the core group. Events are removed after an hour, or as --event-ttl says.
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { events } from '#api/groups/core/v1/index.ts';
-import type { Event as NewerEvent } from '#api/groups/events/v1/index.ts';
+import type * as newer from '#api/groups/events/v1/index.ts';
 import { events as newerEvents } from '#api/groups/events/v1/index.ts';
 import { fromCore, toCore } from '#api/groups/events/v1/conversion.ts';
 import { validateNewerEvent, validateNewerEventUpdate } from '#api/groups/events/v1/validation.ts';
@@ -10,13 +10,14 @@ import { validateEvent } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { eventTable, newerEventTable } from '#apiserver/printers/event.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { functionConverter } from '#apiserver/registry/object-converter.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
-import { versionView } from '#apiserver/registry/version-view.ts';
 
 type Event = Immutable<core.Event>;
+type NewerEvent = Immutable<newer.Event>;
 
 const DEFAULT_TTL_MS = 60 * 60 * 1000;
 
@@ -73,22 +74,47 @@ function withNewerNames(fields: Readonly<Record<string, string>>): Readonly<Reco
 const CORE = { group: '', version: 'v1', kind: 'Event' } as const;
 const NEWER = { group: 'events.k8s.io', version: 'v1', kind: 'Event' } as const;
 
+const inCore = (event: NewerEvent): Event => ({ kind: CORE.kind, apiVersion: 'v1', ...toCore(event) });
+
+/** The rules of the core form, and those for clients of the newer group. */
+export const newerEventStrategy: ResourceStrategy<NewerEvent> = {
+  allowCreateOnUpdate: true,
+  defaultGarbageCollection: 'unsupported',
+  validateName: pathSegmentName,
+  anyFinalizer: true,
+  validate: (event, context) => {
+    const coreEvent = inCore(event);
+    const errors = validateNewerEvent(coreEvent);
+    return errors.length > 0 ? errors : eventStrategy.validate(coreEvent, context);
+  },
+  validateUpdate: (event, old, context) => {
+    const [coreEvent, coreOld] = [inCore(event), inCore(old)];
+    const errors = validateNewerEventUpdate(coreEvent, coreOld);
+    return errors.length > 0 ? errors : eventStrategy.validateUpdate(coreEvent, coreOld, context);
+  },
+  selectableFieldNames: NEWER_FIELD_NAMES,
+  selectableFields: (event) => eventStrategy.selectableFields?.(inCore(event)) ?? {},
+};
+
+const converter = functionConverter({
+  v1: { 'events.k8s.io/v1': fromCore },
+  'events.k8s.io/v1': { v1: toCore },
+});
+
 /** The same events are served in two groups. */
 export function eventResources(services: RegistryServices): readonly Kind[] {
   const { eventTtlMs = DEFAULT_TTL_MS } = services;
-  const strategy = { ...eventStrategy, ttlMs: () => eventTtlMs };
-  const store = new ResourceStore<Event>({ ...services, type: events, strategy });
-  const newer = versionView(store, {
-    kind: NEWER,
-    stored: CORE,
-    fromStored: (event) => fromCore(event as Event),
-    toStored: (event) => toCore(event as Immutable<NewerEvent>),
-    selectableFieldNames: NEWER_FIELD_NAMES,
-    validate: (event, old) =>
-      old === undefined ? validateNewerEvent(event as Event) : validateNewerEventUpdate(event as Event, old as Event),
+  const ttlMs = (): number => eventTtlMs;
+  const store = new ResourceStore<Event>({ ...services, type: events, strategy: { ...eventStrategy, ttlMs }, converter });
+  const newerStore = new ResourceStore<NewerEvent>({
+    ...services,
+    type: newerEvents,
+    storedType: events,
+    strategy: { ...newerEventStrategy, ttlMs },
+    converter,
   });
   return [
     { type: events, rest: store, table: eventTable, otherVersions: [NEWER] },
-    { type: newerEvents, rest: newer, table: newerEventTable, otherVersions: [CORE], storedKind: CORE },
+    { type: newerEvents, rest: newerStore, table: newerEventTable, otherVersions: [CORE], storedKind: CORE },
   ];
 }
