@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { admitPod } from './admission.ts';
-import { podRequests } from './runtime/resources.ts';
+import { podRequests } from './pod/resources.ts';
 import { makeContainer, makePod } from './testing/make-pod.ts';
 import type { Node, Pod, PodSpec } from './types.ts';
 

@@ -3,7 +3,7 @@
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { type Amounts, amounts, podRequests } from './runtime/resources.ts';
+import { type Amounts, amounts, podRequests } from './pod/resources.ts';
 import type { Node, Pod, ResourceList } from './types.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 

@@ -4,7 +4,7 @@
 // Kept in memory: after a restart it is read from the statuses, which say what was allocated to containers that run.
 
 import { semanticEqual } from '#machinery/deep.ts';
-import { amounts, podRequests } from './runtime/resources.ts';
+import { amounts, podRequests } from './pod/resources.ts';
 import { podUid, type Container, type Pod, type ResourceList, type ResourceRequirements } from './types.ts';
 
 /** Why a resize has to wait: Infeasible: this node can never do it; Deferred: it may, when others go. */

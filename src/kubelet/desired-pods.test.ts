@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DesiredPods } from './desired-pods.ts';
-import { podRequests } from './runtime/resources.ts';
+import { podRequests } from './pod/resources.ts';
 import { makeContainer, makePod } from './testing/make-pod.ts';
 
 test('the bound is never below what the pods have, is exact while none has changed, and nothing without pods', () => {

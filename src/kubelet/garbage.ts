@@ -6,7 +6,7 @@ import type { RuntimeService } from '#cri/index.ts';
 import { removeTree } from '#machinery/files/directory.ts';
 import type { Logger } from '#machinery/log.ts';
 import { podsDir } from './paths.ts';
-import type { RuntimePodStatus } from './runtime/pod-status.ts';
+import type { RuntimePodStatus } from './pod/pod-status.ts';
 
 export interface GarbageCollectorConfig {
   readonly runtime: RuntimeService;

@@ -3,7 +3,7 @@
 import type { Logger } from '#machinery/log.ts';
 import type { GarbageCollector } from './garbage.ts';
 import type { Pleg } from './pleg.ts';
-import type { RuntimePodStatus } from './runtime/pod-status.ts';
+import type { RuntimePodStatus } from './pod/pod-status.ts';
 
 export interface LeftoversConfig {
   readonly garbage: GarbageCollector;

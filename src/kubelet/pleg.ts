@@ -15,7 +15,7 @@ import {
   type ContainerRecord,
   type RuntimePodStatus,
   type SandboxRecord,
-} from './runtime/pod-status.ts';
+} from './pod/pod-status.ts';
 import { readContainer, readSandbox, toContainerState, type TerminationMessageReader } from './runtime/read-status.ts';
 
 export interface PlegConfig {

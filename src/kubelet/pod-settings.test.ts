@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseResolvConf, podDns, type DnsSettings } from './dns.ts';
 import { PodEvents } from './events.ts';
 import { hostsFile, podHostname } from './hostname.ts';
-import { containerResources, oomScoreAdjustment } from './runtime/resources.ts';
+import { containerResources, oomScoreAdjustment } from './pod/resources.ts';
 import { containerSecurityContext, namespaceOptions, sysctls, verifyRunAsNonRoot } from './runtime/security-context.ts';
 import { makeContainer, makePod } from './testing/make-pod.ts';
 import type { PodSpec } from './types.ts';

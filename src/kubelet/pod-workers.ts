@@ -5,8 +5,7 @@
 //   syncing      syncPod runs whenever there is news, until the pod is told to terminate or is found to have ended
 //   terminating  syncTerminatingPod stops the containers; repeated until it succeeds
 //   terminated   syncTerminatedPod gives back what the pod held on the node; repeated until it succeeds
-//   finished     nothing runs any more; the worker remembers the UID, so that the pod is never started again, until
-//                `syncKnownPods` says that nobody asks for it
+//   finished     nothing runs any more; the worker remembers the UID, so that the pod is never started again, until `forget`
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -132,11 +131,6 @@ export class PodWorkers {
 
   state(uid: string): PodWorkState | undefined {
     return this.#workers.get(uid)?.state;
-  }
-
-  /** A pod that has not been told to stop: it may have containers that run, or are about to. */
-  isActive(uid: string): boolean {
-    return this.#workers.get(uid)?.state === 'syncing';
   }
 
   /** Containers of the pod may be running; undefined for a pod that no worker knows. */

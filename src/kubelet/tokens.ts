@@ -5,6 +5,7 @@ import { serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { TokenRequest as TokenRequestObject } from '#api/groups/authentication/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { podUid } from './types.ts';
 import type { TokenRequest } from './volumes/payload.ts';
 
@@ -50,7 +51,7 @@ export class TokenManager {
           },
         });
     } catch (err) {
-      throw new Error(`failed to fetch token: ${err instanceof Error ? err.message : String(err)}`, { cause: err });
+      throw new Error(`failed to fetch token: ${errorMessage(err)}`, { cause: err });
     }
     const now = this.#clock.now();
     const expires = Date.parse(answer.status.expirationTimestamp ?? '');

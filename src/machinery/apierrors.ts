@@ -3,6 +3,7 @@
 //
 // Codes, reasons and messages are Kubernetes' own (apimachinery pkg/api/errors).
 
+import { errorMessage } from './error-message.ts';
 import { joinMessages } from './validation/field.ts';
 import type { FieldError } from './validation/field.ts';
 import { quote } from './text/go-format.ts';
@@ -138,7 +139,7 @@ export function fromStatus(status: Status, options?: { readonly cause?: unknown 
 export function toStatus(error: unknown): Status {
   const found = findStatusError(error);
   if (found !== undefined) return found.status;
-  return makeStatus(500, undefined, error instanceof Error ? error.message : String(error));
+  return makeStatus(500, undefined, errorMessage(error));
 }
 
 /** 404. */

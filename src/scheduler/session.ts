@@ -26,6 +26,7 @@ import type { Handle } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
 import * as field from '#machinery/validation/field.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { addPluginEventHandlers } from './plugin-informers.ts';
 import type { Gauges, SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { Registry } from './plugins/registry.ts';
@@ -260,7 +261,7 @@ function makeExtenders({ extenders }: SchedulerConfiguration, clock: Clock): rea
     try {
       return httpExtender(extender, postOver(extender, clock));
     } catch (err) {
-      const why = err instanceof Error ? err.message : String(err);
+      const why = errorMessage(err);
       const error = field.invalid(field.path('extenders'), extender.urlPrefix, why);
       throw new ConfigurationError('scheduler configuration', [error]);
     }

@@ -10,7 +10,7 @@ import { TimeoutError, withTimeout } from '#kubelet/handlers/timeout.ts';
 import { ProbeRunner, type ProbeOutcome } from '#kubelet/probes/probe-runner.ts';
 import { withDeadlines } from '#kubelet/runtime/deadlines.ts';
 import { ContainerKiller } from '#kubelet/runtime/kill.ts';
-import { emptyPodStatus, type ContainerRecord } from '#kubelet/runtime/pod-status.ts';
+import { emptyPodStatus, type ContainerRecord } from '#kubelet/pod/pod-status.ts';
 import { makeContainer, makePod } from '#kubelet/testing/make-pod.ts';
 import type { Probe } from '#kubelet/types.ts';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';

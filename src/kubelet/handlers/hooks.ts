@@ -3,6 +3,7 @@
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { quote } from '#machinery/text/go-format.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Container, LifecycleHandler, Pod } from '../types.ts';
 import { actionTarget, BodyError, httpGet } from './network.ts';
 import { untilAborted } from './timeout.ts';
@@ -50,7 +51,7 @@ export class HookRunner {
         if (signal.aborted) throw err;
         // The peer has answered; the rest of its response is not read.
         if (err instanceof BodyError) return;
-        throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${messageOf(err)}`, {
+        throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${errorMessage(err)}`, {
           cause: err,
         });
       }
@@ -70,11 +71,7 @@ export class HookRunner {
       throw new Error(`command '${command.join(' ')}' exited with ${result.exitCode}: ${output}`);
     } catch (err) {
       if (signal.aborted) throw err;
-      throw new HookError(`${failure} - error: ${messageOf(err)}, message: ${quote(output)}`, { cause: err });
+      throw new HookError(`${failure} - error: ${errorMessage(err)}, message: ${quote(output)}`, { cause: err });
     }
   }
-}
-
-function messageOf(err: unknown): string {
-  return err instanceof Error ? err.message : String(err);
 }

@@ -4,9 +4,10 @@
 import { isCriError, type AuthConfig, type ImageService, type ImageSpec, type PodSandboxConfig } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { EventReason, PodEvents } from '../events.ts';
 import { untilAborted } from '../handlers/timeout.ts';
-import { Backoff } from '../runtime/backoff.ts';
+import { Backoff } from '../backoff.ts';
 import { podUid, type Container, type Pod, type Secret } from '../types.ts';
 import { InvalidImageNameError, parseImageName, withDefaultTag } from './image-name.ts';
 import { credentialsFor } from './pull-credentials.ts';
@@ -125,7 +126,7 @@ export class ImageManager {
       return reference;
     } catch (err) {
       if (signal.aborted) throw err;
-      const text = err instanceof Error ? err.message : String(err);
+      const text = errorMessage(err);
       report('Warning', 'Failed', `Failed to pull image "${name}": ${text}`);
       this.#backoff.next(key, clock.now());
       const failure = describePullFailure(name, err, text);
@@ -152,7 +153,7 @@ export class ImageManager {
       return found?.id;
     } catch (err) {
       if (signal.aborted) throw err;
-      const message = `Failed to inspect image "${name}": ${err instanceof Error ? err.message : String(err)}`;
+      const message = `Failed to inspect image "${name}": ${errorMessage(err)}`;
       report('Warning', 'InspectFailed', message);
       throw new ImageError('ImageInspectError', message, { cause: err });
     }
@@ -185,7 +186,7 @@ export class ImageManager {
         failures.push(err);
       }
     }
-    throw failures.length === 1 ? failures[0] : new AggregateError(failures, failures.map(messageOf).join(', '));
+    throw failures.length === 1 ? failures[0] : new AggregateError(failures, failures.map(errorMessage).join(', '));
   }
 }
 
@@ -203,8 +204,4 @@ function describePullFailure(name: string, err: unknown, text: string): { readon
     };
   }
   return { reason: 'ErrImagePull', message: text };
-}
-
-function messageOf(err: unknown): string {
-  return err instanceof Error ? err.message : String(err);
 }

@@ -2,9 +2,9 @@
 // the container runtime (CRI), so families that only cAdvisor can read from cgroups are not there.
 
 import { sampleText, type Sample } from '#machinery/metrics/instruments.ts';
-import { amountOf } from '../runtime/resources.ts';
+import { amountOf } from '../pod/resources.ts';
 import type { NodeUsage } from '../node/node-usage.ts';
-import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../server/usage.ts';
+import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../node/usage.ts';
 import type { Container, Pod } from '../types.ts';
 
 const LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'];

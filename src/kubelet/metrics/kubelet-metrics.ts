@@ -9,14 +9,13 @@ import {
   Instruments,
   type Sample,
 } from '#machinery/metrics/instruments.ts';
+import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.ts';
 
 /** Prometheus' default buckets, in seconds. */
 export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const POD_START_BUCKETS: readonly number[] = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600];
 const RUNTIME_BUCKETS = exponentialBuckets(0.005, 2.5, 14);
 const NONE: readonly string[] = [];
-
-export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
 /** Values that are read when the metrics are, not counted. */
 export interface KubeletGauges {
@@ -31,7 +30,7 @@ export interface KubeletGauges {
   lastRelist(): number;
 }
 
-export class KubeletMetrics {
+export class KubeletMetrics implements RuntimeMetrics {
   readonly #clock: Clock;
   readonly #instruments = new Instruments();
   readonly #startedAt: number;
@@ -137,7 +136,6 @@ export class KubeletMetrics {
     else this.#startedPods.with().value++;
   }
 
-  /** `code`: the reason of the failure, such as RunContainerError; absent if the container runs. */
   containerStarted(type: ContainerType, code?: string): void {
     this.#startedContainers.with(type).value++;
     if (code !== undefined) this.#startedContainerErrors.with(type, code).value++;

@@ -2,7 +2,7 @@
 // a series without a value is left out are upstream's (pkg/kubelet/metrics/collectors/resource_metrics.go).
 
 import { sampleText, type Description, type Sample } from '#machinery/metrics/instruments.ts';
-import type { Usage } from '../server/usage.ts';
+import type { Usage } from '../node/usage.ts';
 
 const CONTAINER = ['container', 'pod', 'namespace'];
 const POD = ['pod', 'namespace'];

@@ -5,13 +5,25 @@ import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
-import type { KubeletConfig } from '../config.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
 import { RUNTIME_CONDITIONS, type NodeFacts } from './node-status.ts';
 
+/** What was configured of the node. See KubeletConfig. */
+export interface NodeSettings {
+  readonly nodeName: string;
+  readonly hostFiles?: boolean;
+  readonly addresses?: readonly NodeAddress[];
+  readonly capacity?: ResourceList;
+  readonly allocatable?: ResourceList;
+  readonly maxPods?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly machine?: Partial<MachineInfo>;
+  readonly kubeletVersion?: string;
+}
+
 export interface NodeFactsConfig {
-  readonly kubelet: KubeletConfig;
+  readonly kubelet: NodeSettings;
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -4,6 +4,7 @@ import { isCriError, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { quote } from '#machinery/text/go-format.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { actionTarget, address, BodyError, httpGet, NetworkError, resolvePort, tcpConnect } from '../handlers/network.ts';
 import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 import type { Container, Probe } from '../types.ts';
@@ -54,7 +55,7 @@ export class ProbeRunner {
       return { result: 'error', message: `missing probe handler for ${target.container.name}` };
     } catch (err) {
       signal.throwIfAborted();
-      const message = err instanceof Error ? err.message : String(err);
+      const message = errorMessage(err);
       return { result: err instanceof NetworkError ? 'failure' : 'error', message };
     }
   }

@@ -1,6 +1,7 @@
 // Probes one instance of a container, again and again, and tells when the verdict changes.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Probe } from '../types.ts';
 import type { ProbeOutcome } from './probe-runner.ts';
 
@@ -56,7 +57,7 @@ export class ProbeWorker {
       outcome = await this.#config.run(probe, signal);
     } catch (err) {
       if (signal.aborted) return;
-      outcome = { result: 'error', message: err instanceof Error ? err.message : String(err) };
+      outcome = { result: 'error', message: errorMessage(err) };
     }
     if (signal.aborted) return;
     this.#config.onOutcome(outcome);

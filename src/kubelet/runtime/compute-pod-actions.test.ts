@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { makeContainer, makePod, makeRecord, makeSandbox, makeStatus } from '../testing/make-pod.ts';
 import type { Pod, PodSpec } from '../types.ts';
-import {
-  computePodActions,
-  podSandboxChanged,
-  type ContainerToKill,
-  type PodActions,
-  type ProbeVerdicts,
-} from './compute-pod-actions.ts';
-import type { RuntimePodStatus } from './pod-status.ts';
+import { computePodActions, type ContainerToKill, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
+import { podSandboxChanged } from '../pod/pod-progress.ts';
+import type { RuntimePodStatus } from '../pod/pod-status.ts';
 
 const NO_PROBES: ProbeVerdicts = { liveness: () => undefined, startup: () => undefined };
 const THREE = [makeContainer('a'), makeContainer('b'), makeContainer('c')];

@@ -2,9 +2,10 @@
 // of pod, status and probe results; runtime-manager.ts carries the decision out.
 
 import type { Container, Pod } from '../types.ts';
+import { hasAnyContainerCreated, podSandboxChanged } from '../pod/pod-progress.ts';
 import { hashContainer } from './labels.ts';
-import { findContainer, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
-import { isSidecar, shouldContainerBeRestarted } from './restart-policy.ts';
+import { findContainer, type ContainerRecord, type RuntimePodStatus } from '../pod/pod-status.ts';
+import { isSidecar, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
 
 export type KillReason = 'Unknown' | 'StartupProbe' | 'LivenessProbe' | 'FailedPostStartHook' | 'DefinitionChanged';
 
@@ -38,31 +39,12 @@ export interface ProbeVerdicts {
   startup(containerId: string): 'success' | 'failure' | undefined;
 }
 
-export interface SandboxDecision {
-  readonly changed: boolean;
-  readonly attempt: number;
-  readonly sandboxId: string;
-}
-
 interface Draft {
   killPod: boolean;
   initContainersToStart: number[];
   containersToStart: number[];
   ephemeralContainersToStart: number[];
   containersToKill: ContainerToKill[];
-}
-
-/** Whether the pod needs a (new) sandbox: there is none, it is not ready, or its network is not the one that the spec wants. */
-export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDecision {
-  const newest = status.sandboxes[0];
-  if (newest === undefined) return { changed: true, attempt: 0, sandboxId: '' };
-  const replaced: SandboxDecision = { changed: true, attempt: newest.attempt + 1, sandboxId: newest.id };
-  const ready = status.sandboxes.filter((sandbox) => sandbox.ready).length;
-  if (ready > 1 || !newest.ready) return replaced;
-  const hostNetwork = pod.spec?.hostNetwork === true;
-  if (newest.hostNetwork !== hostNetwork) return { ...replaced, sandboxId: '' };
-  if (!hostNetwork && newest.ips.length === 0) return replaced;
-  return { changed: false, attempt: newest.attempt, sandboxId: newest.id };
 }
 
 /** Whether a running container has to be started anew to get what was allocated to it. */
@@ -125,14 +107,6 @@ function ownPolicyRestarts(container: Container): boolean {
     container.restartPolicy === 'OnFailure' ||
     (container.restartPolicy === 'Always' && (container.restartPolicyRules ?? []).length > 0)
   );
-}
-
-/** That a regular container was made at some time means that every init container had ended well. */
-export function hasAnyContainerCreated(pod: Pod, status: RuntimePodStatus): boolean {
-  return (pod.spec?.containers ?? []).some((container) => {
-    const state = findContainer(status, container.name)?.state;
-    return state !== undefined && state !== 'unknown';
-  });
 }
 
 /** Ephemeral containers are started once, whether or not the pod is initialized. */

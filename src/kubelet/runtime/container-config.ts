@@ -5,7 +5,7 @@ import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import type { Container, Pod } from '../types.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
-import { containerResources } from './resources.ts';
+import { containerResources } from '../pod/resources.ts';
 import { containerSecurityContext, stopSignal } from './security-context.ts';
 
 export interface ContainerConfigInput {

@@ -4,10 +4,10 @@
 import type { RuntimeService } from '#cri/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
-import { parseContainerId } from '../status/container-statuses.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { describePod, podUid, type Container, type Pod, type ResourceRequirements } from '../types.ts';
-import { findContainer, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
-import { amounts, containerResources } from './resources.ts';
+import { findContainer, type ContainerRecord, type RuntimePodStatus, parseContainerId } from '../pod/pod-status.ts';
+import { amounts, containerResources } from '../pod/resources.ts';
 
 export interface ContainerResizerConfig {
   readonly runtime: RuntimeService;
@@ -78,7 +78,7 @@ export class ContainerResizer {
     } catch (err) {
       signal.throwIfAborted();
       this.#config.logger.warn('container not resized', { pod: describePod(pod), err });
-      this.#errors.set(uid, err instanceof Error ? err.message : String(err));
+      this.#errors.set(uid, errorMessage(err));
       return false;
     }
   }

@@ -3,13 +3,14 @@
 import { isNotFound, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { PodEvents } from '../events.ts';
 import { HookError, type HookRunner } from '../handlers/hooks.ts';
 import { TimeoutError, untilAborted, withTimeout } from '../handlers/timeout.ts';
 import { describePod, type Container, type Pod } from '../types.ts';
 import type { KillReason } from './compute-pod-actions.ts';
-import { podIPs, runningContainers, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
-import { isSidecar } from './restart-policy.ts';
+import { podIPs, runningContainers, type ContainerRecord, type RuntimePodStatus } from '../pod/pod-status.ts';
+import { isSidecar } from '../pod/restart-policy.ts';
 
 /** A container gets at least this long to end by itself, whatever time its hook took. */
 const MINIMUM_GRACE_SECONDS = 2;
@@ -119,7 +120,7 @@ export class ContainerKiller {
       return;
     }
     signal.throwIfAborted();
-    const message = failures.map((err) => (err instanceof Error ? err.message : String(err))).join(', ');
+    const message = failures.map((err) => errorMessage(err)).join(', ');
     this.#config.events.warning(
       pod,
       'FailedKillPod',

@@ -10,7 +10,7 @@ import {
 } from '#cri/index.ts';
 import { fromNanoseconds } from '../time.ts';
 import { CONTAINER_NAME_LABEL, readContainerAnnotations, type ContainerAnnotations } from './labels.ts';
-import type { ContainerRecord, RuntimeContainerState, SandboxRecord } from './pod-status.ts';
+import type { ContainerRecord, RuntimeContainerState, SandboxRecord } from '../pod/pod-status.ts';
 
 /** What a container that has ended left to say; '' if nothing. */
 export type TerminationMessageReader = (status: ContainerStatus, annotations: ContainerAnnotations) => Promise<string>;

@@ -3,11 +3,12 @@
 // and tried again when its back-off ends.
 
 import { mkdir, readdir } from 'node:fs/promises';
-import { CriError, type ImageService, type ImageSpec, type PodSandboxConfig, type RuntimeService } from '#cri/index.ts';
+import type { ImageService, ImageSpec, PodSandboxConfig, RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { podDns, type DnsSettings } from '../dns.ts';
 import { makeEnvironment } from '../env/make-environment.ts';
 import type { DownwardContext } from '../env/downward.ts';
@@ -18,14 +19,11 @@ import { podHostname } from '../hostname.ts';
 import { ImageError, type ImageManager } from '../images/image-manager.ts';
 import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
-import type { StartFailure } from '../status/container-statuses.ts';
-import { sortPodIPs } from '../status/generate.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
 import type { Mounter } from '../volumes/mounter.ts';
-import type { ContainerType, KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
-import { Backoff } from './backoff.ts';
+import { Backoff } from '../backoff.ts';
 import { computePodActions, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
 import { ContainerResizer } from './container-resizer.ts';
 import { makeContainerConfig } from './container-config.ts';
@@ -38,11 +36,23 @@ import {
   type ContainerRecord,
   type RuntimePodStatus,
   type SandboxRecord,
-} from './pod-status.ts';
+  type StartFailure,
+} from '../pod/pod-status.ts';
+import { sortPodIPs } from '../pod/pod-ips.ts';
 import { readSandbox } from './read-status.ts';
-import { overheadResources, sandboxResources } from './resources.ts';
+import { overheadResources, sandboxResources } from '../pod/resources.ts';
 import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
 import { verifyRunAsNonRoot } from './security-context.ts';
+
+export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
+
+/** What the runtime manager records. */
+export interface RuntimeMetrics {
+  sandboxStarted(failed: boolean): void;
+  /** `code`: the reason of the failure, such as RunContainerError; absent if the container runs. */
+  containerStarted(type: ContainerType, code?: string): void;
+  imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void;
+}
 
 export interface RuntimeManagerConfig {
   readonly runtime: RuntimeService;
@@ -66,7 +76,7 @@ export interface RuntimeManagerConfig {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly hostFiles: boolean;
-  readonly metrics?: Pick<KubeletMetrics, 'sandboxStarted' | 'containerStarted' | 'imageVolumes'>;
+  readonly metrics?: RuntimeMetrics;
   /** Bytes. */
   readonly memoryCapacity: number;
   /** The handler of a runtime class; rejects if there is no such class. */
@@ -256,7 +266,7 @@ export class RuntimeManager {
       return { id, config, ips: sortPodIPs(made?.ips ?? [], nodeIP) };
     } catch (err) {
       context.signal.throwIfAborted();
-      const message = `Failed to create pod sandbox: ${messageOf(err)}`;
+      const message = `Failed to create pod sandbox: ${errorMessage(err)}`;
       this.#config.logger.warn('pod sandbox not made', { pod: describePod(pod), err });
       events.warning(pod, 'FailedCreatePodSandBox', message);
       this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
@@ -290,7 +300,7 @@ export class RuntimeManager {
     } catch (err) {
       context.signal.throwIfAborted();
       const failure =
-        err instanceof StartError || err instanceof ImageError ? err : new StartError('RunContainerError', messageOf(err));
+        err instanceof StartError || err instanceof ImageError ? err : new StartError('RunContainerError', errorMessage(err));
       const uid = podUid(pod);
       const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
       this.#failures.set(uid, failures.set(container.name, { reason: failure.reason, message: failure.message }));
@@ -370,12 +380,12 @@ export class RuntimeManager {
         metrics?.imageVolumes('mounted', imageVolumes.size);
       } catch (err) {
         metrics?.imageVolumes('failed', imageVolumes.size);
-        throw signal.aborted ? err : new StartError('CreateContainerError', messageOf(err), undefined, err);
+        throw signal.aborted ? err : new StartError('CreateContainerError', errorMessage(err), undefined, err);
       }
     } catch (err) {
       signal.throwIfAborted();
-      report(messageOf(err));
-      throw err instanceof StartError ? err : new StartError('CreateContainerConfigError', messageOf(err), undefined, err);
+      report(errorMessage(err));
+      throw err instanceof StartError ? err : new StartError('CreateContainerConfigError', errorMessage(err), undefined, err);
     }
     this.resizer.started(pod, container, containerId);
     context.acted = true;
@@ -385,8 +395,8 @@ export class RuntimeManager {
       await runtime.startContainer(containerId, { signal });
     } catch (err) {
       signal.throwIfAborted();
-      report(messageOf(err));
-      throw new StartError('RunContainerError', messageOf(err), undefined, err);
+      report(errorMessage(err));
+      throw new StartError('RunContainerError', errorMessage(err), undefined, err);
     }
     events.container(pod, container, 'Normal', 'Started', 'Container started');
     await this.#postStart(context, sandbox, container, containerId);
@@ -501,7 +511,7 @@ export class RuntimeManager {
         { pod, status, container: record, message: 'FailedPostStartHook', reason: 'FailedPostStartHook' },
         signal,
       );
-      throw new StartError('PostStartHookError', messageOf(err), undefined, err);
+      throw new StartError('PostStartHookError', errorMessage(err), undefined, err);
     }
   }
 
@@ -558,8 +568,4 @@ function runningTarget(status: RuntimePodStatus, name: string): ContainerRecord 
   const target = findContainer(status, name);
   if (target === undefined) throw new Error(`unable to find target container ${name}`);
   return target;
-}
-
-function messageOf(err: unknown): string {
-  return err instanceof CriError || err instanceof Error ? err.message : String(err);
 }

@@ -7,12 +7,12 @@ import type { ConnectionLimits } from '#machinery/serving/index.ts';
 import type { VersionInfo } from '#machinery/version-info.ts';
 import type { CadvisorInput } from '../metrics/cadvisor-metrics.ts';
 import type { KubeletGauges, KubeletMetrics } from '../metrics/kubelet-metrics.ts';
-import type { RuntimePodStatus } from '../runtime/pod-status.ts';
+import type { RuntimePodStatus } from '../pod/pod-status.ts';
 import type { Pod } from '../types.ts';
 import type { ServerAccess } from './access.ts';
 import type { TlsListeners } from './listeners.ts';
 import type { RunningPod } from './running-pods.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from '../node/usage.ts';
 
 export interface KubeletServerConfig {
   readonly clock: Clock;

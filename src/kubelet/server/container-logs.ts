@@ -2,8 +2,7 @@
 
 import type { LogOptions } from '../logs/read-logs.ts';
 import type { LogStream } from '../logs/cri-log.ts';
-import { findContainerById, type ContainerRecord, type RuntimePodStatus } from '../runtime/pod-status.ts';
-import { parseContainerId } from '../status/container-statuses.ts';
+import { findContainerById, type ContainerRecord, type RuntimePodStatus, parseContainerId } from '../pod/pod-status.ts';
 import type { ContainerStatus, Pod } from '../types.ts';
 
 /** There is no log to show; the message is for the user. */

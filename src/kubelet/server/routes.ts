@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { isStreamingUpgrade, servePortForward, serveRemoteCommand } from '#machinery/streams/remotecommand/index.ts';
 import type { StreamOptions } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
-import { findContainer, type ContainerRecord } from '../runtime/pod-status.ts';
+import { findContainer, type ContainerRecord } from '../pod/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError } from '../volumes/local-volumes.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
@@ -14,12 +14,13 @@ import { componentMetricsText, withStability } from '#machinery/metrics/componen
 import { type HealthCheck, HealthEndpoint, logCheck, pingCheck, type TextResponse } from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { flagz, statusz } from '#machinery/serving/zpages.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { findLogContainer, LogTargetError, parseLogOptions } from './container-logs.ts';
 import type { KubeletServerConfig } from './config.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';
 import { cadvisorMetrics } from '../metrics/cadvisor-metrics.ts';
 import { statsSummary } from './stats.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from '../node/usage.ts';
 
 /** A request that fails with a code and a message. */
 class HttpError extends Error {
@@ -85,9 +86,7 @@ export class Routes {
         response.destroy(err instanceof Error ? err : undefined);
         return;
       }
-      response
-        .writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8' })
-        .end(`${err instanceof Error ? err.message : String(err)}\n`);
+      response.writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${errorMessage(err)}\n`);
     }
   }
 
@@ -98,7 +97,7 @@ export class Routes {
       await this.#routeUpgrade(request, socket, head);
     } catch (err) {
       const code = err instanceof HttpError ? err.code : 500;
-      const message = `${err instanceof Error ? err.message : String(err)}\n`;
+      const message = `${errorMessage(err)}\n`;
       socket.end(
         `HTTP/1.1 ${code} ${code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error'}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`,
       );
@@ -411,7 +410,7 @@ function parseUrl(request: IncomingMessage): { readonly path: readonly string[];
     const url = new URL(request.url ?? '/', 'http://kubelet');
     return { path: url.pathname.split('/').map(decodeURIComponent), query: url.searchParams };
   } catch (err) {
-    throw new HttpError(400, `Bad Request: ${err instanceof Error ? err.message : String(err)}`);
+    throw new HttpError(400, `Bad Request: ${errorMessage(err)}`);
   }
 }
 

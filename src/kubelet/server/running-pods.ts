@@ -1,6 +1,6 @@
 // /runningpods/: the pods that the runtime runs, as upstream shows them.
 
-import type { RuntimePodStatus } from '../runtime/pod-status.ts';
+import type { RuntimePodStatus } from '../pod/pod-status.ts';
 
 /** Fields of a Pod that the runtime knows. There is no creation time: an empty one could not be read by clients in Go. */
 export interface RunningPod {

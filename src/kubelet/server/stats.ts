@@ -1,7 +1,7 @@
 // /stats/summary: what the node and its pods use, in the shape of upstream's stats/v1alpha1.Summary.
 
 import { formatTime, timestamp } from '../time.ts';
-import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from './usage.ts';
+import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../node/usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 // The conditions of a pod that the kubelet owns. Others' conditions are kept as they are.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
-import { isSidecar } from '../runtime/restart-policy.ts';
+import { isSidecar } from '../pod/restart-policy.ts';
 import type { Container, ContainerStatus, Pod, PodCondition } from '../types.ts';
 import type { PodPhase } from './phase.ts';
 

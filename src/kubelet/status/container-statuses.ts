@@ -1,17 +1,11 @@
 // Turns what the runtime says about a pod's containers into the containerStatuses of its API status.
 
-import type { ContainerRecord, RuntimePodStatus } from '../runtime/pod-status.ts';
-import { hasAnyContainerCreated } from '../runtime/compute-pod-actions.ts';
-import { isSidecar, shouldContainerBeRestarted } from '../runtime/restart-policy.ts';
+import type { ContainerRecord, RuntimePodStatus, StartFailure } from '../pod/pod-status.ts';
+import { hasAnyContainerCreated } from '../pod/pod-progress.ts';
+import { isSidecar, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
 import { formatTime } from '../time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements, VolumeMount } from '../types.ts';
-
-/** Why a container could not be started, as `waiting` shows it. */
-export interface StartFailure {
-  readonly reason: string;
-  readonly message: string;
-}
 
 export interface ContainerStatusInput {
   readonly pod: Pod;
@@ -216,10 +210,4 @@ function omitEmpty<T extends object>(value: T): T {
   const result: Partial<T> = {};
   for (const key of Object.keys(value) as (keyof T)[]) if (value[key] !== '') result[key] = value[key];
   return result as T;
-}
-
-/** The latest instance's ID without the runtime's name; '' if there is none. */
-export function parseContainerId(containerId: string | undefined): string {
-  const at = containerId?.indexOf('://') ?? -1;
-  return containerId === undefined ? '' : at < 0 ? containerId : containerId.slice(at + 3);
 }

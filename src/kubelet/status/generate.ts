@@ -1,10 +1,11 @@
 // A pod's whole API status, from its spec, what the runtime shows, what its probes found, and what was reported before.
 
-import { podSandboxChanged } from '../runtime/compute-pod-actions.ts';
-import { podIPs, findContainer, type RuntimePodStatus } from '../runtime/pod-status.ts';
+import { oneOfEachFamily, sortPodIPs } from '../pod/pod-ips.ts';
+import { podSandboxChanged } from '../pod/pod-progress.ts';
+import { podIPs, findContainer, type RuntimePodStatus, type StartFailure } from '../pod/pod-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../types.ts';
 import { generateConditions } from './conditions.ts';
-import { convertContainerStatuses, type ContainerStatusInput, type StartFailure } from './container-statuses.ts';
+import { convertContainerStatuses, type ContainerStatusInput } from './container-statuses.ts';
 import { resizeConditions, type ResizeState } from './resize-conditions.ts';
 import { getPhase, isTerminal, type PodPhase } from './phase.ts';
 
@@ -109,23 +110,4 @@ function podAddresses(input: GenerateStatusInput): readonly string[] {
   // A pod that has no sandbox any more, as one that has ended, keeps the addresses that it had.
   if (ips.length > 0 || runtimeStatus.sandboxes.some(({ ready }) => ready)) return ips;
   return (previous.podIPs ?? []).map(({ ip }) => ip);
-}
-
-/** At most one address of each family, that of the node's own family first. */
-export function sortPodIPs(ips: readonly string[], nodeIP: string | undefined): readonly string[] {
-  return oneOfEachFamily(ips, nodeIP ?? '0.0.0.0');
-}
-
-function oneOfEachFamily(ips: readonly string[], like: string): readonly string[] {
-  const six = isIPv6(like);
-  const result: string[] = [];
-  const own = ips.find((ip) => isIPv6(ip) === six);
-  const other = ips.find((ip) => isIPv6(ip) !== six);
-  if (own !== undefined) result.push(own);
-  if (other !== undefined) result.push(other);
-  return result;
-}
-
-function isIPv6(ip: string): boolean {
-  return ip.includes(':');
 }

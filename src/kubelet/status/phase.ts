@@ -1,6 +1,6 @@
 // The phase of a pod, from the statuses of its containers.
 
-import { isSidecar, shouldRestartAfterExit } from '../runtime/restart-policy.ts';
+import { isSidecar, shouldRestartAfterExit } from '../pod/restart-policy.ts';
 import type { ContainerStatus, Pod } from '../types.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { emptyPodStatus, type RuntimePodStatus } from '../runtime/pod-status.ts';
+import { emptyPodStatus, type RuntimePodStatus } from '../pod/pod-status.ts';
 import { makeContainer, makePod, makeRecord, makeSandbox, makeStatus } from '../testing/make-pod.ts';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../types.ts';
-import type { StartFailure } from './container-statuses.ts';
-import { generatePodStatus, sortPodIPs } from './generate.ts';
+import { sortPodIPs } from '../pod/pod-ips.ts';
+import type { StartFailure } from '../pod/pod-status.ts';
+import { generatePodStatus } from './generate.ts';
 import { statusPatch } from './status-diff.ts';
 import { terminatedStatus } from './terminated.ts';
 

@@ -1,7 +1,7 @@
 // Pods and runtime statuses for tests.
 
-import type { ContainerRecord, RuntimePodStatus, SandboxRecord } from '../runtime/pod-status.ts';
-import { fingerprintOf } from '../runtime/pod-status.ts';
+import type { ContainerRecord, RuntimePodStatus, SandboxRecord } from '../pod/pod-status.ts';
+import { fingerprintOf } from '../pod/pod-status.ts';
 import { hashContainer } from '../runtime/labels.ts';
 import type { Container, Pod, PodSpec, PodStatus } from '../types.ts';
 

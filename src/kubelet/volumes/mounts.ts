@@ -7,6 +7,7 @@ import type { ImageSpec, Mount } from '#cri/index.ts';
 import { removeTree } from '#machinery/files/directory.ts';
 import { FileTypeError, openUntrusted } from '#machinery/files/untrusted.ts';
 import type { Random } from '#machinery/random.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
 import { hostsFile, type PodHostname } from '../hostname.ts';
@@ -85,7 +86,7 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
         mounter: input.mounter,
       });
     } catch (err) {
-      const reason = err instanceof Error ? err.message : String(err);
+      const reason = errorMessage(err);
       throw new Error(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${reason}`, {
         cause: err,
       });

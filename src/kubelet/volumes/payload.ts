@@ -3,6 +3,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { metadataValue, resourceValue, type DownwardContext } from '../env/downward.ts';
 import type { ObjectSource } from '../objects.ts';
 import type { DownwardAPIVolumeFile, KeyToPath, Pod, Volume } from '../types.ts';
@@ -58,7 +59,7 @@ async function projectedFiles(
     try {
       for (const [path, file] of await projection(pod, namespace, source, mode, context)) payload.set(path, file);
     } catch (err) {
-      failures.push(err instanceof Error ? err.message : String(err));
+      failures.push(errorMessage(err));
     }
   }
   // All that is wrong is told at once.

@@ -7,8 +7,9 @@ import type { Clock } from '#machinery/clock.ts';
 import { removeTree } from '#machinery/files/directory.ts';
 import type { Logger } from '#machinery/log.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { podDir } from '../paths.ts';
-import { podLimits } from '../runtime/resources.ts';
+import { podLimits } from '../pod/resources.ts';
 import { podUid, type Pod, type Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { claimedVolume, ClaimError, claimNameOf, type ClaimSource, type PersistentVolume } from './claims.ts';
@@ -101,7 +102,7 @@ export class VolumeManager {
       try {
         paths.set(volume.name, await this.#setUp(pod, volume, context));
       } catch (err) {
-        const message = err instanceof Error ? err.message : String(err);
+        const message = errorMessage(err);
         if (err instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
         else failures.push({ volume: err instanceof PersistentVolumeError ? err.volume : volume.name, message });
       }
@@ -204,7 +205,7 @@ export class VolumeManager {
       if (group !== undefined && !readOnly && !(await isDone(group))) await setVolumeGroup(local.path, group, false);
       return local.path;
     } catch (err) {
-      throw new PersistentVolumeError(name, err instanceof Error ? err.message : String(err), { cause: err });
+      throw new PersistentVolumeError(name, errorMessage(err), { cause: err });
     }
   }
 

@@ -1,5 +1,6 @@
 // /healthz, /livez and /readyz: all checks at once, or one of them by its name below the path. Used by every component that has a port.
 
+import { errorMessage } from '../error-message.ts';
 import type { Logger } from '../log.ts';
 import type { HealthSlis } from './health-slis.ts';
 
@@ -93,7 +94,7 @@ async function problemOf(check: HealthCheck): Promise<string | undefined> {
     await check.check();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 }
 

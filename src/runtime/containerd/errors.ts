@@ -4,6 +4,7 @@ import { status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import { CriError } from '#cri/index.ts';
 import type { CriErrorReason } from '#cri/index.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 
 const reasons: Readonly<Partial<Record<status, CriErrorReason>>> = {
   [status.CANCELLED]: 'Canceled',
@@ -34,7 +35,7 @@ function isServiceError(err: unknown): err is ServiceError {
 /** The error of a call to the runtime. */
 export function fromGrpc(err: unknown): CriError {
   if (err instanceof CriError) return err;
-  if (!isServiceError(err)) return new CriError('Internal', err instanceof Error ? err.message : String(err), { cause: err });
+  if (!isServiceError(err)) return new CriError('Internal', errorMessage(err), { cause: err });
   const message = err.details || err.message;
   const named = reasons[err.code] ?? words.find(([pattern]) => pattern.test(message))?.[1] ?? 'Internal';
   return new CriError(named, message, { cause: err });

@@ -14,6 +14,7 @@ import { systemClock } from '#machinery/clock.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { identify, isAlive, signalProcess } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import { containerdToml } from './containerd-config.ts';
@@ -223,7 +224,7 @@ async function unready(runtime: Runtime): Promise<string | undefined> {
     const bad = status?.conditions.find((condition) => !condition.status);
     return bad && `${bad.type} is false: ${bad.reason} ${bad.message}`;
   } catch (err) {
-    return err instanceof Error ? err.message : String(err);
+    return errorMessage(err);
   }
 }
 

@@ -32,6 +32,7 @@ import type {
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { execOverSpdy, portForwardOverSpdy } from '#machinery/streams/remotecommand/index.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { CriConnection } from './connection.ts';
 import { containerEvents } from './events.ts';
 import type { ImageMounts } from './image-mounts.ts';
@@ -240,5 +241,5 @@ async function unlessGone(call: Promise<unknown>): Promise<void> {
 function fail(err: unknown, signal: AbortSignal | undefined): never {
   signal?.throwIfAborted();
   if (err instanceof CriError) throw err;
-  throw new CriError('Internal', err instanceof Error ? err.message : String(err), { cause: err });
+  throw new CriError('Internal', errorMessage(err), { cause: err });
 }

@@ -7,6 +7,7 @@ import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '#cri/in
 import type { ExecStreams, LogStream } from '#cri/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { exitReason } from '../records.ts';
 import type { ContainerRecord } from '../records.ts';
 import type { ContainerSimulation } from './annotations.ts';
@@ -153,7 +154,7 @@ export class SimulatedContainer {
         this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
       },
       (err: unknown) => {
-        if (!program.signal.aborted) this.#exit(128, 'StartError', err instanceof Error ? err.message : String(err));
+        if (!program.signal.aborted) this.#exit(128, 'StartError', errorMessage(err));
       },
     );
   }

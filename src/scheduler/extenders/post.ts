@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { ExtenderConfiguration, ExtenderTls } from '../config/extenders.ts';
 import { ExtenderError } from '../framework/extender.ts';
 import type { Post } from './http-extender.ts';
@@ -26,7 +27,7 @@ export function postOver({ urlPrefix, tls, enableHttps, timeoutMs }: ExtenderCon
     } catch (err) {
       if (timeout.signal.aborted) throw timeout.signal.reason as ExtenderError;
       if (err instanceof ExtenderError) throw err;
-      throw new ExtenderError(`Post "${url}": ${err instanceof Error ? err.message : String(err)}`, { cause: err });
+      throw new ExtenderError(`Post "${url}": ${errorMessage(err)}`, { cause: err });
     } finally {
       timer.cancel();
     }

@@ -4,6 +4,7 @@ import type { PodAffinityTerm, WeightedPodAffinityTerm } from '#api/groups/core/
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { type Labels, labelSelectorAsSelector, type LabelSelector, type Selector } from '#machinery/selectors/labels.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Pod } from './objects.ts';
 
 /** Which pods, and within which topology. Immutable. */
@@ -89,7 +90,7 @@ function readTerms(pod: Pod): AffinityTerms {
     };
   } catch (err) {
     // Older objects were not checked as strictly. What cannot be read binds nobody, as in Kubernetes.
-    return { ...NO_TERMS, error: err instanceof Error ? err.message : String(err) };
+    return { ...NO_TERMS, error: errorMessage(err) };
   }
 }
 

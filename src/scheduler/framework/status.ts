@@ -1,5 +1,6 @@
 // What a plugin answers: a code, the reasons that users read in events and conditions, and which plugin said so.
 
+import { errorMessage } from '#machinery/error-message.ts';
 /**
  * Success: go on. Error: something broke; the pod is tried again after a backoff. Unschedulable: this pod does not fit now
  * (removing other pods might help). UnschedulableAndUnresolvable: removing other pods would not help either. Wait: only from
@@ -28,7 +29,7 @@ export class Status {
   }
 
   static error(cause: unknown, plugin?: string): Status {
-    return new Status('Error', [cause instanceof Error ? cause.message : String(cause)], plugin, cause);
+    return new Status('Error', [errorMessage(cause)], plugin, cause);
   }
 
   /** The reasons as one text. */

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { WebSocket } from 'ws';
 import { endOutput } from './channels.ts';
 import type { PortForwardHandler, StreamingServerConfig } from './types.ts';
@@ -58,7 +59,7 @@ async function forward(
   try {
     await handler(port, data, signal);
   } catch (err) {
-    if (!error.destroyed) error.write(err instanceof Error ? err.message : String(err));
+    if (!error.destroyed) error.write(errorMessage(err));
   }
   const ended = Promise.all([endOutput(error), endOutput(data)]);
   if (!signal.aborted) await Promise.race([ended, once(signal, 'abort')]);

@@ -2,6 +2,7 @@
 // `port` and `requestid`. Data flows on the one; if the connection fails, the other says why.
 
 import type { Duplex } from 'node:stream';
+import { errorMessage } from '#machinery/error-message.ts';
 import { SpdyConnection } from '../spdy/index.ts';
 import type { SpdyStream } from '../spdy/index.ts';
 import { endOutput } from './channels.ts';
@@ -39,7 +40,7 @@ async function forward(
   try {
     await handler(portOf(data)!, data, signal);
   } catch (err) {
-    if (!error.destroyed) error.write(err instanceof Error ? err.message : String(err));
+    if (!error.destroyed) error.write(errorMessage(err));
   }
   await Promise.race([
     Promise.all([endOutput(error), endOutput(data)]),

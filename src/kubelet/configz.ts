@@ -2,8 +2,8 @@
 // fields that mean something here are shown; each has the value that is in effect.
 
 import { formatDuration } from '#machinery/text/duration.ts';
-import type { KubeletConfig } from '../config.ts';
-import { DEFAULT_ACCESS } from './access.ts';
+import type { KubeletConfig } from './config.ts';
+import { DEFAULT_ACCESS } from './server/access.ts';
 
 export interface ConfigzInput {
   readonly config: KubeletConfig;

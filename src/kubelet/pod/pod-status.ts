@@ -50,6 +50,12 @@ export interface RuntimePodStatus {
   readonly fingerprint: string;
 }
 
+/** Why a container could not be started, as `waiting` shows it. */
+export interface StartFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
 export function emptyPodStatus(uid: string, name: string, namespace: string): RuntimePodStatus {
   return { uid, name, namespace, sandboxes: [], containers: [], fingerprint: '' };
 }
@@ -87,4 +93,10 @@ export function fingerprintOf(
     ...containers.map((container) => `${container.id}=${container.state[0]}`),
   ];
   return parts.sort().join(' ');
+}
+
+/** Returns the ID of a container status without the runtime's name; '' if there is none. */
+export function parseContainerId(containerId: string | undefined): string {
+  const at = containerId?.indexOf('://') ?? -1;
+  return containerId === undefined ? '' : at < 0 ? containerId : containerId.slice(at + 3);
 }

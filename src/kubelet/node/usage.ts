@@ -2,9 +2,9 @@
 // /metrics/cadvisor.
 
 import type { ContainerStats, PodSandboxStats, RuntimeService } from '#cri/index.ts';
-import type { NodeUsage, NodeUsageSource } from '../node/node-usage.ts';
+import type { NodeUsage, NodeUsageSource } from './node-usage.ts';
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
-import type { ContainerRecord, RuntimePodStatus } from '../runtime/pod-status.ts';
+import type { ContainerRecord, RuntimePodStatus } from '../pod/pod-status.ts';
 
 type Network = NonNullable<NonNullable<PodSandboxStats['linux']>['network']>;
 type WritableLayer = NonNullable<ContainerStats['writableLayer']>;
