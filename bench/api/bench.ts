@@ -4,6 +4,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
+import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
@@ -122,7 +123,8 @@ async function writes(): Promise<void> {
   heading('api: requests about pods, memory store, beside the same without managed fields');
   // A new object always has them: what it would be without is the request less what the field manager needs.
   const message = messageDescriptor('core/v1.Pod');
-  const manager = new FieldManager({ kind: POD_KIND, message, subresource: '', now: () => systemClock.now() });
+  const codec = new DescriptorCodec({ kind: POD_KIND, message });
+  const manager = new FieldManager({ codec, subresource: '', now: () => systemClock.now() });
   const { object } = decodeObject<{ metadata: object }>(message, pod('web-0'));
   newDefaultScheme().applyDefaults(POD_KIND, object);
   const managing = await perSecond(() => manager.update(undefined, object, 'bench'));

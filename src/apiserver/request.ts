@@ -1,6 +1,7 @@
 // What passes through the handler chain: an API request and its response, independent of HTTP, so that the in-process
 // transport walks the same chain (authentication excepted: it brings its user) without serialization.
 
+import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Duplex, Readable } from 'node:stream';
 
@@ -122,6 +123,8 @@ export interface ApiResponse {
 export interface ResponseFormat {
   readonly mediaType: 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
   readonly pretty?: boolean;
+  /** Encodes the objects of the endpoint's kind where the media type is protobuf. Absent: there are only common kinds in the body. */
+  readonly protobuf?: ProtobufCodec;
 }
 
 export type ResponseBody =
@@ -153,8 +156,11 @@ export interface EncodedObject {
   itemLength(): number;
   /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */
   copyItem(target: Buffer, offset: number): number;
-  /** It in protobuf, envelope and all. Throws Error for a kind that has no such form. */
-  protobuf(): Buffer;
+  /**
+   * The object in protobuf with its envelope, encoded once. `codec`: of the object's kind; not needed for the kinds that every endpoint
+   * may return (Status, metadata alone, discovery). Throws Error where it is missing.
+   */
+  protobuf(codec?: ProtobufCodec): Buffer;
 }
 
 export interface EncodedWatchEvent {
@@ -162,8 +168,8 @@ export interface EncodedWatchEvent {
   readonly object: EncodedObject;
   /** The event as a line of JSON, encoded once for all who watch. */
   frame(): Uint8Array;
-  /** The same in protobuf, its length before it. */
-  protobufFrame(): Uint8Array;
+  /** The same in protobuf, its length before it. `codec`: as for the object. */
+  protobufFrame(codec?: ProtobufCodec): Uint8Array;
 }
 
 /** What goes wrong is a rejection; it never throws. */

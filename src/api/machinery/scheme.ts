@@ -1,6 +1,8 @@
-// The Scheme: which kinds there are, and what can be done with an object of one: find its descriptor, fill in defaults,
-// convert it to another version, translate its field selectors. Keyed by group, version and kind.
+// The Scheme: which kinds have a typed descriptor, and what can be done with an object of one: its codec, its conversion to other
+// versions, its field selectors. Keyed by group, version and kind.
 
+import { DescriptorCodec } from './codec/descriptor-codec.ts';
+import type { ObjectCodec } from './codec/object-codec.ts';
 import type { GroupVersionKind, MessageDescriptor, ResourceType } from './descriptor.ts';
 import type { GroupVersionSchema } from './schema/builder.ts';
 import { everywhereKinds, messageDescriptor, ungroupedKinds } from './schema/compile.ts';
@@ -33,8 +35,8 @@ export class SchemeError extends Error {
 
 export class Scheme {
   readonly #types = new Map<string, KnownType>();
+  readonly #codecs = new Map<string, ObjectCodec>();
   readonly #schemas = new Map<string, GroupVersionSchema>();
-  readonly #versions = new Map<string, string[]>();
   readonly #defaulters = new Map<string, Defaulter>();
   readonly #conversions = new Map<string, Converter>();
   readonly #fieldLabels = new Map<string, FieldLabelConverter>();
@@ -42,13 +44,6 @@ export class Scheme {
   /** Every kind of a group and version. What is known of a kind is put together when it is first asked for. */
   addSchema(schema: GroupVersionSchema): void {
     this.#schemas.set(`${schema.group}/${schema.version}`, schema);
-    this.#addVersion(schema.group, schema.version);
-  }
-
-  /** A kind that no schema describes. */
-  addKnownType(type: KnownType): void {
-    this.#types.set(keyOf(type.gvk), type);
-    this.#addVersion(type.gvk.group, type.gvk.version);
   }
 
   lookup(gvk: GroupVersionKind): KnownType | undefined {
@@ -61,23 +56,25 @@ export class Scheme {
     return type;
   }
 
-  recognizes(gvk: GroupVersionKind): boolean {
-    return this.lookup(gvk) !== undefined;
-  }
-
-  /** Every type of a group and version that is not known everywhere. */
-  knownTypes(group: string, version: string): KnownType[] {
-    for (const [kind, spec] of Object.entries(this.#schemas.get(`${group}/${version}`)?.types ?? {})) {
-      if ('fields' in spec && spec.kind) this.lookup({ group, version, kind });
+  /** Returns the codec of a kind; undefined if no schema has the kind. */
+  codecOf(gvk: GroupVersionKind): ObjectCodec | undefined {
+    const key = keyOf(gvk);
+    let codec = this.#codecs.get(key);
+    if (codec === undefined) {
+      const known = this.lookup(gvk);
+      if (known === undefined) return undefined;
+      const { group, version } = gvk;
+      const list = known.listKind === undefined ? undefined : this.lookup({ group, version, kind: known.listKind });
+      codec = new DescriptorCodec({
+        kind: { group, version, kind: gvk.kind },
+        message: known.message,
+        ...(list !== undefined && { listMessage: list.message }),
+        // Looked up for each object: a defaulter may be registered after the codec was made.
+        applyDefaults: (draft) => this.#defaulters.get(key)?.(draft),
+      });
+      this.#codecs.set(key, codec);
     }
-    return [...this.#types.values()].filter(
-      ({ gvk }) => gvk.group === group && gvk.version === version && !everywhereKinds.has(gvk.kind),
-    );
-  }
-
-  /** The versions of a group, preferred first. */
-  versionsOf(group: string): readonly string[] {
-    return this.#versions.get(group) ?? [];
+    return codec;
   }
 
   /** One per kind; a second one for the same kind is a programmer error. */
@@ -122,12 +119,6 @@ export class Scheme {
     if (label === 'metadata.name' || label === 'metadata.namespace') return [label, value];
     if (this.#fieldLabels.has(keyOf(gvk))) throw new SchemeError(`field label not supported: ${label}`);
     throw new SchemeError(`"${label}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
-  }
-
-  #addVersion(group: string, version: string): void {
-    const versions = this.#versions.get(group);
-    if (versions === undefined) this.#versions.set(group, [version]);
-    else if (!versions.includes(version)) versions.push(version);
   }
 
   #addOnce<V>(map: Map<string, V>, key: string, value: V): void {

@@ -11,6 +11,8 @@ export interface Subresource {
   /** Of the objects that it takes and answers; they need not be of the parent's kind. */
   readonly kind: GroupVersionKind;
   readonly rest: Rest;
+  /** Reads and writes its objects. Default: that of the parent if `kind` is the parent's, or else of the typed descriptor. */
+  readonly codec?: ObjectCodec;
   /** For `connect`: the HTTP methods it takes. Default: GET and POST. */
   readonly connectMethods?: readonly string[];
   /** The status of a successful create. Default: 201. */
@@ -21,7 +23,7 @@ export interface Subresource {
 /** One resource in one version, and everything that is served about it: the unit of installation (Catalog) and of discovery. */
 export interface Kind {
   readonly type: ResourceType;
-  /** Reads and writes its objects. Default: the codec of the typed descriptor. */
+  /** Reads and writes its objects. Default: the codec of the typed descriptor. To be asked for by `codecOf`. */
   readonly codec?: ObjectCodec;
   readonly rest: Rest;
   readonly subresources?: readonly Subresource[];

@@ -2,19 +2,14 @@
 // kind that the endpoint takes.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { decodeObject, DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts';
+import { DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
-import {
-  decodeProtobuf,
-  openEnvelope,
-  PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE,
-  ProtobufError,
-} from '#api/machinery/codec/protobuf/index.ts';
+import { openEnvelope, PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE, ProtobufError } from '#api/machinery/codec/protobuf/index.ts';
 import type { Envelope } from '#api/machinery/codec/protobuf/index.ts';
-import type { GroupVersionKind, MessageDescriptor } from '#api/machinery/descriptor.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
@@ -26,7 +21,6 @@ import { countKeys, JsonError, parseJsonCounting } from '#machinery/text/json.ts
 import { isLarge } from '#machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
-import { messageOf } from './scope.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
 import type { Scope } from './scope.ts';
 
@@ -150,16 +144,15 @@ export function decodeBody(
   scope: Scope,
   fieldValidation: FieldValidation,
 ): Record<string, unknown> {
-  const { kind } = scope;
-  const message = messageOf(scope);
-  if (body.envelope !== undefined) return decodeEnvelope(body.envelope, message, kind);
+  const { kind, codec } = scope;
+  if (body.envelope !== undefined) return decodeEnvelope(body.envelope, codec);
   const { value, text = '' } = body;
   if (!isPlainObject(value))
     throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
   const given = givenKind(value, kind, text);
   let decoded;
   try {
-    decoded = decodeObject(message, value);
+    decoded = codec.decode(value);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw apierrors.badRequest(
@@ -187,28 +180,34 @@ export function yamlProblems(message: string, fieldValidation: FieldValidation):
   return message.split('\n').flatMap((line) => (/^ {2}line/.test(line) ? [line.trim()] : []));
 }
 
+/** Upstream's text for a custom resource in protobuf. It accepts the media type, since options of deletions may have it, but not the object. */
+const NOT_IN_PROTOBUF =
+  'object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message';
+
 /** Protobuf has no unknown fields that a person could have misspelled. */
-function decodeEnvelope(envelope: Envelope, message: MessageDescriptor, kind: GroupVersionKind): Record<string, unknown> {
+function decodeEnvelope(envelope: Envelope, { kind, protobuf }: ObjectCodec): Record<string, unknown> {
   const given = givenKind({ kind: envelope.kind, apiVersion: envelope.apiVersion }, kind, '');
+  const unhandled = (why: string): apierrors.StatusError =>
+    apierrors.badRequest(`${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`);
+  if (protobuf === undefined) throw unhandled(NOT_IN_PROTOBUF);
   try {
-    return decodeProtobuf(message, envelope);
+    return protobuf.decode(envelope);
   } catch (error) {
     if (!(error instanceof ProtobufError) && !(error instanceof DecodeError)) throw error;
-    throw apierrors.badRequest(
-      `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${error.message}`,
-    );
+    throw unhandled(error.message);
   }
 }
 
 /** kind and apiVersion first, metadata always there, and defaults applied. `object` is fresh, and nobody's any more. */
-export function identified(object: Record<string, unknown>, kind: GroupVersionKind, scheme: Scheme): KubeObject {
+export function identified(object: Record<string, unknown>, codec: ObjectCodec): KubeObject {
+  const { kind } = codec;
   const apiVersion = apiVersionOf(kind);
   let draft = object;
   if (object['kind'] !== kind.kind || object['apiVersion'] !== apiVersion || !beginsAsObjectsDo(object)) {
     const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
     draft = { kind: kind.kind, apiVersion, metadata: metadata ?? {}, ...rest };
   }
-  scheme.applyDefaults(kind, draft);
+  codec.applyDefaults(draft);
   return draft as unknown as KubeObject;
 }
 

@@ -22,7 +22,7 @@ import type { Scope } from './scope.ts';
 export async function handleDelete(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
   if (rest.delete === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true });
+  const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const options = await readDeleteOptions(scope, request);
   const answer = await rest.delete(new ScopedContext(scope, request), request.info.name, options);
   // Who asked in the old way to wait for dependents is told that it is not over.
@@ -33,7 +33,7 @@ export async function handleDelete(scope: Scope, request: ApiRequest): Promise<A
 export async function handleDeleteCollection(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
   if (rest.deleteCollection === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true });
+  const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const list = parseListQuery(request.query, selectorsOf(scope));
   const options = await readDeleteOptions(scope, request);
   const answer = await rest.deleteCollection(new ScopedContext(scope, request), options, list);

@@ -1,6 +1,7 @@
 // In which form does the client want its answer? JSON, YAML or protobuf, and for objects and lists: as they are, as a Table, or as
 // metadata only. https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
 
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { type AcceptClause, parseAccept, wantsPretty } from '#machinery/serving/accept.ts';
@@ -40,6 +41,11 @@ export interface NegotiationOptions {
   readonly watch?: boolean;
   /** The path is that of a collection. */
   readonly collection?: boolean;
+  /**
+   * Of the objects of the response. A kind without protobuf has no whole objects in that form; metadata alone and errors have it.
+   * Default: the response has objects of common kinds only.
+   */
+  readonly codec?: Pick<ObjectCodec, 'protobuf'>;
 }
 
 /** Throws StatusError (406). */
@@ -48,7 +54,10 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
   const pretty = options.watch !== true && wantsPretty(request);
   if (accept === undefined || accept === '' || accept === JSON_TYPE || accept === '*/*') return pretty ? PRETTY : PLAIN;
   const clauses = parseAccept(accept);
-  if (!clauses.some(({ type }) => SERVED.some((mediaType) => covers(type, mediaType)))) {
+  const { codec } = options;
+  // Upstream has no routes of their own for kinds without protobuf, all of which are custom resources: they have the later error only.
+  const hasRoute = codec === undefined || codec.protobuf !== undefined;
+  if (hasRoute && !clauses.some(({ type }) => SERVED.some((mediaType) => covers(type, mediaType)))) {
     throw apierrors.noRepresentation(options.collection === true ? SERVED_OF_COLLECTIONS : SERVED);
   }
   for (const clause of clauses) {
@@ -61,7 +70,11 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
       const named = clause.parameters.get('as');
       const oldMeta = as !== 'object' && clause.parameters.get('v') === 'v1beta1';
       return {
-        format: { mediaType, pretty: pretty || clause.parameters.get('pretty') === '1' },
+        format: {
+          mediaType,
+          pretty: pretty || clause.parameters.get('pretty') === '1',
+          ...(mediaType === PROTOBUF_CONTENT_TYPE && codec?.protobuf !== undefined && { protobuf: codec.protobuf }),
+        },
         as,
         ...(oldMeta && { metaVersion: 'v1beta1' as const }),
         ...(as === 'partialMetadata' && { named: named as 'PartialObjectMetadata' | 'PartialObjectMetadataList' }),
@@ -97,12 +110,14 @@ function covers(type: string, mediaType: string): boolean {
 function representationOf(
   { parameters }: AcceptClause,
   mediaType: ResponseFormat['mediaType'],
-  { transforms, tables = transforms }: NegotiationOptions,
+  { transforms, tables = transforms, codec }: NegotiationOptions,
 ): Representation | undefined {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || mediaType === YAML_TYPE)) return undefined;
   const as = parameters.get('as');
-  if (as === undefined && !parameters.has('g') && !parameters.has('v')) return 'object';
+  if (as === undefined && !parameters.has('g') && !parameters.has('v')) {
+    return mediaType === PROTOBUF_CONTENT_TYPE && codec !== undefined && codec.protobuf === undefined ? undefined : 'object';
+  }
   if (!transforms || parameters.get('g') !== 'meta.k8s.io') return undefined;
   const version = parameters.get('v');
   if (version !== 'v1' && version !== 'v1beta1') return undefined;

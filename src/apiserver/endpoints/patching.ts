@@ -1,9 +1,8 @@
 // What a patch makes of an object, and what is applied: the four kinds of patches, read.
 
-import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
 import { findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
-import { patchSchema } from '#api/machinery/patch-schema.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -34,6 +33,19 @@ export interface Patch {
   readonly document?: unknown;
   /** Whether the steps that follow should each have a turn of the event loop. */
   readonly large: boolean;
+}
+
+/** Patches of kinds without strategic merge, as upstream lists them. */
+const WITHOUT_STRATEGIC_MERGE = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH];
+
+/**
+ * Throws StatusError (415) for a patch that the kind does not take. Upstream's routes check this before everything else for custom
+ * resources; of the others, `readPatch` tells.
+ */
+export function checkPatchType(request: ApiRequest, { patchSchema }: ObjectCodec): void {
+  if (patchSchema === undefined && !WITHOUT_STRATEGIC_MERGE.includes(contentTypeOf(request))) {
+    throw apierrors.unsupportedMediaType(WITHOUT_STRATEGIC_MERGE);
+  }
 }
 
 export function isApplyPatch(request: ApiRequest): boolean {
@@ -90,8 +102,8 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Throws StatusError (400, 413, 415). `message` describes the objects that are patched. */
-export async function readPatch(request: ApiRequest, message: MessageDescriptor): Promise<Patch> {
+/** Throws StatusError (400, 413, 415). `codec`: of the objects that are patched. */
+export async function readPatch(request: ApiRequest, { patchSchema }: ObjectCodec): Promise<Patch> {
   switch (contentTypeOf(request)) {
     case JSON_PATCH: {
       const { document, large } = await documentOf(request);
@@ -116,16 +128,16 @@ export async function readPatch(request: ApiRequest, message: MessageDescriptor)
       return { duplicates, large, apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))) };
     }
     case STRATEGIC_MERGE_PATCH: {
+      if (patchSchema === undefined) throw apierrors.unsupportedMediaType(WITHOUT_STRATEGIC_MERGE);
       const { document, duplicates, large } = await documentOf(request);
       if (!isPlainObject(document)) throw noObject(document);
-      const schema = patchSchema(message);
       return {
         duplicates,
         document,
         large,
         // It says what is to change about this object, not what kind of object it is.
         apply: (object) =>
-          identifiedAs(object, objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, schema)))),
+          identifiedAs(object, objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, patchSchema)))),
       };
     }
     default:

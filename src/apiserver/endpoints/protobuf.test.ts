@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import {
   decodeMessage,
   decodeProtobuf,
@@ -116,15 +117,15 @@ describe('answers in protobuf', () => {
   test('are made once for all readers of a state', async () => {
     await create('a');
     const read = async (): Promise<Uint8Array> => {
-      const { body } = await handle(t.server, { path: `${PATH}/a` });
+      const { body, format } = await handle(t.server, { path: `${PATH}/a`, headers: { accept: PROTOBUF } });
       if (body.kind !== 'object') throw new Error('no object');
-      return body.object.protobuf();
+      return body.object.protobuf(format?.protobuf);
     };
     const first = await read();
     expect(await read()).toBe(first);
-    const { body } = await handle(t.server, { path: PATH });
+    const { body, format } = await handle(t.server, { path: PATH, headers: { accept: PROTOBUF } });
     if (body.kind !== 'list') throw new Error('no list');
-    expect(body.items[0]?.protobuf()).toBe(first);
+    expect(body.items[0]?.protobuf(format?.protobuf)).toBe(first);
     await ask('PUT', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' }, data: { k: 'w' } }));
     expect(opened(await read()).data).toEqual({ k: 'w' });
   });
@@ -138,14 +139,18 @@ describe('watches in protobuf', () => {
     const { body, format } = await handle(t.server, { path: `${PATH}?watch=1`, headers: { accept } });
     if (body.kind !== 'watch') throw new Error('no watch');
     expect(format?.mediaType).toBe(PROTOBUF);
-    return (count) => frames(body.events, count);
+    return (count) => frames(body.events, count, format?.protobuf);
   }
 
-  async function frames(stream: AsyncIterable<EncodedWatchEvent>, count: number): ReturnType<Frames> {
+  async function frames(
+    stream: AsyncIterable<EncodedWatchEvent>,
+    count: number,
+    codec: ProtobufCodec | undefined,
+  ): ReturnType<Frames> {
     const events: EncodedWatchEvent[] = [];
     for await (const event of stream) if (events.push(event) === count) break;
     const decoded = events.map((event) => {
-      const frame = Buffer.from(event.protobufFrame());
+      const frame = Buffer.from(event.protobufFrame(codec));
       expect(frame.readUInt32BE(0)).toBe(frame.length - 4);
       // Field 1: the type. Field 2: a message whose field 1 is the object in its envelope.
       const outer = frame.subarray(4);

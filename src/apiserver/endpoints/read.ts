@@ -16,7 +16,7 @@ const LATEST = { resourceVersion: '' };
 export async function handleGet(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
   if (rest.get === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true });
+  const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const resourceVersion = request.query.get('resourceVersion');
   const options = resourceVersion === null ? LATEST : { resourceVersion };
   const object = await rest.get(new ScopedContext(scope, request), request.info.name, options);
@@ -26,7 +26,7 @@ export async function handleGet(scope: Scope, request: ApiRequest): Promise<ApiR
 export async function handleList(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
   if (rest.list === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true, collection: true });
+  const negotiated = negotiate(request, { transforms: true, collection: true, codec: scope.codec });
   const options = parseListQuery(request.query, selectorsOf(scope));
   const answer = await rest.list(new ScopedContext(scope, request), options);
   return listResponse(scope, request, negotiated, answer);
@@ -35,7 +35,7 @@ export async function handleList(scope: Scope, request: ApiRequest): Promise<Api
 export async function handleWatch(scope: Scope, request: ApiRequest, pathName: string): Promise<ApiResponse> {
   const { rest, services } = scope;
   if (rest.watch === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true, watch: true, collection: true });
+  const negotiated = negotiate(request, { transforms: true, watch: true, collection: true, codec: scope.codec });
   const selectors = selectorsOf(scope, pathName);
   const options = parseWatchQuery(request.query, selectors);
   // Not all at once: what begins together should not end together.

@@ -171,7 +171,7 @@ async function serveConnect(scope: Scope, served: Subresource, request: ApiReque
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   await scope.services.admission.validate({
     ...admissionAttributes(scope, request, 'CONNECT', info.name, false, undefined),
-    connectOptions: () => connectOptions(scope.kind, request),
+    connectOptions: () => connectOptions(scope.codec, request),
   });
   const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
   const response = await connect(request, info.name, info.parts.map((part) => encodeURIComponent(part)).join('/'));

@@ -1,14 +1,16 @@
 // What one endpoint (a resource or subresource in one version) is about.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { GroupVersionKind, MessageDescriptor, ResourceType } from '#api/machinery/descriptor.ts';
-import { fieldElement, FieldManager, FieldSet, mergeTypeOf } from '#api/machinery/managed-fields/index.ts';
-import type { MergeType, Versions } from '#api/machinery/managed-fields/index.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
+import { fieldElement, FieldManager, FieldSet } from '#api/machinery/managed-fields/index.ts';
+import type { Versions } from '#api/machinery/managed-fields/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { KnownType, Scheme } from '#api/machinery/scheme.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
+import { codecOf, subresourceCodec } from '../catalog/codec.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
 import type { Rest } from '../registry/rest.ts';
 import type { RequestContext } from '../registry/strategy.ts';
@@ -32,6 +34,8 @@ export interface Scope {
   /** '' for the resource itself. */
   readonly subresource: string;
   readonly kind: GroupVersionKind;
+  /** Of the objects that the endpoint takes and returns. */
+  readonly codec: ObjectCodec;
   readonly listKind: string;
   readonly rest: Rest;
   readonly table: TableConvertor | undefined;
@@ -47,6 +51,7 @@ export function resourceScope(services: EndpointServices, served: Kind): Scope {
     type,
     subresource: '',
     kind: { group: type.group, version: type.version, kind: type.kind },
+    codec: codecOf(services.scheme, served),
     listKind: served.listKind ?? `${type.kind}List`,
     rest: served.rest,
     table: served.table,
@@ -61,6 +66,7 @@ export function subresourceScope(services: EndpointServices, served: Kind, subre
     type: served.type,
     subresource: subresource.name,
     kind: subresource.kind,
+    codec: subresourceCodec(services.scheme, served, subresource),
     listKind: `${subresource.kind.kind}List`,
     rest: subresource.rest,
     table: subresource.table,
@@ -78,8 +84,7 @@ export function fieldManagerOf(scope: Scope): FieldManager {
   if (manager === undefined) {
     const { clock } = scope.services;
     manager = new FieldManager({
-      kind: scope.kind,
-      message: messageOf(scope),
+      codec: scope.codec,
       subresource: scope.subresource,
       reset: FieldSet.of(...resetFieldsOf(scope).map((path) => path.map(fieldElement))),
       now: () => clock.now(),
@@ -90,21 +95,15 @@ export function fieldManagerOf(scope: Scope): FieldManager {
   return manager;
 }
 
-function versionsOf({ kind, otherVersions, services: { scheme } }: Scope): Versions {
-  const kinds = new Map([kind, ...otherVersions].map((each) => [apiVersionOf(each), each]));
-  const types = new Map<string, MergeType>();
-  const kindOf = (apiVersion: string): GroupVersionKind => kinds.get(apiVersion) as GroupVersionKind;
+function versionsOf({ codec, otherVersions, services: { scheme } }: Scope): Versions {
+  const codecs = new Map<string, ObjectCodec>([[apiVersionOf(codec.kind), codec]]);
+  for (const kind of otherVersions) {
+    const other = scheme.codecOf(kind);
+    if (other !== undefined) codecs.set(apiVersionOf(kind), other);
+  }
+  const kindOf = (apiVersion: string): GroupVersionKind => (codecs.get(apiVersion) as ObjectCodec).kind;
   return {
-    typeOf(apiVersion) {
-      const known = kinds.get(apiVersion);
-      if (known === undefined) return undefined;
-      let type = types.get(apiVersion);
-      if (type === undefined) {
-        type = mergeTypeOf((scheme.lookup(known) as KnownType).message);
-        types.set(apiVersion, type);
-      }
-      return type;
-    },
+    typeOf: (apiVersion) => codecs.get(apiVersion)?.mergeType,
     convert: (value, from, to) => scheme.convert(value as object, kindOf(from), kindOf(to)),
   };
 }
@@ -113,18 +112,6 @@ function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly s
   if (rest.resetFields !== undefined) return rest.resetFields;
   if (subresource === 'status') return [['spec']];
   return subresource === '' && type.subresources?.includes('status') === true ? [['status']] : [];
-}
-
-const messages = new WeakMap<Scope, MessageDescriptor>();
-
-export function messageOf(scope: Scope): MessageDescriptor {
-  let message = messages.get(scope);
-  if (message === undefined) {
-    message = scope.services.scheme.lookup(scope.kind)?.message;
-    if (message === undefined) throw new Error(`the scheme does not know ${scope.kind.kind} in ${apiVersionOf(scope.kind)}`);
-    messages.set(scope, message);
-  }
-  return message;
 }
 
 /** Which selectors lists of it may have. `name`: only the object of that name. */

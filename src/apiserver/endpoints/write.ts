@@ -1,7 +1,7 @@
 // create, update and patch.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { conversionError, decodeObject, DecodeError } from '#api/machinery/codec/index.ts';
+import { DecodeError } from '#api/machinery/codec/index.ts';
 import { withoutNewTimes } from '#api/machinery/managed-fields/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen } from '#machinery/awaitable.ts';
@@ -18,19 +18,24 @@ import { decodeBody, identified, internalPackage, parseBody } from './body.ts';
 import { managerOf } from './manager-name.ts';
 import { negotiate } from './negotiation.ts';
 import type { Negotiated } from './negotiation.ts';
-import { isApplyPatch, readApplyConfiguration, readPatch } from './patching.ts';
+import { checkPatchType, isApplyPatch, readApplyConfiguration, readPatch } from './patching.ts';
 import type { Patch } from './patching.ts';
 import { parsePatchQuery, parseWriteQuery } from './query-options.ts';
 import type { WriteQuery } from './query-options.ts';
 import { notServed } from './read.ts';
 import { objectResponse } from './representation.ts';
-import { admissionAttributes, fieldManagerOf, messageOf, namespaceOf, ScopedContext } from './scope.ts';
+import { admissionAttributes, fieldManagerOf, namespaceOf, ScopedContext } from './scope.ts';
 import type { Scope } from './scope.ts';
 
 export async function handleCreate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest, services } = scope;
   if (rest.create === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true, tables: rest.get !== undefined, collection: true });
+  const negotiated = negotiate(request, {
+    transforms: true,
+    tables: rest.get !== undefined,
+    collection: true,
+    codec: scope.codec,
+  });
   const query = parseWriteQuery(request.query, 'CreateOptions');
   const { dryRun, fieldManager, fieldValidation } = query;
   const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
@@ -38,7 +43,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   if (body.large === true) await nextTurn();
   const withoutDefaults = decodeBody(request, body, scope, fieldValidation);
   if (body.large === true) await nextTurn();
-  const decoded = identified(withoutDefaults, scope.kind, services.scheme);
+  const decoded = identified(withoutDefaults, scope.codec);
   if (body.large === true) await nextTurn();
   // Of a subresource the path has the name: that of the parent.
   const parent = scope.subresource === '' ? '' : request.info.name;
@@ -74,7 +79,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
 export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
   if (rest.update === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true });
+  const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const query = parseWriteQuery(request.query, 'UpdateOptions');
   const { name } = request.info;
   const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
@@ -82,7 +87,7 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   if (body.large === true) await nextTurn();
   const withoutDefaults = decodeBody(request, body, scope, query.fieldValidation);
   if (body.large === true) await nextTurn();
-  const decoded = identified(withoutDefaults, scope.kind, scope.services.scheme);
+  const decoded = identified(withoutDefaults, scope.codec);
   const object = withNamespace(scope, request, checkName(request, decoded));
   const { uid } = object.metadata;
   const reset = emptiesManagedFields(body.value);
@@ -105,11 +110,12 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
 export async function handlePatch(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
   if (rest.update === undefined || rest.get === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true });
+  checkPatchType(request, scope.codec);
+  const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const apply = isApplyPatch(request);
   const query = parsePatchQuery(request.query, { apply });
   if (apply) return handleApply(scope, request, negotiated, query);
-  const patch = await readPatch(request, messageOf(scope));
+  const patch = await readPatch(request, scope.codec);
   const warnings = request.warnings.length;
   const update: ObjectUpdate = {
     apply: (current) => {
@@ -233,7 +239,7 @@ function decodePatched(
   current: KubeObject | undefined,
   patch?: Patch,
 ): KubeObject {
-  const { kind } = scope;
+  const { kind, codec } = scope;
   const keepsMetadata = current !== undefined && patched['metadata'] === current.metadata;
   const refuse = (why: string): apierrors.StatusError => {
     if (patch === undefined) return apierrors.badRequest(why);
@@ -243,12 +249,11 @@ function decodePatched(
   let decoded;
   try {
     if (patch !== undefined) checkKind(patched, kind);
-    decoded = decodeObject(messageOf(scope), keepsMetadata ? { ...patched, metadata: undefined } : patched);
+    decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     // Upstream converts what a strategic merge patch makes, and decodes what others make.
-    const converted =
-      patch?.document === undefined || error.path === 'kind' ? undefined : conversionError(messageOf(scope), patched);
+    const converted = patch?.document === undefined || error.path === 'kind' ? undefined : codec.conversionError?.(patched);
     throw refuse(converted ?? error.message);
   }
   const problems = [
@@ -258,7 +263,7 @@ function decodePatched(
   if (query.fieldValidation === 'Strict' && problems.length > 0) throw refuse(`strict decoding error: ${problems.join(', ')}`);
   if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
   const object = keepsMetadata ? { ...decoded.object, metadata: { ...current.metadata } } : decoded.object;
-  return identified(object, kind, scope.services.scheme);
+  return identified(object, codec);
 }
 
 /** Throws DecodeError: a patch makes nothing else of an object. */

@@ -1,7 +1,7 @@
 // How a list is put together from its items' bytes, in JSON and in protobuf: what comes first, each item, what comes last.
 
+import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { listFrame, messageInEnvelope } from '#api/machinery/codec/protobuf/index.ts';
-import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import type { ApiResponse, EncodedObject } from '../request.ts';
 
 export type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;
@@ -38,13 +38,12 @@ export function jsonLayout({ listKind, apiVersion, metadata, items }: ListBody):
   };
 }
 
-/** Throws Error for a list that protobuf has no form for. */
-export function protobufLayout({ listKind, apiVersion, metadata, items }: ListBody): ListLayout {
-  const message = messageOfKind(apiVersion, listKind);
-  if (message === undefined) throw new Error(`${listKind} of ${apiVersion} has no form in protobuf`);
-  const messages = items.map((item) => messageInEnvelope(item.protobuf()));
+/** `codec`: of the items (see EncodedObject.protobuf, which throws without it). */
+export function protobufLayout(list: ListBody, codec: ProtobufCodec | undefined): ListLayout {
+  const { listKind, apiVersion, metadata, items } = list;
+  const messages = items.map((item) => messageInEnvelope(item.protobuf(codec)));
   const messageLengths = messages.map(({ length }) => length);
-  const frame = listFrame({ message, apiVersion, kind: listKind, metadata, messageLengths });
+  const frame = listFrame({ apiVersion, kind: listKind, metadata, messageLengths });
   return {
     head: frame.head,
     tail: frame.tail,

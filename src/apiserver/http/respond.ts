@@ -80,7 +80,7 @@ async function respondInPieces(request: ApiRequest | undefined, response: ApiRes
     case 'list': {
       headers['content-type'] = format.mediaType;
       if (format.mediaType === PROTOBUF_CONTENT_TYPE) {
-        await sendList(request, sink, code, headers, protobufLayout(body));
+        await sendList(request, sink, code, headers, protobufLayout(body, format.protobuf));
         return;
       }
       if (format.mediaType === 'application/json' && format.pretty !== true) {
@@ -136,7 +136,7 @@ async function encode(object: EncodedObject, format: ResponseFormat): Promise<Ui
 
 /** What objects know themselves; undefined: the form is one for people. */
 function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Array | undefined {
-  if (format.mediaType === PROTOBUF_CONTENT_TYPE) return object.protobuf();
+  if (format.mediaType === PROTOBUF_CONTENT_TYPE) return object.protobuf(format.protobuf);
   if (format.mediaType === 'application/json' && format.pretty !== true) return object.jsonLine();
   return undefined;
 }
@@ -282,7 +282,7 @@ async function sendWatch(sink: ResponseSink, events: WatchStream<EncodedWatchEve
       // Runs when nothing more is there at this moment.
       process.nextTick(uncork);
     }
-    return write(sink, writable, isProtobuf ? event.protobufFrame() : event.frame());
+    return write(sink, writable, isProtobuf ? event.protobufFrame(format.protobuf) : event.frame());
   };
   for await (const event of events) {
     if (!sink.open) return;

@@ -7,7 +7,7 @@ import type { WebSocket } from 'ws';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import { acceptWebSocket } from '#machinery/streams/remotecommand/websocket-server.ts';
-import type { ApiRequest, ApiResponse, ResponseFormat } from '../request.ts';
+import type { ApiRequest, ApiResponse, EncodedWatchEvent, ResponseFormat } from '../request.ts';
 
 /** As messages of bytes, or of text in base64, for those who cannot read bytes. */
 const BINARY = 'binary.k8s.io';
@@ -48,14 +48,11 @@ export async function sendOverWebSocket(
   webSocket.close(1000);
 }
 
-interface Framed {
-  frame(): Uint8Array;
-  protobufFrame(): Uint8Array;
-}
-
 /** JSON is text. */
-function messageOf(event: Framed, format: ResponseFormat | undefined): string | Uint8Array {
-  return format?.mediaType === PROTOBUF_CONTENT_TYPE ? event.protobufFrame() : Buffer.from(event.frame()).toString('utf8');
+function messageOf(event: EncodedWatchEvent, format: ResponseFormat | undefined): string | Uint8Array {
+  return format?.mediaType === PROTOBUF_CONTENT_TYPE
+    ? event.protobufFrame(format.protobuf)
+    : Buffer.from(event.frame()).toString('utf8');
 }
 
 async function sendAll<T>(

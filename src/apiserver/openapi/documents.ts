@@ -1,7 +1,7 @@
 // OpenAPI v2 and v3 documents of what is served: one v2 document for all, one v3 document per group and version.
 
-import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
-import { definitionsV2, type OpenApiSchema, PATCH_DEFINITION, schemasV3 } from '#api/machinery/openapi/index.ts';
+import type { OpenApiType } from '#api/machinery/codec/object-codec.ts';
+import { OpenApiDefinitions, type OpenApiSchema, PATCH_DEFINITION } from '#api/machinery/openapi/index.ts';
 import type { Operation, Parameter } from './operations.ts';
 
 export interface DocumentInfo {
@@ -12,14 +12,14 @@ export interface DocumentInfo {
 
 const STATUS_TEXT: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 401: 'Unauthorized' };
 
-/** Everything that the operations send and answer. */
-function messagesOf(operations: readonly Operation[]): MessageDescriptor[] {
-  const messages = new Set<MessageDescriptor>();
+/** Returns the definitions of everything that the operations take and return. */
+function definitionsOf(operations: readonly Operation[], version: 2 | 3): Record<string, OpenApiSchema> {
+  const definitions = new OpenApiDefinitions(version, { groupVersions: groupVersionsOf(operations) });
   for (const { body, answer } of operations) {
-    if (body !== undefined && body !== 'patch') messages.add(body);
-    if (answer !== undefined) messages.add(answer);
+    if (body !== undefined && body !== 'patch') body.define(definitions);
+    answer?.define(definitions);
   }
-  return [...messages];
+  return definitions.schemas();
 }
 
 function groupVersionsOf(operations: readonly Operation[]): { group: string; version: string }[] {
@@ -45,7 +45,7 @@ function kindOf({ action, gvk }: Operation): OpenApiSchema {
   return gvk === undefined ? {} : { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': gvk };
 }
 
-const schemaNameOf = (body: MessageDescriptor | 'patch'): string => (body === 'patch' ? PATCH_DEFINITION : body.name);
+const schemaNameOf = (body: OpenApiType | 'patch'): string => (body === 'patch' ? PATCH_DEFINITION : body.name);
 
 export function documentV2(operations: readonly Operation[], info: DocumentInfo): OpenApiSchema {
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
@@ -56,7 +56,7 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
     in: place,
     ...(place === 'path' && { required: true }),
   });
-  const reference = (message: MessageDescriptor | 'patch'): unknown => ({ $ref: `#/definitions/${schemaNameOf(message)}` });
+  const reference = (type: OpenApiType | 'patch'): unknown => ({ $ref: `#/definitions/${schemaNameOf(type)}` });
   const parametersOf = ({ parameters, body, method }: Operation): OpenApiSchema => {
     const list = parameters.map(parameter);
     if (body !== undefined) {
@@ -87,7 +87,7 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
       ]),
       ...kindOf(operation),
     })),
-    definitions: definitionsV2(messagesOf(operations), { groupVersions: groupVersionsOf(operations) }),
+    definitions: definitionsOf(operations, 2),
     securityDefinitions: { BearerToken: { description: 'A bearer token.', type: 'apiKey', name: 'authorization', in: 'header' } },
     security: [{ BearerToken: [] }],
   };
@@ -101,9 +101,9 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
     schema: { type, uniqueItems: true },
     ...(place === 'path' && { required: true }),
   });
-  const content = (message: MessageDescriptor | 'patch' | undefined, types: readonly string[]): unknown => {
-    const schema = message === undefined ? { type: 'string' } : { $ref: `#/components/schemas/${schemaNameOf(message)}` };
-    return Object.fromEntries(types.map((type) => [type, { schema }]));
+  const content = (type: OpenApiType | 'patch' | undefined, types: readonly string[]): unknown => {
+    const schema = type === undefined ? { type: 'string' } : { $ref: `#/components/schemas/${schemaNameOf(type)}` };
+    return Object.fromEntries(types.map((mediaType) => [mediaType, { schema }]));
   };
   return {
     openapi: '3.0.0',
@@ -132,7 +132,7 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
       ...kindOf(operation),
     })),
     components: {
-      schemas: schemasV3(messagesOf(operations), { groupVersions: groupVersionsOf(operations) }),
+      schemas: definitionsOf(operations, 3),
       securitySchemes: { BearerToken: { type: 'apiKey', description: 'A bearer token.', name: 'authorization', in: 'header' } },
     },
   };

@@ -1,15 +1,16 @@
 // Every operation that is served, in a form from which both versions of OpenAPI are written.
 
-import type { GroupVersionKind, MessageDescriptor, ResourceType, Scalar } from '#api/machinery/descriptor.ts';
-import { describeField } from '#api/machinery/openapi/index.ts';
+import type { ObjectCodec, OpenApiType, QueryCodec, QueryParameter } from '#api/machinery/codec/object-codec.ts';
+import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
+import { codecOf, subresourceCodec } from '../catalog/codec.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
 import type { Rest } from '../registry/rest.ts';
 
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
-  readonly type: 'string' | 'integer' | 'boolean';
+  readonly type: QueryParameter['type'];
   readonly description: string;
 }
 
@@ -24,9 +25,9 @@ export interface Operation {
   readonly gvk?: GroupVersionKind;
   readonly parameters: readonly Parameter[];
   /** What is sent; 'patch': a patch document of any type. */
-  readonly body?: MessageDescriptor | 'patch';
+  readonly body?: OpenApiType | 'patch';
   /** What is answered; absent: text, or whatever a proxied server says. */
-  readonly answer?: MessageDescriptor;
+  readonly answer?: OpenApiType;
   readonly codes: readonly number[];
   /** Media types. */
   readonly consumes: readonly string[];
@@ -34,12 +35,15 @@ export interface Operation {
 }
 
 const ANYTHING = ['*/*'];
-const OBJECTS = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+/** What kinds without protobuf have. */
+const TEXTS = ['application/json', 'application/yaml'];
+const OBJECTS = [...TEXTS, 'application/vnd.kubernetes.protobuf'];
 const LISTS = [...OBJECTS, 'application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const PATCHES = [
   'application/json-patch+json',
   'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
+  STRATEGIC_MERGE_PATCH,
   'application/apply-patch+yaml',
 ];
 
@@ -109,19 +113,16 @@ const OPTIONS: Readonly<Record<string, string>> = {
   timestamps: 'Begin each line with its time.',
   tty: 'Give it a terminal.',
 };
-/** How fields of options are written in a query. */
-const QUERY_TYPES: Partial<Record<Scalar, Parameter['type']>> = {
-  string: 'string',
-  bool: 'boolean',
-  int32: 'integer',
-  int64: 'integer',
-};
+function optionsOf(codec: QueryCodec | undefined): readonly Parameter[] {
+  return (codec?.parameters ?? []).map(({ name, type, description }) =>
+    query(name, type, description ?? OPTIONS[name] ?? `The option ${name}.`),
+  );
+}
 
 const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function operationsOf(served: Kind, scheme: Scheme): Operation[] {
-  const { type } = served;
-  const context = new ResourceContext(type, scheme);
+  const context = new ResourceContext(served, scheme);
   return [
     ...context.resource(served.rest),
     ...(served.subresources ?? []).flatMap((subresource) => context.subresource(subresource)),
@@ -141,7 +142,7 @@ function lowerGroup(group: string): string {
 /** What discovery and the version tell. `groups`: the versions of each. */
 export function discoveryOperations(groups: ReadonlyMap<string, Iterable<string>>, scheme: Scheme): Operation[] {
   const make = (path: string, operationId: string, description: string, tag: string, kind: string): Operation => {
-    const answer = scheme.lookup({ group: '', version: 'v1', kind })?.message;
+    const answer = commonType(scheme, kind);
     return {
       path,
       method: 'get',
@@ -177,14 +178,24 @@ export function discoveryOperations(groups: ReadonlyMap<string, Iterable<string>
   ];
 }
 
+/** The type of a kind that all groups share, such as Status and DeleteOptions. */
+function commonType(scheme: Scheme, kind: string): OpenApiType | undefined {
+  return scheme.codecOf({ group: '', version: 'v1', kind })?.openApi;
+}
+
 class ResourceContext {
+  readonly #served: Kind;
   readonly #type: ResourceType;
+  readonly #codec: ObjectCodec;
   readonly #scheme: Scheme;
   readonly #root: string;
   readonly #idGroup: string;
 
-  constructor(type: ResourceType, scheme: Scheme) {
+  constructor(served: Kind, scheme: Scheme) {
+    const { type } = served;
+    this.#served = served;
     this.#type = type;
+    this.#codec = codecOf(scheme, served);
     this.#scheme = scheme;
     this.#root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
     this.#idGroup = `${upperGroup(type.group)}${upperFirst(type.version)}`;
@@ -193,16 +204,15 @@ class ResourceContext {
   resource(rest: Rest): Operation[] {
     const type = this.#type;
     const { kind } = type;
-    const message = this.#messageOf(type);
-    const list = this.#messageOf({ ...type, kind: `${kind}List` });
-    const status = this.#messageOf({ group: '', version: 'v1', kind: 'Status' });
+    const { openApi: object, openApiList: list } = this.#codec;
+    const status = commonType(this.#scheme, 'Status');
     const collection = type.namespaced
       ? `${this.#root}/namespaces/{namespace}/${type.resource}`
       : `${this.#root}/${type.resource}`;
     const item = `${collection}/{name}`;
     const operations: Operation[] = [];
     if (rest.list !== undefined) {
-      const answers = { answer: list, produces: LISTS };
+      const answers = { answer: list, produces: this.#lists() };
       operations.push(
         this.#make(
           collection,
@@ -238,7 +248,7 @@ class ResourceContext {
           `create${this.#idGroup}${this.#scope()}${kind}`,
           `Create an object of kind ${kind}.`,
           WRITE,
-          { body: message, answer: message, codes: [200, 201, 202] },
+          { body: object, answer: object, codes: [200, 201, 202] },
         ),
       );
     }
@@ -251,11 +261,11 @@ class ResourceContext {
           `delete${this.#idGroup}Collection${this.#scope()}${kind}`,
           `Delete objects of kind ${kind}.`,
           [...DELETE, ...LIST.slice(1)],
-          { body: this.#messageOf({ ...type, kind: 'DeleteOptions' }), answer: status },
+          { body: commonType(this.#scheme, 'DeleteOptions'), answer: status },
         ),
       );
     }
-    operations.push(...this.#itemOperations(item, type, '', rest));
+    operations.push(...this.#itemOperations(item, type, this.#codec, '', rest));
     if (rest.delete !== undefined) {
       operations.push(
         this.#make(
@@ -266,8 +276,8 @@ class ResourceContext {
           `Delete an object of kind ${kind}.`,
           DELETE,
           {
-            body: this.#messageOf({ ...type, kind: 'DeleteOptions' }),
-            answer: rest.returnsDeletedObject === true ? message : status,
+            body: commonType(this.#scheme, 'DeleteOptions'),
+            answer: rest.returnsDeletedObject === true ? object : status,
             codes: [200, 202],
           },
         ),
@@ -281,9 +291,10 @@ class ResourceContext {
     const base = type.namespaced ? `${this.#root}/namespaces/{namespace}/${type.resource}` : `${this.#root}/${type.resource}`;
     const path = `${base}/{name}/${subresource.name}`;
     const suffix = upperFirst(subresource.name);
-    const operations = this.#itemOperations(path, subresource.kind, suffix, subresource.rest);
+    const codec = subresourceCodec(this.#scheme, this.#served, subresource);
+    const operations = this.#itemOperations(path, subresource.kind, codec, suffix, subresource.rest);
     if (subresource.rest.create !== undefined) {
-      const message = this.#messageOf(subresource.kind);
+      const { openApi: object } = codec;
       operations.push(
         this.#make(
           path,
@@ -292,12 +303,12 @@ class ResourceContext {
           `create${this.#idGroup}${this.#scope()}${type.kind}${suffix}`,
           `Create ${subresource.name} of a ${type.kind}.`,
           WRITE,
-          { body: message, answer: message, codes: [200, 201, 202] },
+          { body: object, answer: object, codes: [200, 201, 202] },
           subresource.kind,
         ),
       );
     }
-    if (subresource.rest.connect !== undefined) operations.push(...this.#connections(path, subresource));
+    if (subresource.rest.connect !== undefined) operations.push(...this.#connections(path, subresource, codec));
     return operations;
   }
 
@@ -305,7 +316,7 @@ class ResourceContext {
   #oldWatches(): Operation[] {
     const type = this.#type;
     const { kind } = type;
-    const answers = { answer: this.#messageOf({ ...type, kind: 'WatchEvent' }), produces: LISTS };
+    const answers = { answer: commonType(this.#scheme, 'WatchEvent'), produces: this.#lists() };
     const make = (path: string, action: string, id: string, what: string): Operation =>
       this.#make(
         `${this.#root}/watch/${path}`,
@@ -326,19 +337,19 @@ class ResourceContext {
     ];
   }
 
-  #connections(path: string, subresource: Subresource): Operation[] {
+  #connections(path: string, subresource: Subresource, codec: ObjectCodec): Operation[] {
     const type = this.#type;
     const { kind, name, connectMethods = ['GET', 'POST'] } = subresource;
     const suffix = upperFirst(name);
     const what = `${name} of a ${type.kind}`;
     if (kind.kind === type.kind) {
       // It is read like an object, but answers text.
-      const options = this.#optionsOf({ ...kind, kind: `${type.kind}${suffix}Options` });
+      const options = optionsOf(this.#scheme.codecOf({ ...kind, kind: `${type.kind}${suffix}Options` })?.query);
       const id = `read${this.#idGroup}${this.#scope()}${type.kind}${suffix}`;
       const answers = { produces: ['text/plain', ...OBJECTS] };
       return [this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], answers, kind)];
     }
-    const options = this.#optionsOf(kind);
+    const options = optionsOf(codec.query);
     // A proxy takes any method, and passes on what stands behind its own path.
     const isProxy = connectMethods.includes('PUT');
     return connectMethods.flatMap((methodName) => {
@@ -350,25 +361,14 @@ class ResourceContext {
     });
   }
 
-  /** The fields of an options kind that a query can have. */
-  #optionsOf(kind: GroupVersionKind): Parameter[] {
-    const message = this.#messageOf(kind);
-    return (message?.fields ?? []).flatMap(({ name, type }) => {
-      const scalar = type.kind === 'list' ? type.items : type;
-      const written = scalar.kind === 'scalar' ? QUERY_TYPES[scalar.scalar] : undefined;
-      if (message === undefined || written === undefined || name === 'kind' || name === 'apiVersion') return [];
-      return [query(name, written, describeField(message.key, name, true) ?? OPTIONS[name] ?? `The option ${name}.`)];
-    });
-  }
-
-  #itemOperations(path: string, gvk: GroupVersionKind, suffix: string, rest: Rest): Operation[] {
-    const message = this.#messageOf(gvk);
+  #itemOperations(path: string, gvk: GroupVersionKind, codec: ObjectCodec, suffix: string, rest: Rest): Operation[] {
+    const { openApi: object, patchSchema } = codec;
     const { kind } = this.#type;
     const what = suffix === '' ? `an object of kind ${kind}` : `${suffix.toLowerCase()} of a ${kind}`;
     const id = `${this.#idGroup}${this.#scope()}${kind}${suffix}`;
     const operations: Operation[] = [];
     if (rest.get !== undefined)
-      operations.push(this.#make(path, 'get', 'get', `read${id}`, `Read ${what}.`, [PRETTY], { answer: message }, gvk));
+      operations.push(this.#make(path, 'get', 'get', `read${id}`, `Read ${what}.`, [PRETTY], { answer: object }, gvk));
     if (rest.update !== undefined) {
       operations.push(
         this.#make(
@@ -378,7 +378,7 @@ class ResourceContext {
           `replace${id}`,
           `Replace ${what}.`,
           WRITE,
-          { body: message, answer: message, codes: [200, 201] },
+          { body: object, answer: object, codes: [200, 201] },
           gvk,
         ),
       );
@@ -391,7 +391,12 @@ class ResourceContext {
             `patch${id}`,
             `Change parts of ${what}.`,
             [...WRITE, FORCE],
-            { body: 'patch', answer: message, codes: [200, 201], consumes: PATCHES },
+            {
+              body: 'patch',
+              answer: object,
+              codes: [200, 201],
+              consumes: patchSchema === undefined ? PATCHES.filter((type) => type !== STRATEGIC_MERGE_PATCH) : PATCHES,
+            },
             gvk,
           ),
         );
@@ -409,7 +414,7 @@ class ResourceContext {
     parameters: readonly Parameter[],
     rest: {
       readonly body?: Operation['body'];
-      readonly answer?: MessageDescriptor | undefined;
+      readonly answer?: OpenApiType | undefined;
       readonly codes?: readonly number[];
       readonly consumes?: readonly string[];
       readonly produces?: readonly string[];
@@ -417,6 +422,7 @@ class ResourceContext {
     gvk: GroupVersionKind = this.#type,
   ): Operation {
     const { group, version, kind } = gvk;
+    const inProtobuf = this.#codec.protobuf !== undefined;
     return {
       path,
       method,
@@ -434,16 +440,16 @@ class ResourceContext {
       ...(rest.body !== undefined && { body: rest.body }),
       ...(rest.answer !== undefined && { answer: rest.answer }),
       codes: rest.codes ?? [200],
-      consumes: rest.consumes ?? ANYTHING,
-      produces: rest.produces ?? OBJECTS,
+      consumes: rest.consumes ?? (inProtobuf ? ANYTHING : TEXTS),
+      produces: rest.produces ?? (inProtobuf ? OBJECTS : TEXTS),
     };
+  }
+
+  #lists(): readonly string[] {
+    return this.#codec.protobuf === undefined ? TEXTS : LISTS;
   }
 
   #scope(): string {
     return this.#type.namespaced ? 'Namespaced' : '';
-  }
-
-  #messageOf(gvk: GroupVersionKind): MessageDescriptor | undefined {
-    return this.#scheme.lookup({ group: gvk.group, version: gvk.version, kind: gvk.kind })?.message;
   }
 }

@@ -11,14 +11,16 @@
 //   FreshObject      an object that is in no storage: a Status, a review, a row of a table. Also an EncodedObject.
 //   ObjectCache      makes ServedObjects of states and states of objects, and keeps DecodedObjects for the next reader
 //
-// The protobuf of a StoredObject is made for the first who wants it, and kept as long as the storage keeps the state.
+// The protobuf of a StoredObject is made for the first reader that wants it, by the codec of the kind that this reader brings, and kept
+// as long as the storage keeps the state.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { encodeProtobuf, watchFrame } from '#api/machinery/codec/protobuf/index.ts';
-import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
+import { watchFrame } from '#api/machinery/codec/protobuf/index.ts';
 import { encodeForStorage, hasBytes, spliceInto, splicedLength } from '#api/machinery/codec/index.ts';
 import type { KeyValue } from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
+import { commonProtobufCodec } from './common-kinds.ts';
 
 const OPEN_BRACE = 0x7b;
 const NEWLINE = 0x0a;
@@ -52,11 +54,6 @@ export class ObjectFormat {
     return encodeForStorage({ kind: this.kind, apiVersion: this.apiVersion, ...rest });
   }
 
-  /** Returns the object in protobuf. */
-  encodeProtobuf(object: KubeObject): Buffer {
-    return toProtobuf(this.apiVersion, this.kind, object);
-  }
-
   /** Reports whether the object has kind and apiVersion, in this order and before all else. */
   #isIdentified(object: KubeObject): boolean {
     if (object.kind !== this.kind || object.apiVersion !== this.apiVersion) return false;
@@ -72,8 +69,8 @@ export class ObjectFormat {
 /** Decodes states for the StoredObjects that were made of them. */
 export interface StateDecoder {
   decode(kv: KeyValue): DecodedObject;
-  /** Returns the object of the state in protobuf. */
-  encodeProtobuf(kv: KeyValue): Buffer;
+  /** Returns the object of the state in protobuf. `codec`: of the object's kind. */
+  encodeProtobuf(kv: KeyValue, codec: ProtobufCodec): Buffer;
 }
 
 export interface DecodedObject {
@@ -144,10 +141,11 @@ export class StoredObject implements ServedObject {
     return end;
   }
 
-  protobuf(): Buffer {
+  protobuf(codec?: ProtobufCodec): Buffer {
     if (this.#protobuf === undefined) {
+      if (codec === undefined) throw notInProtobuf(this.object());
       const isStored = this.#revision === this.kv.modRevision;
-      this.#protobuf = isStored ? this.#decoder.encodeProtobuf(this.kv) : this.#format.encodeProtobuf(this.object());
+      this.#protobuf = isStored ? this.#decoder.encodeProtobuf(this.kv, codec) : codec.encode(this.object());
     }
     return this.#protobuf;
   }
@@ -193,10 +191,12 @@ export class FreshObject implements EncodedObject {
     return offset + item.copy(target, offset);
   }
 
-  protobuf(): Buffer {
+  protobuf(codec?: ProtobufCodec): Buffer {
     if (this.#protobuf === undefined) {
       const { apiVersion = '', kind = '' } = this.#object as Partial<KubeObject>;
-      this.#protobuf = toProtobuf(apiVersion, kind, this.#object as object);
+      const own = commonProtobufCodec(apiVersion, kind) ?? codec;
+      if (own === undefined) throw notInProtobuf({ apiVersion, kind });
+      this.#protobuf = own.encode(this.#object as object);
     }
     return this.#protobuf;
   }
@@ -241,10 +241,8 @@ function withoutNewline(line: Buffer): Buffer {
   return line.subarray(0, line.length - 1);
 }
 
-function toProtobuf(apiVersion: string, kind: string, object: object): Buffer {
-  const message = messageOfKind(apiVersion, kind);
-  if (message === undefined) throw new Error(`${kind} of ${apiVersion} has no form in protobuf`);
-  return encodeProtobuf(message, object);
+function notInProtobuf({ apiVersion, kind }: { readonly apiVersion?: string; readonly kind?: string }): Error {
+  return new Error(`${kind} of ${apiVersion} has no form in protobuf`);
 }
 
 /** A watch event, encoded when the first watcher needs its bytes. */
@@ -273,8 +271,8 @@ export class SharedWatchEvent implements EncodedWatchEvent {
     return this.#frame;
   }
 
-  protobufFrame(): Buffer {
-    this.#protobufFrame ??= watchFrame(this.type, this.object.protobuf());
+  protobufFrame(codec?: ProtobufCodec): Buffer {
+    this.#protobufFrame ??= watchFrame(this.type, this.object.protobuf(codec));
     return this.#protobufFrame;
   }
 }

@@ -9,6 +9,7 @@
 // heap that nobody reads as objects are only work for the garbage collector.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
@@ -159,10 +160,11 @@ export class ObjectCache implements StateDecoder {
     return this.#keep(kv, object, newest);
   }
 
-  encodeProtobuf(kv: KeyValue): Buffer {
+  /** `codec`: of the kind of all objects of this cache. */
+  encodeProtobuf(kv: KeyValue, codec: ProtobufCodec): Buffer {
     const known = this.#protobuf.get(kv.value);
     if (known?.revision === kv.modRevision) return known.bytes;
-    const encoded = this.#format.encodeProtobuf(this.decode(kv).object);
+    const encoded = codec.encode(this.decode(kv).object);
     // Not from Node's pool: it is kept for as long as the state is stored, and would keep its whole slab.
     const bytes = Buffer.allocUnsafeSlow(encoded.length);
     bytes.set(encoded);

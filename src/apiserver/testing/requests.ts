@@ -2,7 +2,7 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
-import type { ApiResponse, UserInfo } from '../request.ts';
+import type { ApiResponse, Handler, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from '../http/audit-ids.ts';
 import { respond } from '../http/respond.ts';
@@ -79,9 +79,14 @@ function bytesOf(body: RawRequest['body']): Uint8Array {
 }
 
 /** The whole answer. Not for watches. */
-export async function send(server: ApiServer, raw: RawRequest): Promise<RawResponse> {
+export function send(server: ApiServer, raw: RawRequest): Promise<RawResponse> {
+  return sendTo(server.handler, raw);
+}
+
+/** The same of a handler that is no server. */
+export async function sendTo(handler: Handler, raw: RawRequest): Promise<RawResponse> {
   const request = rawRequest(raw);
-  const response = await server.handler(request);
+  const response = await handler(request);
   const sink = new CollectingSink();
   await respond(request, response, sink);
   await sink.finished;

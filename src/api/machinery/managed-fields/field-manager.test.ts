@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseYaml } from '../codec/yaml.ts';
 import { decodeObject } from '../codec/decode.ts';
+import { DescriptorCodec } from '../codec/descriptor-codec.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { messageDescriptor } from '../schema/compile.ts';
 import { FieldManager, withoutNewTimes } from './field-manager.ts';
@@ -30,8 +31,7 @@ class Endpoint {
   constructor(key: string, options: { subresource?: string; reset?: FieldSet } = {}) {
     this.#message = messageDescriptor(key);
     this.manager = new FieldManager({
-      kind: this.#message.gvk as GroupVersionKind,
-      message: this.#message,
+      codec: new DescriptorCodec({ kind: this.#message.gvk as GroupVersionKind, message: this.#message }),
       subresource: options.subresource ?? '',
       ...(options.reset !== undefined && { reset: options.reset }),
       now: () => Date.UTC(2026, 0, 1) + this.seconds * 1000,

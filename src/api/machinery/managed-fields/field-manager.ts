@@ -9,25 +9,30 @@ import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 import { runSteps } from '#machinery/turn.ts';
 import type { Steps } from '#machinery/turn.ts';
-import { emptyObject } from '../codec/decode.ts';
-import type { GroupVersionKind, MessageDescriptor } from '../descriptor.ts';
+import type { GroupVersionKind } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
 import { fieldsLastApplied, UPGRADING_MANAGER, withLastApplied } from './last-applied.ts';
 import { decodeManagers, encodeManagers, isReset, ManagedFieldsError, managerId, noManagers } from './managers.ts';
 import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
-import { mergeTypeOf } from './merge-type.ts';
 import type { MergeType } from './merge-type.ts';
 import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
 import { applyManagers, updateManagers } from './updater.ts';
 import type { Applied, Merging, Versions } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
 
-export interface FieldManagerConfig {
-  /** Of the objects that the endpoint takes. */
+/** What this code asks of a kind; its codec knows it. */
+export interface ManagedKind {
   readonly kind: GroupVersionKind;
-  readonly message: MessageDescriptor;
+  readonly mergeType: MergeType;
+  /** Returns the state before the first field is applied. */
+  emptyObject(): object;
+}
+
+export interface FieldManagerConfig {
+  /** The kind of the objects that the endpoint takes. */
+  readonly codec: ManagedKind;
   /** '' for the resource itself. */
   readonly subresource: string;
   /** Fields that the endpoint does not write. Default: none. */
@@ -98,10 +103,9 @@ export class FieldManager {
   #lastMade: { readonly name: string; readonly object: ManagedObject; readonly made: Made } | undefined;
 
   constructor(config: FieldManagerConfig) {
-    const { kind, message } = config;
+    const { kind, mergeType: type } = config.codec;
     this.#config = config;
     this.#apiVersion = kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
-    const type = mergeTypeOf(message);
     this.#type = type;
     this.#merging = {
       apiVersion: this.#apiVersion,
@@ -305,7 +309,7 @@ export class FieldManager {
 
   #checkedConfig(config: unknown): Json {
     if (!isPlainObject(config)) throw apierrors.badRequest('error decoding YAML: expected an object');
-    const { kind } = this.#config;
+    const { kind } = this.#config.codec;
     if (config['apiVersion'] !== this.#apiVersion || config['kind'] !== kind.kind) {
       throw apierrors.badRequest(`invalid object type: ${describeKind(config['apiVersion'], config['kind'])}`);
     }
@@ -342,7 +346,7 @@ export class FieldManager {
   }
 
   #emptyObject(): ManagedObject {
-    this.#empty ??= emptyObject<ManagedObject>(this.#config.message);
+    this.#empty ??= this.#config.codec.emptyObject() as ManagedObject;
     return this.#empty;
   }
 }

@@ -1,7 +1,7 @@
 // Managed fields and server-side apply. Start reading at field-manager.ts.
 
 export { FieldManager, withoutNewTimes } from './field-manager.ts';
-export type { FieldManagerConfig, ManagedObject } from './field-manager.ts';
+export type { FieldManagerConfig, ManagedKind, ManagedObject } from './field-manager.ts';
 export { FieldSet } from './field-set.ts';
 export type { Path } from './field-set.ts';
 export { fieldsOfSet, setOfFields } from './fields-v1.ts';

@@ -3,16 +3,27 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { schemas } from '../schema/all.ts';
 import { messageDescriptor, messagesOf } from '../schema/compile.ts';
-import { definitionsV2, type OpenApiSchema, schemasV3 } from './schema.ts';
+import { OpenApiDefinitions, type OpenApiOptions, type OpenApiSchema } from './schema.ts';
+import type { MessageDescriptor } from '../descriptor.ts';
 
 const replicaSet = messageDescriptor('apps/v1.ReplicaSet');
+
+function definitionsOf(
+  version: 2 | 3,
+  messages: readonly MessageDescriptor[],
+  options?: OpenApiOptions,
+): Record<string, OpenApiSchema> {
+  const definitions = new OpenApiDefinitions(version, options);
+  for (const message of messages) definitions.addMessage(message);
+  return definitions.schemas();
+}
 
 function properties(schemas: Record<string, OpenApiSchema>, name: string): Record<string, OpenApiSchema> {
   return schemas[name]?.['properties'] as Record<string, OpenApiSchema>;
 }
 
-describe('definitionsV2', () => {
-  const definitions = definitionsV2([replicaSet]);
+describe('OpenAPI v2', () => {
+  const definitions = definitionsOf(2, [replicaSet]);
 
   it('has a kind and what it refers to, and nothing else', () => {
     expect(definitions['io.k8s.api.apps.v1.ReplicaSet']).toMatchObject({
@@ -42,7 +53,7 @@ describe('definitionsV2', () => {
   });
 
   it('lists the group versions of what belongs to all', () => {
-    const withGroups = definitionsV2([messageDescriptor('meta/v1.DeleteOptions')], {
+    const withGroups = definitionsOf(2, [messageDescriptor('meta/v1.DeleteOptions')], {
       groupVersions: [{ group: 'apps', version: 'v1' }],
     });
     expect(withGroups['io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions']).toMatchObject({
@@ -51,8 +62,8 @@ describe('definitionsV2', () => {
   });
 });
 
-describe('schemasV3', () => {
-  const components = schemasV3([replicaSet]);
+describe('OpenAPI v3', () => {
+  const components = definitionsOf(3, [replicaSet]);
 
   it('has defaults and enums, and wraps references that are not alone', () => {
     const spec = properties(components, 'io.k8s.api.core.v1.PodSpec');
@@ -89,7 +100,7 @@ describe.skipIf(!existsSync(reference))('the published document (skipped where .
     const { definitions: published } = JSON.parse(readFileSync(reference, 'utf8')) as {
       definitions: Record<string, OpenApiSchema>;
     };
-    const ours = definitionsV2(schemas.flatMap(messagesOf));
+    const ours = definitionsOf(2, schemas.flatMap(messagesOf));
     let compared = 0;
     for (const [name, schema] of Object.entries(published)) {
       if (ours[name] === undefined || /\.(DeleteOptions|WatchEvent)$/.test(name)) continue;

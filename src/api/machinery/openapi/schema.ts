@@ -13,19 +13,6 @@ export interface OpenApiOptions {
   readonly groupVersions?: readonly { readonly group: string; readonly version: string }[];
 }
 
-/** `definitions` of an OpenAPI v2 document, by name: the messages and everything that they refer to. */
-export function definitionsV2(
-  messages: readonly MessageDescriptor[],
-  options: OpenApiOptions = {},
-): Record<string, OpenApiSchema> {
-  return new Builder(2, options).build(messages);
-}
-
-/** `components.schemas` of an OpenAPI v3 document, by name: the messages and everything that they refer to. */
-export function schemasV3(messages: readonly MessageDescriptor[], options: OpenApiOptions = {}): Record<string, OpenApiSchema> {
-  return new Builder(3, options).build(messages);
-}
-
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 /** The body of a patch request. It has no fields; documents with PATCH operations refer to it. */
@@ -80,23 +67,43 @@ const zeros: Partial<Record<Scalar, unknown>> = {
   double: 0,
 };
 
-class Builder {
-  readonly #version: 2 | 3;
+/**
+ * The definitions of one OpenAPI document, collected from the kinds that the document is about: `definitions` of version 2,
+ * `components.schemas` of version 3. Each definition is made once, however many others refer to it.
+ */
+export class OpenApiDefinitions {
+  /** Of OpenAPI. */
+  readonly version: 2 | 3;
   readonly #options: OpenApiOptions;
   readonly #schemas = new Map<string, OpenApiSchema>();
-  readonly #pending: MessageDescriptor[] = [];
 
-  constructor(version: 2 | 3, options: OpenApiOptions) {
-    this.#version = version;
+  constructor(version: 2 | 3, options: OpenApiOptions = {}) {
+    this.version = version;
     this.#options = options;
+    this.#schemas.set(PATCH_DEFINITION, withDescription({ type: 'object' }, describeType('meta/v1.Patch')));
   }
 
-  build(messages: readonly MessageDescriptor[]): Record<string, OpenApiSchema> {
-    this.#schemas.set(PATCH_DEFINITION, withDescription({ type: 'object' }, describeType('meta/v1.Patch')));
-    for (const message of messages) this.#refer(message);
-    for (let message = this.#pending.pop(); message !== undefined; message = this.#pending.pop()) {
-      this.#schemas.set(message.name, this.#message(message));
-    }
+  /** Adds the definition that `make` returns, unless there is one of this name. A definition may refer to itself. */
+  add(name: string, make: () => OpenApiSchema): void {
+    if (this.#schemas.has(name)) return;
+    // Reserves the name, so that circles end.
+    this.#schemas.set(name, {});
+    this.#schemas.set(name, make());
+  }
+
+  /** Adds the definition of a message, and all definitions that it refers to. Returns its name. */
+  addMessage(message: MessageDescriptor): string {
+    this.add(message.name, () => this.#message(message));
+    return message.name;
+  }
+
+  /** Returns a reference to a definition of this document. */
+  reference(name: string): OpenApiSchema {
+    return { $ref: `#/${this.version === 2 ? 'definitions' : 'components/schemas'}/${name}` };
+  }
+
+  /** Returns all definitions by name, sorted. */
+  schemas(): Record<string, OpenApiSchema> {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
@@ -128,7 +135,7 @@ class Builder {
     const schema = this.#type(field.type);
     const description = describeField(message.key, field.name, message.gvk !== undefined);
     if (description !== undefined) schema['description'] = description;
-    if (this.#version === 3) {
+    if (this.version === 3) {
       const implied = field.pointer || field.omitEmpty ? this.#structDefault(field) : zeroOf(field.type);
       const value = field.default ?? implied;
       if (value !== undefined) schema['default'] = value;
@@ -148,12 +155,11 @@ class Builder {
   #type(type: TypeRef): OpenApiSchema {
     switch (type.kind) {
       case 'message':
-        return this.#reference(this.#refer(type.message));
+        return this.reference(this.addMessage(type.message));
       case 'either':
-        if (!this.#schemas.has(type.name))
-          this.#schemas.set(type.name, withDescription({}, describeType(`apiextensions/v1.${shortName(type.name)}`)));
-        this.#refer(type.message);
-        return this.#reference(type.name);
+        this.add(type.name, () => withDescription({}, describeType(`apiextensions/v1.${shortName(type.name)}`)));
+        this.addMessage(type.message);
+        return this.reference(type.name);
       case 'list':
         return { type: 'array', items: this.#element(type.items) };
       case 'map':
@@ -166,7 +172,7 @@ class Builder {
   /** A list's item, a map's value. */
   #element(type: TypeRef): OpenApiSchema {
     const schema = this.#type(type);
-    const zero = this.#version === 3 ? zeroOf(type) : undefined;
+    const zero = this.version === 3 ? zeroOf(type) : undefined;
     if (zero !== undefined) schema['default'] = zero;
     return this.#wrapReference(schema);
   }
@@ -175,32 +181,17 @@ class Builder {
     const named = namedScalars[type.scalar];
     if (named === undefined) {
       const schema = { ...plainScalars[type.scalar] };
-      if (this.#version === 3 && type.closed === true && type.values !== undefined) schema['enum'] = [...type.values].sort();
+      if (this.version === 3 && type.closed === true && type.values !== undefined) schema['enum'] = [...type.values].sort();
       return schema;
     }
-    if (!this.#schemas.has(named.name)) {
-      const schema = this.#version === 3 ? (named.v3 ?? named.schema) : named.schema;
-      this.#schemas.set(named.name, withDescription({ ...schema }, describeType(shortName(named.name))));
-    }
-    return this.#reference(named.name);
-  }
-
-  #refer(message: MessageDescriptor): string {
-    if (!this.#schemas.has(message.name)) {
-      // Reserves the name, so that circles end.
-      this.#schemas.set(message.name, {});
-      this.#pending.push(message);
-    }
-    return message.name;
-  }
-
-  #reference(name: string): OpenApiSchema {
-    return { $ref: `#/${this.#version === 2 ? 'definitions' : 'components/schemas'}/${name}` };
+    const schema = this.version === 3 ? (named.v3 ?? named.schema) : named.schema;
+    this.add(named.name, () => withDescription({ ...schema }, describeType(shortName(named.name))));
+    return this.reference(named.name);
   }
 
   /** In OpenAPI v3 nothing may stand beside a reference. */
   #wrapReference(schema: OpenApiSchema): OpenApiSchema {
-    if (this.#version === 2 || schema['$ref'] === undefined || Object.keys(schema).length === 1) return schema;
+    if (this.version === 2 || schema['$ref'] === undefined || Object.keys(schema).length === 1) return schema;
     const { $ref, ...rest } = schema;
     return { allOf: [{ $ref }], ...rest };
   }

@@ -1,7 +1,7 @@
 // The condition Dangling of flow schemas: whether the priority level that one names does not exist. It is written by the server
 // itself, after every write that may have changed it, before the write is answered.
 
-import { decodeObject } from '#api/machinery/codec/index.ts';
+import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
 import { FieldManager } from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -19,7 +19,10 @@ type FlowSchema = Immutable<flowcontrol.FlowSchema>;
 
 const GROUP = 'flowcontrol.apiserver.k8s.io';
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
-const MESSAGE = messageDescriptor('flowcontrol/v1.FlowSchema');
+const CODEC = new DescriptorCodec({
+  kind: { group: GROUP, version: 'v1', kind: 'FlowSchema' },
+  message: messageDescriptor('flowcontrol/v1.FlowSchema'),
+});
 const SERVER: RequestContext = {
   user: { name: 'system:apiserver', groups: ['system:masters'] },
   namespace: '',
@@ -35,8 +38,7 @@ export function keepDangling(
 ): readonly Kind[] {
   const status = schemas.subresources?.find(({ name }) => name === 'status')?.rest;
   const manager = new FieldManager({
-    kind: { group: GROUP, version: 'v1', kind: 'FlowSchema' },
-    message: MESSAGE,
+    codec: CODEC,
     subresource: 'status',
     now: () => clock.now(),
   });
@@ -52,7 +54,7 @@ export function keepDangling(
       const condition = missingCondition(schema, isThere, clock.now());
       if (condition === undefined) return schema;
       const config = { apiVersion: `${GROUP}/v1`, kind: 'FlowSchema', metadata: { name }, status: { conditions: [condition] } };
-      return decodeObject<FlowSchema>(MESSAGE, manager.apply(schema, config, MANAGER, true)).object;
+      return CODEC.decode(manager.apply(schema, config, MANAGER, true)).object as unknown as FlowSchema;
     };
     await status?.update?.(SERVER, name, { apply }, { dryRun: false, fieldManager: MANAGER });
   }

@@ -1,6 +1,6 @@
-// A list around items that are encoded already.
+// A list around items that are encoded already. All lists of the API have the same form: ListMeta as field 1, the items as field 2.
 
-import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
+import { messageDescriptor } from '../../schema/compile.ts';
 import { encodeMessage } from './encode.ts';
 import { ENVELOPE_TAIL, envelopeHead } from './envelope.ts';
 import { BYTES, varintLength, writeVarint } from './wire.ts';
@@ -17,8 +17,7 @@ export interface ListFrame {
 }
 
 export interface ListFrameConfig {
-  /** Of the list's kind: it has `metadata`, and `items` behind it. */
-  readonly message: MessageDescriptor;
+  /** Of the list, not of its items. */
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -26,19 +25,29 @@ export interface ListFrameConfig {
   readonly messageLengths: readonly number[];
 }
 
-export function listFrame(config: ListFrameConfig): ListFrame {
-  const { message, apiVersion, kind, metadata, messageLengths } = config;
-  const number = message.byName.get('items')?.number ?? 0;
-  if (number === 0) throw new Error(`${message.key} is no list that protobuf has`);
-  const tag = number * 8 + BYTES;
-  const itemLength = (length: number): number => varintLength(tag) + varintLength(length) + length;
-  const start = encodeMessage(message, { metadata });
+const METADATA_TAG = 1 * 8 + BYTES;
+const ITEM_TAG = 2 * 8 + BYTES;
+
+export function listFrame({ apiVersion, kind, metadata, messageLengths }: ListFrameConfig): ListFrame {
+  const itemLength = (length: number): number => 1 + varintLength(length) + length;
+  const start = metadataField(metadata);
   let total = start.length;
   for (const length of messageLengths) total += itemLength(length);
   return {
     head: Buffer.concat([envelopeHead(apiVersion, kind, total), start]),
     tail: ENVELOPE_TAIL,
     itemLength,
-    writeItemHead: (target, offset, length) => writeVarint(target, writeVarint(target, offset, tag), length),
+    writeItemHead(target, offset, length) {
+      target[offset] = ITEM_TAG;
+      return writeVarint(target, offset + 1, length);
+    },
   };
+}
+
+function metadataField(metadata: Readonly<Record<string, unknown>>): Buffer {
+  const message = encodeMessage(messageDescriptor('meta/v1.ListMeta'), metadata);
+  const field = Buffer.allocUnsafe(1 + varintLength(message.length) + message.length);
+  field[0] = METADATA_TAG;
+  message.copy(field, writeVarint(field, 1, message.length));
+  return field;
 }

@@ -87,3 +87,13 @@ describe.skipIf(golden.length === 0)('golden objects (skipped where ../shared/go
     expect(Buffer.from(encodeProtobuf(message, object)).toString('hex')).toBe(Buffer.from(protobuf).toString('hex'));
   });
 });
+
+it('every list has its metadata as field 1 and its items as field 2, on which list frames rely', () => {
+  const lists = schemas.flatMap(messagesOf).filter(({ gvk, byName }) => gvk?.kind.endsWith('List') && byName.has('items'));
+  expect(lists.length).toBeGreaterThan(60);
+  for (const { key, byName } of lists) {
+    const metadata = byName.get('metadata');
+    const of = metadata?.type.kind === 'message' ? metadata.type.message.key : undefined;
+    expect([key, metadata?.number, of, byName.get('items')?.number]).toEqual([key, 1, 'meta/v1.ListMeta', 2]);
+  }
+});

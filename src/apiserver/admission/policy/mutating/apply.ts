@@ -1,9 +1,8 @@
 // What the value of a mutation's expression makes of an object: an apply configuration is merged into it as server-side apply
 // merges, a list of operations is applied as a JSON patch.
 
-import { asList, asMap, merge, mergeTypeOf, TypedValueError, validateTyped } from '#api/machinery/managed-fields/index.ts';
+import { asList, asMap, merge, TypedValueError, validateTyped } from '#api/machinery/managed-fields/index.ts';
 import type { MergeType } from '#api/machinery/managed-fields/index.ts';
-import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
 import { EvaluationError, listItems, misnamedObjects, ObjectValue, toJson } from '#cel/index.ts';
 import type { Value } from '#cel/index.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
@@ -18,11 +17,10 @@ export class MutationError extends Error {
   }
 }
 
-/** `object` has its apiVersion and kind. Throws MutationError. */
-export function applyConfiguration(message: MessageDescriptor, object: Json, value: Value): Json {
+/** `type`: of the object, which has its apiVersion and kind. Throws MutationError. */
+export function applyConfiguration(type: MergeType, object: Json, value: Value): Json {
   checkNames(value);
   const configuration = { ...(jsonOf(value) as Json), apiVersion: object['apiVersion'], kind: object['kind'] };
-  const type = mergeTypeOf(message);
   try {
     validateTyped(type, configuration);
   } catch (error) {

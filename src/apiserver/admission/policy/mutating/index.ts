@@ -2,15 +2,16 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
-import { decodeObject, DecodeError } from '#api/machinery/codec/index.ts';
+import { DecodeError } from '#api/machinery/codec/index.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
-import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import { Budget } from '#cel/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
+import { findCodec } from '#apiserver/catalog/codec.ts';
 import { Reinvocation } from '#apiserver/admission/reinvocation.ts';
 import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
@@ -146,37 +147,35 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
   /** The object in its own version. Throws MutationError, OutOfBudgetError, StatusError. */
   async #apply(request: PolicyRequest, turn: Turn, { how, expression }: Mutation): Promise<KubeObject> {
     const { kind } = turn.matched;
-    const message = messageOfKind(apiVersionOf(kind), kind.kind);
-    if (message === undefined) throw apierrors.serviceUnavailable(`Resource kind ${kind.kind} not found.`);
+    const codec = findCodec(this.#services.scheme, this.#services.served(), kind);
+    if (codec === undefined) throw apierrors.serviceUnavailable(`Resource kind ${kind.kind} not found.`);
     if (expression.compiled.program === undefined) throw new MutationError(expression.compiled.problem);
     const outcome = await (await this.#evaluation(request, turn)).evaluate(expression, new Budget());
     if (outcome.problem !== undefined) throw new MutationError(outcome.problem);
     const object = request.inVersion(kind).object as KubeObject & Record<string, unknown>;
     const apply =
-      how === 'jsonPatch' ? applyPatch : (...[json, value]: [typeof object, unknown]) => applyConfiguration(message, json, value);
+      how === 'jsonPatch'
+        ? applyPatch
+        : (...[json, value]: [typeof object, unknown]) => applyConfiguration(codec.mergeType, json, value);
     const changed = apply(object, outcome.value);
     if (changed === object) return request.attributes.object as KubeObject;
-    return this.#back(request.attributes.kind, kind, decode(message, changed, how === 'jsonPatch'));
+    return this.#back(request.attributes.kind, codec, decode(codec, changed, how === 'jsonPatch'));
   }
 
   /** With what a policy leaves to defaults, in the version of the request. */
-  #back(own: GroupVersionKind, kind: GroupVersionKind, decoded: Record<string, unknown>): KubeObject {
-    const { scheme } = this.#services;
+  #back(own: GroupVersionKind, codec: ObjectCodec, decoded: Record<string, unknown>): KubeObject {
+    const { kind } = codec;
     const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
     const draft = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest };
-    scheme.applyDefaults(kind, draft);
-    return scheme.convert<KubeObject & Record<string, unknown>>(draft, kind, own);
+    codec.applyDefaults(draft);
+    return this.#services.scheme.convert<KubeObject & Record<string, unknown>>(draft, kind, own);
   }
 }
 
 /** Throws MutationError, or for a patch InternalError, if it has become no object of its kind. */
-function decode(
-  message: Parameters<typeof decodeObject>[0],
-  json: Readonly<Record<string, unknown>>,
-  strict: boolean,
-): Record<string, unknown> {
+function decode(codec: ObjectCodec, json: Readonly<Record<string, unknown>>, strict: boolean): Record<string, unknown> {
   try {
-    const { object, unknownFields } = decodeObject(message, json);
+    const { object, unknownFields } = codec.decode(json);
     if (!strict || unknownFields.length === 0) return object;
     const unknown = unknownFields.map((path) => `unknown field ${quote(path)}`).join(', ');
     throw apierrors.internalError(`strict decoding error: ${unknown}`);

@@ -1,0 +1,79 @@
+// The codec of a kind that has a typed descriptor: every kind that comes with the server.
+
+import { typeOfMessage } from '#cel/descriptor-types.ts';
+import type { ObjectType } from '#cel/index.ts';
+import type { PatchSchema } from '#machinery/patch/strategic-merge-patch.ts';
+import type { GroupVersionKind, MessageDescriptor } from '../descriptor.ts';
+import { mergeTypeOf } from '../managed-fields/merge-type.ts';
+import type { MergeType } from '../managed-fields/merge-type.ts';
+import { patchSchema } from '../patch-schema.ts';
+import { conversionError } from './conversion-error.ts';
+import { decodeObject, emptyObject } from './decode.ts';
+import type { Decoded } from './decode.ts';
+import type { ObjectCodec, OpenApiType, ProtobufCodec, QueryCodec } from './object-codec.ts';
+import { decodeProtobuf, encodeProtobuf } from './protobuf/index.ts';
+import { DescriptorQueryCodec } from './query-codec.ts';
+
+export interface DescriptorCodecConfig {
+  readonly kind: GroupVersionKind;
+  readonly message: MessageDescriptor;
+  /** The list of the kind. Absent: it has none. */
+  readonly listMessage?: MessageDescriptor;
+  /** Fills in the defaults of the kind. Default: it has none. */
+  readonly applyDefaults?: (draft: Record<string, unknown>) => void;
+}
+
+/** What is compiled from a descriptor is kept by descriptor, not by codec: a codec costs next to nothing. */
+export class DescriptorCodec implements ObjectCodec {
+  readonly kind: GroupVersionKind;
+  readonly #config: DescriptorCodecConfig;
+  readonly protobuf: ProtobufCodec;
+  readonly query: QueryCodec;
+  readonly openApi: OpenApiType;
+  readonly openApiList?: OpenApiType;
+
+  constructor(config: DescriptorCodecConfig) {
+    const { kind, message, listMessage } = config;
+    this.kind = kind;
+    this.#config = config;
+    this.protobuf = {
+      decode: (envelope) => decodeProtobuf(message, envelope),
+      encode: (object) => encodeProtobuf(message, object),
+    };
+    this.query = new DescriptorQueryCodec(message);
+    this.openApi = openApiTypeOf(message);
+    if (listMessage !== undefined) this.openApiList = openApiTypeOf(listMessage);
+  }
+
+  decode(json: unknown): Decoded {
+    return decodeObject(this.#config.message, json);
+  }
+
+  emptyObject(): Record<string, unknown> {
+    return emptyObject(this.#config.message);
+  }
+
+  applyDefaults(draft: Record<string, unknown>): void {
+    this.#config.applyDefaults?.(draft);
+  }
+
+  conversionError(patched: unknown): string | undefined {
+    return conversionError(this.#config.message, patched);
+  }
+
+  get patchSchema(): PatchSchema {
+    return patchSchema(this.#config.message);
+  }
+
+  get mergeType(): MergeType {
+    return mergeTypeOf(this.#config.message);
+  }
+
+  get celType(): ObjectType {
+    return typeOfMessage(this.#config.message);
+  }
+}
+
+function openApiTypeOf(message: MessageDescriptor): OpenApiType {
+  return { name: message.name, define: (definitions) => void definitions.addMessage(message) };
+}

@@ -1,0 +1,38 @@
+// The codec of what is served: a kind brings its own (custom resources), or has that of its typed descriptor. Everything in the API
+// server that needs the codec of a kind asks here.
+
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
+import type { Kind, Subresource } from './kind.ts';
+
+/** Returns the codec of a kind. Throws Error for a kind that has neither a codec nor a descriptor: a programmer error. */
+export function codecOf(scheme: Scheme, { codec, type }: Pick<Kind, 'codec' | 'type'>): ObjectCodec {
+  return codec ?? typedCodec(scheme, type);
+}
+
+/** Returns the codec of the objects that a subresource takes and returns. Throws as `codecOf`. */
+export function subresourceCodec(scheme: Scheme, parent: Kind, { codec, kind }: Subresource): ObjectCodec {
+  if (codec !== undefined) return codec;
+  return isOf(parent, kind) ? codecOf(scheme, parent) : typedCodec(scheme, kind);
+}
+
+/**
+ * Returns the codec of a kind that objects may be of: a kind that is served, or another that has a typed descriptor. Undefined:
+ * there is no such kind.
+ */
+export function findCodec(scheme: Scheme, served: readonly Kind[], kind: GroupVersionKind): ObjectCodec | undefined {
+  const found = served.find((each) => isOf(each, kind));
+  return found === undefined ? scheme.codecOf(kind) : codecOf(scheme, found);
+}
+
+function isOf({ type }: Kind, { group, version, kind }: GroupVersionKind): boolean {
+  return type.kind === kind && type.version === version && type.group === group;
+}
+
+function typedCodec(scheme: Scheme, kind: GroupVersionKind): ObjectCodec {
+  const codec = scheme.codecOf(kind);
+  if (codec === undefined) throw new Error(`neither a codec nor a schema for ${apiVersionOf(kind)}, Kind=${kind.kind}`);
+  return codec;
+}
