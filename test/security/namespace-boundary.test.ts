@@ -85,8 +85,7 @@ const api = (raw: RawRequest): ReturnType<typeof send> => send(server.server, ra
 
 const apiVersionOf = ({ group, version }: Kind['type']): string => (group === '' ? version : `${group}/${version}`);
 
-const root = ({ type: { group, version } }: Kind): string =>
-  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+const root = ({ type: { group, version } }: Kind): string => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
 
 function collection(served: Kind, namespace?: string): string {
   return `${root(served)}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${served.type.resource}`;

@@ -9,7 +9,13 @@ import { duplexPair, Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { podProxySubresource, serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
-import { nodeProxySubresource, podNodeSubresources } from '#apiserver/node-proxy/subresources.ts';
+import {
+  attachSubresource,
+  execSubresource,
+  logSubresource,
+  nodeProxySubresource,
+  portForwardSubresource,
+} from '#apiserver/node-proxy/subresources.ts';
 import type { Find } from '#apiserver/catalog/find.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { RequestState } from '#apiserver/request-state.ts';
@@ -84,7 +90,7 @@ async function settled(): Promise<void> {
 const connect = (): Promise<Socket> => dial({ host: '127.0.0.1', port, clock });
 
 interface Exchange {
-  readonly served: () => Subresource | undefined;
+  readonly served: () => Pick<Subresource, 'rest'>;
   readonly name: string;
   readonly path: string;
   readonly upgrade: boolean;
@@ -109,16 +115,26 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
     path: '/api/v1/nodes/n1/proxy/x',
     upgrade: false,
   },
-  'pods/log': { served: () => ofNode('log'), name: 'web', path: '/api/v1/namespaces/default/pods/web/log', upgrade: false },
-  'pods/exec': { served: () => ofNode('exec'), name: 'web', path: '/api/v1/namespaces/default/pods/web/exec', upgrade: true },
+  'pods/log': {
+    served: () => logSubresource(node()),
+    name: 'web',
+    path: '/api/v1/namespaces/default/pods/web/log',
+    upgrade: false,
+  },
+  'pods/exec': {
+    served: () => execSubresource(node()),
+    name: 'web',
+    path: '/api/v1/namespaces/default/pods/web/exec',
+    upgrade: true,
+  },
   'pods/attach': {
-    served: () => ofNode('attach'),
+    served: () => attachSubresource(node()),
     name: 'web',
     path: '/api/v1/namespaces/default/pods/web/attach',
     upgrade: true,
   },
   'pods/portforward': {
-    served: () => ofNode('portforward'),
+    served: () => portForwardSubresource(node()),
     name: 'web',
     path: '/api/v1/namespaces/default/pods/web/portforward',
     upgrade: true,
@@ -132,8 +148,7 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
 };
 const names = Object.keys(EXCHANGES);
 
-const ofNode = (name: string): Subresource | undefined =>
-  podNodeSubresources({ find, clock, nodeConnector: { connect } }).find((served) => served.name === name);
+const node = () => ({ find, clock, nodeConnector: { connect } });
 
 interface Ask {
   readonly method?: string;

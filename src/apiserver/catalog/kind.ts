@@ -2,7 +2,9 @@
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Rest } from '../registry/rest.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 
 export interface Subresource {
@@ -13,6 +15,8 @@ export interface Subresource {
   readonly rest: Rest;
   /** Reads and writes its objects. Default: that of the parent if `kind` is the parent's, or else of the typed descriptor. */
   readonly codec?: ObjectCodec;
+  /** The rules of writes, for a view of the stored object. */
+  readonly strategy?: SubresourceStrategy<KubeObject>;
   /** For `connect`: the HTTP methods it takes. Default: GET and POST. */
   readonly connectMethods?: readonly string[];
   /** The status of a successful create. Default: 201. */
@@ -26,6 +30,8 @@ export interface Kind {
   /** Reads and writes its objects. Default: the codec of the typed descriptor. To be asked for by `codecOf`. */
   readonly codec?: ObjectCodec;
   readonly rest: Rest;
+  /** The rules of its objects. Absent: they are not stored, or not by this server. */
+  readonly strategy?: ResourceStrategy<KubeObject>;
   readonly subresources?: readonly Subresource[];
   /** Without it, a table has Name and Age. */
   readonly table?: TableConvertor;
@@ -40,6 +46,9 @@ export interface Kind {
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
 }
+
+/** Finds a kind of the same server, for kinds that work with the objects of another. Undefined: the server does not have it. */
+export type FindKind = (group: string, resource: string) => Kind | undefined;
 
 const VERBS: readonly (readonly [string, (rest: Rest) => boolean])[] = [
   ['create', (rest) => rest.create !== undefined],

@@ -86,7 +86,7 @@ const find: Find = <T extends KubeObject>(_group: string, resource: string, _nam
   Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
 
 function request(resource: 'pods' | 'services', name: string, path: string, raw: Partial<RawRequest> = {}): Promise<ApiResponse> {
-  const served: Subresource =
+  const served: Pick<Subresource, 'rest'> =
     resource === 'pods'
       ? podProxySubresource({ find, clock: systemClock }, { dial })
       : serviceProxySubresource({ find, clock: systemClock, random: new SeededRandom('proxy') }, { dial });

@@ -56,14 +56,13 @@ export class EndpointProxy {
   }
 }
 
-/** Of pods. */
+/** Makes pods/proxy. */
 export function podProxySubresource(
   { find, clock }: { readonly find: Find; readonly clock: Clock },
   config?: EndpointProxyConfig,
-): Subresource {
+): Omit<Subresource, 'name'> {
   const proxy = new EndpointProxy(clock, config);
   return {
-    name: 'proxy',
     kind: { group: '', version: 'v1', kind: 'PodProxyOptions' },
     connectMethods: ALL_METHODS,
     rest: {
@@ -72,15 +71,14 @@ export function podProxySubresource(
   };
 }
 
-/** Of services: `random` chooses among the endpoints. */
+/** Makes services/proxy. `random` chooses among the endpoints. */
 export function serviceProxySubresource(
   { find, clock, random }: { readonly find: Find; readonly clock: Clock; readonly random: Random },
   config?: EndpointProxyConfig,
-): Subresource {
+): Omit<Subresource, 'name'> {
   const proxy = new EndpointProxy(clock, config);
   const choice = random.derive('services/proxy');
   return {
-    name: 'proxy',
     kind: { group: '', version: 'v1', kind: 'ServiceProxyOptions' },
     connectMethods: ALL_METHODS,
     rest: {

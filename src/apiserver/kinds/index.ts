@@ -1,90 +1,148 @@
-// Every resource that the API server serves. To add one: write its folder, and add it here.
+// Every kind that the API server comes with. To add one: write its file, and add it here (docs/adding-a-kind.md).
 
-import { admissionRegistrationResources } from './admissionregistration/index.ts';
-import { apiServiceResource } from './apiregistration/api-service.ts';
-import { identityReviewResources } from './authentication/identity-reviews.ts';
-import { accessReviewResources } from './authorization/access-reviews.ts';
-import { horizontalPodAutoscalerResources } from './autoscaling/horizontal-pod-autoscaler/index.ts';
-import { certificateSigningRequestResource } from './certificates/certificate-signing-request/index.ts';
-import { componentStatusResource } from './core/component-status.ts';
-import { configMapResource } from './core/config-map/index.ts';
-import { endpointsResource } from './core/endpoints.ts';
-import { eventResources } from './core/event/index.ts';
-import { limitRangeResource } from './core/limit-range.ts';
-import { namespaceResource } from './core/namespace/index.ts';
-import { nodeResource } from './core/node/index.ts';
-import { persistentVolumeClaimResource } from './core/persistent-volume-claim/index.ts';
-import { persistentVolumeResource } from './core/persistent-volume.ts';
-import { podTemplateResource } from './core/pod-template.ts';
-import { podResources } from './core/pod/index.ts';
-import { replicationControllerResource } from './core/replication-controller.ts';
-import { resourceQuotaResource } from './core/resource-quota.ts';
-import { secretResource } from './core/secret.ts';
-import { serviceAccountResource } from './core/service-account/index.ts';
-import { serviceResource } from './core/service/index.ts';
-import { endpointSliceResource } from './discovery/endpoint-slice.ts';
-import { flowControlResources } from './flowcontrol/index.ts';
-import { networkingResources } from './networking/index.ts';
-import { runtimeClassResource } from './node/runtime-class.ts';
-import { podDisruptionBudgetResource, podDisruptionBudgetStore } from './policy/pod-disruption-budget/index.ts';
-import { rbacResources } from './rbac/index.ts';
-import { deviceResources } from './resource/index.ts';
-import { priorityClassResource } from './scheduling/priority-class.ts';
-import { leaseResource } from './coordination/lease.ts';
-import { controllerRevisionResource } from './apps/controller-revision/index.ts';
-import { daemonSetResource } from './apps/daemon-set/index.ts';
-import { deploymentResource } from './apps/deployment/index.ts';
-import { replicaSetResource } from './apps/replica-set/index.ts';
-import { statefulSetResource } from './apps/stateful-set/index.ts';
-import { cronJobResource } from './batch/cron-job/index.ts';
-import { jobResource } from './batch/job/index.ts';
-import { storageResources } from './storage/index.ts';
-import { storageVersionMigrationResource } from './storagemigration/storage-version-migration/index.ts';
-import type { Kind } from '../catalog/kind.ts';
-import type { RegistryServices } from './services.ts';
+import type { KindDefinition } from '../catalog/define-kind.ts';
+import type { FindKind, Kind } from '../catalog/kind.ts';
+import { mutatingAdmissionPolicyBindingKind } from './admissionregistration/mutating-admission-policy-binding.ts';
+import { mutatingAdmissionPolicyKind } from './admissionregistration/mutating-admission-policy.ts';
+import { mutatingWebhookConfigurationKind } from './admissionregistration/mutating-webhook-configuration.ts';
+import { validatingAdmissionPolicyBindingKind } from './admissionregistration/validating-admission-policy-binding.ts';
+import { validatingAdmissionPolicyKind } from './admissionregistration/validating-admission-policy.ts';
+import { validatingWebhookConfigurationKind } from './admissionregistration/validating-webhook-configuration.ts';
+import { apiServiceKind } from './apiregistration/api-service.ts';
+import { controllerRevisionKind } from './apps/controller-revision.ts';
+import { daemonSetKind } from './apps/daemon-set/index.ts';
+import { deploymentKind } from './apps/deployment.ts';
+import { replicaSetKind } from './apps/replica-set.ts';
+import { statefulSetKind } from './apps/stateful-set.ts';
+import { selfSubjectReviewKind, tokenReviewKind } from './authentication/identity-reviews.ts';
+import {
+  selfSubjectAccessReviewKind,
+  selfSubjectRulesReviewKind,
+  subjectAccessReviewKind,
+  localSubjectAccessReviewKind,
+} from './authorization/access-reviews.ts';
+import { horizontalPodAutoscalerKind, horizontalPodAutoscalerV1Kind } from './autoscaling/horizontal-pod-autoscaler/index.ts';
+import { cronJobKind } from './batch/cron-job.ts';
+import { jobKind } from './batch/job/index.ts';
+import { certificateSigningRequestKind } from './certificates/certificate-signing-request.ts';
+import { leaseKind } from './coordination/lease.ts';
+import { componentStatusKind } from './core/component-status.ts';
+import { configMapKind } from './core/config-map.ts';
+import { endpointsKind } from './core/endpoints.ts';
+import { eventKind, newerEventKind } from './core/event/index.ts';
+import { limitRangeKind } from './core/limit-range.ts';
+import { namespaceKind } from './core/namespace.ts';
+import { nodeKind } from './core/node.ts';
+import { persistentVolumeClaimKind } from './core/persistent-volume-claim/index.ts';
+import { persistentVolumeKind } from './core/persistent-volume.ts';
+import { podTemplateKind } from './core/pod-template.ts';
+import { podKinds } from './core/pod/index.ts';
+import { replicationControllerKind } from './core/replication-controller.ts';
+import { resourceQuotaKind } from './core/resource-quota.ts';
+import { secretKind } from './core/secret.ts';
+import { serviceAccountKind } from './core/service-account/index.ts';
+import { serviceKind } from './core/service/index.ts';
+import { endpointSliceKind } from './discovery/endpoint-slice.ts';
+import { flowControlKinds } from './flowcontrol/dangling.ts';
+import { ingressClassKind } from './networking/ingress-class.ts';
+import { ingressKind } from './networking/ingress.ts';
+import { ipAddressKind } from './networking/ip-address.ts';
+import { networkPolicyKind } from './networking/network-policy.ts';
+import { serviceCidrKind } from './networking/service-cidr.ts';
+import { runtimeClassKind } from './node/runtime-class.ts';
+import { podDisruptionBudgetKind } from './policy/pod-disruption-budget/index.ts';
+import { clusterRoleBindingKind } from './rbac/cluster-role-binding.ts';
+import { clusterRoleKind } from './rbac/cluster-role.ts';
+import { roleBindingKind } from './rbac/role-binding.ts';
+import { roleKind } from './rbac/role.ts';
+import { deviceClassKind } from './resource/device-class.ts';
+import { resourceClaimTemplateKind } from './resource/resource-claim-template.ts';
+import { resourceClaimKind } from './resource/resource-claim.ts';
+import { resourceSliceKind } from './resource/resource-slice.ts';
+import { priorityClassKind } from './scheduling/priority-class.ts';
+import { csiDriverKind } from './storage/csi-driver.ts';
+import { csiNodeKind } from './storage/csi-node.ts';
+import { csiStorageCapacityKind } from './storage/csi-storage-capacity.ts';
+import { storageClassKind } from './storage/storage-class.ts';
+import { volumeAttachmentKind } from './storage/volume-attachment.ts';
+import { volumeAttributesClassKind } from './storage/volume-attributes-class.ts';
+import { storageVersionMigrationKind } from './storagemigration/storage-version-migration.ts';
+import type { KindServices, RegistryServices } from './services.ts';
 
+/** In the order of discovery. */
+export const kinds: readonly KindDefinition<KindServices>[] = [
+  componentStatusKind,
+  configMapKind,
+  certificateSigningRequestKind,
+  horizontalPodAutoscalerKind,
+  horizontalPodAutoscalerV1Kind,
+  endpointsKind,
+  eventKind,
+  newerEventKind,
+  limitRangeKind,
+  namespaceKind,
+  nodeKind,
+  persistentVolumeClaimKind,
+  persistentVolumeKind,
+  podKinds,
+  podTemplateKind,
+  replicationControllerKind,
+  resourceQuotaKind,
+  secretKind,
+  serviceAccountKind,
+  serviceKind,
+  controllerRevisionKind,
+  daemonSetKind,
+  deploymentKind,
+  replicaSetKind,
+  statefulSetKind,
+  cronJobKind,
+  jobKind,
+  leaseKind,
+  endpointSliceKind,
+  ingressClassKind,
+  ingressKind,
+  ipAddressKind,
+  networkPolicyKind,
+  serviceCidrKind,
+  runtimeClassKind,
+  podDisruptionBudgetKind,
+  clusterRoleBindingKind,
+  clusterRoleKind,
+  roleBindingKind,
+  roleKind,
+  priorityClassKind,
+  csiDriverKind,
+  csiNodeKind,
+  csiStorageCapacityKind,
+  storageClassKind,
+  volumeAttachmentKind,
+  volumeAttributesClassKind,
+  mutatingAdmissionPolicyBindingKind,
+  mutatingAdmissionPolicyKind,
+  mutatingWebhookConfigurationKind,
+  validatingAdmissionPolicyBindingKind,
+  validatingAdmissionPolicyKind,
+  validatingWebhookConfigurationKind,
+  apiServiceKind,
+  deviceClassKind,
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+  resourceSliceKind,
+  flowControlKinds,
+  storageVersionMigrationKind,
+  selfSubjectAccessReviewKind,
+  selfSubjectRulesReviewKind,
+  subjectAccessReviewKind,
+  localSubjectAccessReviewKind,
+  selfSubjectReviewKind,
+  tokenReviewKind,
+];
+
+/** Returns the kinds of one server, in the order of the list. */
 export function buildRegistry(services: RegistryServices): readonly Kind[] {
-  const budgets = podDisruptionBudgetStore(services);
-  return [
-    componentStatusResource(services),
-    configMapResource(services),
-    certificateSigningRequestResource(services),
-    ...horizontalPodAutoscalerResources(services),
-    endpointsResource(services),
-    ...eventResources(services),
-    limitRangeResource(services),
-    namespaceResource(services),
-    nodeResource(services),
-    persistentVolumeClaimResource(services),
-    persistentVolumeResource(services),
-    ...podResources(services, budgets),
-    podTemplateResource(services),
-    replicationControllerResource(services),
-    resourceQuotaResource(services),
-    secretResource(services),
-    serviceAccountResource(services),
-    serviceResource(services),
-    controllerRevisionResource(services),
-    daemonSetResource(services),
-    deploymentResource(services),
-    replicaSetResource(services),
-    statefulSetResource(services),
-    cronJobResource(services),
-    jobResource(services),
-    leaseResource(services),
-    endpointSliceResource(services),
-    ...networkingResources(services),
-    runtimeClassResource(services),
-    podDisruptionBudgetResource(budgets),
-    ...rbacResources(services),
-    priorityClassResource(services),
-    ...storageResources(services),
-    ...admissionRegistrationResources(services),
-    apiServiceResource(services),
-    ...deviceResources(services),
-    ...flowControlResources(services),
-    storageVersionMigrationResource(services),
-    ...accessReviewResources(services),
-    ...identityReviewResources(services),
-  ];
+  const built: Kind[] = [];
+  const findKind: FindKind = (group, resource) => built.find(({ type }) => type.group === group && type.resource === resource);
+  for (const kind of kinds) built.push(...kind.build({ ...services, findKind }));
+  return built;
 }

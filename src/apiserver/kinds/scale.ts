@@ -3,14 +3,15 @@
 import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
 import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index.ts';
 import type { ManagedFieldsEntry } from '#api/machinery/managed-fields/index.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupResource } from '#machinery/apierrors.ts';
 import * as field from '#machinery/validation/field.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
-import type { ResourceStore } from '../registry/resource-store.ts';
+import type { StoreServices } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
-import type { Subresource } from '../catalog/kind.ts';
+import type { SubresourceFactory } from '../catalog/define-kind.ts';
 
 type Scale = Immutable<autoscaling.Scale>;
 
@@ -24,7 +25,7 @@ export interface ScaleAccess<T extends KubeObject> {
   withReplicas(object: T, replicas: number): T;
 }
 
-export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, access: ScaleAccess<T>): Subresource {
+export function scaleSubresource<T extends KubeObject>(access: ScaleAccess<T>): SubresourceFactory<T, StoreServices> {
   const scaleOf = (object: T): Scale => {
     const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
     const replicas = access.specReplicas(object) ?? 0;
@@ -38,11 +39,8 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
       status: { replicas: access.statusReplicas(object), ...(selector !== '' && { selector }) },
     };
   };
-  const { group, version } = store.type;
-  const kind = { apiVersion: group === '' ? version : `${group}/${version}` };
   const encoded = (object: EncodedObject): EncodedObject => new FreshObject(scaleOf(object.object() as T));
-  return {
-    name: 'scale',
+  return ({ store }) => ({
     kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
     rest: {
       get: async (context, name, options) => encoded(await store.get(context, name, options)),
@@ -56,12 +54,17 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
             async apply(current) {
               const object = current as T;
               const owners = entriesOf(object);
-              const scale = (await update.apply(withEntries(scaleOf(object), scaleEntries(owners, kind)))) as Scale;
+              const scale = (await update.apply(
+                withEntries(scaleOf(object), scaleEntries(owners, { apiVersion: apiVersionOf(store.type) })),
+              )) as Scale;
               checkScale(scale, object, store.type);
               const replicas = scale.spec.replicas ?? 0;
               const { resourceVersion } = scale.metadata;
               const scaled = access.withReplicas(object, replicas);
-              const changed = withEntries(scaled, parentEntries(owners, entriesOf(scale), kind));
+              const changed = withEntries(
+                scaled,
+                parentEntries(owners, entriesOf(scale), { apiVersion: apiVersionOf(store.type) }),
+              );
               // The store compares the version, as for any other update.
               return (resourceVersion ?? '') === ''
                 ? changed
@@ -80,7 +83,7 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
         return { object: encoded(answer.object), created: false };
       },
     },
-  };
+  });
 }
 
 function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] | undefined {

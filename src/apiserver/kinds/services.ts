@@ -1,4 +1,4 @@
-// What the resources of one API server are made of.
+// What the kinds of one API server are made of. Each kind names the part of it that it needs.
 
 import type { TokenAuthenticator } from '../authentication/authenticator.ts';
 import type { ServiceAccountTokens } from '../authentication/service-account-tokens.ts';
@@ -7,6 +7,7 @@ import type { NodeConnector } from '../node-connector.ts';
 import type { ComponentHealth } from './core/component-status.ts';
 import type { ServiceAllocators } from './core/service/allocators.ts';
 import type { Find } from '../catalog/find.ts';
+import type { FindKind } from '../catalog/kind.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 
 export interface RegistryServices extends StoreServices {
@@ -26,4 +27,10 @@ export interface RegistryServices extends StoreServices {
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
   /** How long events are kept. Default: an hour. */
   readonly eventTtlMs?: number;
+}
+
+/** What a kind is built with: the services of the server, and the other kinds. */
+export interface KindServices extends RegistryServices {
+  /** Finds the kinds that have been built so far: all of them, once the server serves requests. */
+  readonly findKind: FindKind;
 }

@@ -29,22 +29,18 @@ const NODES = { group: '', resource: 'nodes' } as const;
 const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 const UPGRADE_METHODS = ['GET', 'POST'] as const;
 
-/** Of pods. */
-export function podNodeSubresources(services: NodeProxyServices): readonly Subresource[] {
-  const relay = new NodeRelay({ clock: services.clock, connector: services.nodeConnector });
-  return [
-    logSubresource(services, relay),
-    streamSubresource(services, relay, 'exec', 'PodExecOptions'),
-    streamSubresource(services, relay, 'attach', 'PodAttachOptions'),
-    portForwardSubresource(services, relay),
-  ];
+/** Everything of a subresource but the name under which its kind serves it. */
+type Unnamed = Omit<Subresource, 'name'>;
+
+function relayOf({ clock, nodeConnector }: NodeProxyServices): NodeRelay {
+  return new NodeRelay({ clock, connector: nodeConnector });
 }
 
-/** Of nodes. */
-export function nodeProxySubresource({ find, clock, nodeConnector }: NodeProxyServices): Subresource {
-  const relay = new NodeRelay({ clock, connector: nodeConnector });
+/** Makes nodes/proxy. */
+export function nodeProxySubresource(services: NodeProxyServices): Unnamed {
+  const { find } = services;
+  const relay = relayOf(services);
   return {
-    name: 'proxy',
     kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
     connectMethods: ALL_METHODS,
     rest: {
@@ -86,9 +82,11 @@ function isRelative(location: string): boolean {
   return !/^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[/\\])/.test(location);
 }
 
-function logSubresource({ find }: NodeProxyServices, relay: NodeRelay): Subresource {
+/** Makes pods/log. */
+export function logSubresource(services: NodeProxyServices): Unnamed {
+  const { find } = services;
+  const relay = relayOf(services);
   return {
-    name: 'log',
     kind: { group: '', version: 'v1', kind: 'Pod' },
     connectMethods: ['GET'],
     rest: {
@@ -148,9 +146,20 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   return passed;
 }
 
-function streamSubresource({ find }: NodeProxyServices, relay: NodeRelay, action: 'exec' | 'attach', kind: string): Subresource {
+/** Makes pods/exec. */
+export function execSubresource(services: NodeProxyServices): Unnamed {
+  return streamSubresource(services, 'exec', 'PodExecOptions');
+}
+
+/** Makes pods/attach. */
+export function attachSubresource(services: NodeProxyServices): Unnamed {
+  return streamSubresource(services, 'attach', 'PodAttachOptions');
+}
+
+function streamSubresource(services: NodeProxyServices, action: 'exec' | 'attach', kind: string): Unnamed {
+  const { find } = services;
+  const relay = relayOf(services);
   return {
-    name: action,
     kind: { group: '', version: 'v1', kind },
     connectMethods: UPGRADE_METHODS,
     rest: {
@@ -179,9 +188,11 @@ function streamQuery({ query }: ApiRequest): URLSearchParams {
   return passed;
 }
 
-function portForwardSubresource({ find }: NodeProxyServices, relay: NodeRelay): Subresource {
+/** Makes pods/portforward. */
+export function portForwardSubresource(services: NodeProxyServices): Unnamed {
+  const { find } = services;
+  const relay = relayOf(services);
   return {
-    name: 'portforward',
     kind: { group: '', version: 'v1', kind: 'PodPortForwardOptions' },
     connectMethods: UPGRADE_METHODS,
     rest: {

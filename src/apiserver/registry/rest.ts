@@ -2,13 +2,11 @@
 // in discovery. ResourceStore is the usual implementation; virtual resources (reviews, bindings) write their own.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
 import type { Selection } from './selection.ts';
 import type { RequestContext } from './strategy.ts';
-import type { TableConvertor } from '../tables/table.ts';
 
 export interface GetOptions {
   /** '' or '0' or a revision: the answer is at least that new. */

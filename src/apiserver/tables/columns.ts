@@ -38,3 +38,12 @@ export const SELECTOR: TableColumn = column('Selector', 'Labels of the pods that
 export function containerCells(containers: readonly NamedImage[] | undefined): [names: string, images: string] {
   return [joined(containers?.map(({ name }) => name)), joined(containers?.map(({ image }) => image ?? ''))];
 }
+
+const SHOWN = 3;
+
+/** The first few texts in one cell, with the number of the others; `none` if there are none. */
+export function firstOf(texts: readonly string[], none: string): string {
+  if (texts.length === 0) return none;
+  const shown = texts.slice(0, SHOWN).join(',');
+  return texts.length > SHOWN ? `${shown} + ${texts.length - SHOWN} more...` : shown;
+}

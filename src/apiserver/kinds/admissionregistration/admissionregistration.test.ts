@@ -2,22 +2,9 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import {
-  mutatingPolicyTable,
-  policyBindingTable,
-  validatingPolicyTable,
-  webhookConfigurationTable,
-} from '#apiserver/printers/admission.ts';
-import { exerciseStrategy as exercise } from '#apiserver/testing/fuzz-strategy.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
-import { mutatingAdmissionPolicyBindingStrategy } from './mutating-admission-policy-binding.ts';
-import { mutatingAdmissionPolicyStrategy } from './mutating-admission-policy.ts';
-import { mutatingWebhookConfigurationStrategy } from './mutating-webhook-configuration.ts';
-import { validatingAdmissionPolicyBindingStrategy } from './validating-admission-policy-binding.ts';
-import { validatingAdmissionPolicyStatusStrategy, validatingAdmissionPolicyStrategy } from './validating-admission-policy.ts';
-import { validatingWebhookConfigurationStrategy } from './validating-webhook-configuration.ts';
 
 let t: TestServer;
 beforeEach(async () => {
@@ -140,22 +127,4 @@ test.each<[resource: string, spec: object]>([
     columns: ['Name', 'PolicyName', 'ParamRef', 'Age'],
     rows: [['it', 'p', '*/a', expect.any(String)]],
   });
-});
-
-test('whatever a decoder lets through, they answer', () => {
-  const of = (kind: string): string => `admissionregistration/v1.${kind}`;
-  const counts = [
-    exercise(of('ValidatingWebhookConfiguration'), validatingWebhookConfigurationStrategy, undefined, webhookConfigurationTable),
-    exercise(of('MutatingWebhookConfiguration'), mutatingWebhookConfigurationStrategy, undefined, webhookConfigurationTable),
-    exercise(
-      of('ValidatingAdmissionPolicy'),
-      validatingAdmissionPolicyStrategy,
-      validatingAdmissionPolicyStatusStrategy,
-      validatingPolicyTable,
-    ),
-    exercise(of('MutatingAdmissionPolicy'), mutatingAdmissionPolicyStrategy, undefined, mutatingPolicyTable),
-    exercise(of('ValidatingAdmissionPolicyBinding'), validatingAdmissionPolicyBindingStrategy, undefined, policyBindingTable),
-    exercise(of('MutatingAdmissionPolicyBinding'), mutatingAdmissionPolicyBindingStrategy, undefined, policyBindingTable),
-  ];
-  for (const count of counts) expect(count).toBeGreaterThan(0);
 });

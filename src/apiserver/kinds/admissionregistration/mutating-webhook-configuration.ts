@@ -7,16 +7,14 @@ import {
   validateWebhookConfigurationUpdate,
 } from '#api/groups/admissionregistration/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { webhookConfigurationTable } from '#apiserver/printers/admission.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { webhookConfigurationTable } from './tables.ts';
 import { webhookWarnings } from './webhook-warnings.ts';
 
 type MutatingWebhookConfiguration = Immutable<admission.MutatingWebhookConfiguration>;
 
-export const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebhookConfiguration> = {
+const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebhookConfiguration> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
   generation: true,
@@ -27,14 +25,8 @@ export const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebh
   warningsOnUpdate: webhookWarnings,
 };
 
-export function mutatingWebhookConfigurationResource(services: RegistryServices): Kind {
-  return {
-    type: mutatingWebhookConfigurations,
-    rest: new ResourceStore<MutatingWebhookConfiguration>({
-      ...services,
-      type: mutatingWebhookConfigurations,
-      strategy: mutatingWebhookConfigurationStrategy,
-    }),
-    table: webhookConfigurationTable,
-  };
-}
+export const mutatingWebhookConfigurationKind = defineKind<MutatingWebhookConfiguration>({
+  type: mutatingWebhookConfigurations,
+  strategy: mutatingWebhookConfigurationStrategy,
+  table: webhookConfigurationTable,
+});

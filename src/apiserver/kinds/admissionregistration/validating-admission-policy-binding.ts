@@ -4,15 +4,13 @@ import { validatingAdmissionPolicyBindings } from '#api/groups/admissionregistra
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import { validateValidatingAdmissionPolicyBinding } from '#api/groups/admissionregistration/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { policyBindingTable } from '#apiserver/printers/admission.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { policyBindingTable } from './tables.ts';
 
 type ValidatingAdmissionPolicyBinding = Immutable<admission.ValidatingAdmissionPolicyBinding>;
 
-export const validatingAdmissionPolicyBindingStrategy: ResourceStrategy<ValidatingAdmissionPolicyBinding> = {
+const validatingAdmissionPolicyBindingStrategy: ResourceStrategy<ValidatingAdmissionPolicyBinding> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
   generation: true,
@@ -21,14 +19,8 @@ export const validatingAdmissionPolicyBindingStrategy: ResourceStrategy<Validati
   validateUpdate: (binding) => validateValidatingAdmissionPolicyBinding(binding),
 };
 
-export function validatingAdmissionPolicyBindingResource(services: RegistryServices): Kind {
-  return {
-    type: validatingAdmissionPolicyBindings,
-    rest: new ResourceStore<ValidatingAdmissionPolicyBinding>({
-      ...services,
-      type: validatingAdmissionPolicyBindings,
-      strategy: validatingAdmissionPolicyBindingStrategy,
-    }),
-    table: policyBindingTable,
-  };
-}
+export const validatingAdmissionPolicyBindingKind = defineKind<ValidatingAdmissionPolicyBinding>({
+  type: validatingAdmissionPolicyBindings,
+  strategy: validatingAdmissionPolicyBindingStrategy,
+  table: policyBindingTable,
+});

@@ -7,16 +7,14 @@ import {
   validateValidatingAdmissionPolicyStatus,
 } from '#api/groups/admissionregistration/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { validatingPolicyTable } from '#apiserver/printers/admission.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { validatingPolicyTable } from './tables.ts';
 
 type ValidatingAdmissionPolicy = Immutable<admission.ValidatingAdmissionPolicy>;
 
-export const validatingAdmissionPolicyStrategy: ResourceStrategy<ValidatingAdmissionPolicy> = {
+const validatingAdmissionPolicyStrategy: ResourceStrategy<ValidatingAdmissionPolicy> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
   generation: true,
@@ -27,24 +25,16 @@ export const validatingAdmissionPolicyStrategy: ResourceStrategy<ValidatingAdmis
   validateUpdate: (policy, old) => validateValidatingAdmissionPolicy(policy, old),
 };
 
-export const validatingAdmissionPolicyStatusStrategy: SubresourceStrategy<ValidatingAdmissionPolicy> = {
+const validatingAdmissionPolicyStatusStrategy: SubresourceStrategy<ValidatingAdmissionPolicy> = {
   allowUnconditionalUpdate: false,
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (policy, old) => ({ ...withMetadataForStatus(policy, old), spec: old.spec }),
   validateUpdate: (policy) => validateValidatingAdmissionPolicyStatus(policy),
 };
 
-export function validatingAdmissionPolicyResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<ValidatingAdmissionPolicy>({
-    ...services,
-    type: validatingAdmissionPolicies,
-    strategy: validatingAdmissionPolicyStrategy,
-  });
-  const kind = { group: 'admissionregistration.k8s.io', version: 'v1', kind: 'ValidatingAdmissionPolicy' };
-  return {
-    type: validatingAdmissionPolicies,
-    rest: store,
-    table: validatingPolicyTable,
-    subresources: [{ name: 'status', kind, rest: store.view(validatingAdmissionPolicyStatusStrategy) }],
-  };
-}
+export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolicy>({
+  type: validatingAdmissionPolicies,
+  strategy: validatingAdmissionPolicyStrategy,
+  table: validatingPolicyTable,
+  subresources: { status: { strategy: validatingAdmissionPolicyStatusStrategy } },
+});

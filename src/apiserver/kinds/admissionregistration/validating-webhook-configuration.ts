@@ -7,16 +7,14 @@ import {
   validateWebhookConfigurationUpdate,
 } from '#api/groups/admissionregistration/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { webhookConfigurationTable } from '#apiserver/printers/admission.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { webhookConfigurationTable } from './tables.ts';
 import { webhookWarnings } from './webhook-warnings.ts';
 
 type ValidatingWebhookConfiguration = Immutable<admission.ValidatingWebhookConfiguration>;
 
-export const validatingWebhookConfigurationStrategy: ResourceStrategy<ValidatingWebhookConfiguration> = {
+const validatingWebhookConfigurationStrategy: ResourceStrategy<ValidatingWebhookConfiguration> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
   generation: true,
@@ -27,14 +25,8 @@ export const validatingWebhookConfigurationStrategy: ResourceStrategy<Validating
   warningsOnUpdate: webhookWarnings,
 };
 
-export function validatingWebhookConfigurationResource(services: RegistryServices): Kind {
-  return {
-    type: validatingWebhookConfigurations,
-    rest: new ResourceStore<ValidatingWebhookConfiguration>({
-      ...services,
-      type: validatingWebhookConfigurations,
-      strategy: validatingWebhookConfigurationStrategy,
-    }),
-    table: webhookConfigurationTable,
-  };
-}
+export const validatingWebhookConfigurationKind = defineKind<ValidatingWebhookConfiguration>({
+  type: validatingWebhookConfigurations,
+  strategy: validatingWebhookConfigurationStrategy,
+  table: webhookConfigurationTable,
+});

@@ -4,18 +4,15 @@ import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
 import type * as apiregistration from '#api/groups/apiregistration/v1/index.ts';
 import { validateAPIService, validateAPIServiceStatus } from '#api/groups/apiregistration/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { apiServiceTable } from '#apiserver/printers/api-service.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
-type APIService = Immutable<apiregistration.APIService>;
-const KIND = { group: 'apiregistration.k8s.io', version: 'v1', kind: 'APIService' };
-
-export const apiServiceStrategy: ResourceStrategy<APIService> = {
+const apiServiceStrategy: ResourceStrategy<APIService> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
   allowUnconditionalUpdate: false,
@@ -36,7 +33,7 @@ function warnings({ spec: { service } }: APIService): readonly string[] {
     : ['requests are not forwarded to other API servers: the APIService is stored and has no effect'];
 }
 
-export const apiServiceStatusStrategy: SubresourceStrategy<APIService> = {
+const apiServiceStatusStrategy: SubresourceStrategy<APIService> = {
   allowUnconditionalUpdate: false,
   prepareForUpdate: (service, old) => ({ ...service, spec: old.spec }),
   validateUpdate: (service) => validateAPIServiceStatus(service),
@@ -53,12 +50,32 @@ function local(now: number): APIService['status'] {
   return { conditions: [condition] };
 }
 
-export function apiServiceResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<APIService>({ ...services, type: apiServices, strategy: apiServiceStrategy });
-  return {
-    type: apiServices,
-    rest: store,
-    table: apiServiceTable,
-    subresources: [{ name: 'status', kind: KIND, rest: store.view(apiServiceStatusStrategy) }],
-  };
+type APIService = Immutable<apiregistration.APIService>;
+
+const apiServiceTable: TableConvertor<APIService> = {
+  columns: [
+    NAME,
+    column('Service', 'The service that answers for it, or Local.'),
+    column('Available', 'Whether it answers.'),
+    AGE,
+  ],
+  cells: ({ metadata, spec: { service }, status }, now) => [
+    metadata.name,
+    service === undefined ? 'Local' : `${service.namespace ?? ''}/${service.name ?? ''}`,
+    available(status),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+function available({ conditions = [] }: APIService['status']): string {
+  const condition = conditions.find(({ type }) => type === 'Available');
+  if (condition === undefined) return 'Unknown';
+  return condition.status === 'True' ? 'True' : `${condition.status} (${condition.reason ?? ''})`;
 }
+
+export const apiServiceKind = defineKind<APIService>({
+  type: apiServices,
+  strategy: apiServiceStrategy,
+  table: apiServiceTable,
+  subresources: { status: { strategy: apiServiceStatusStrategy } },
+});

@@ -3,26 +3,19 @@
 import { selfSubjectReviews, tokenReviews } from '#api/groups/authentication/v1/index.ts';
 import type { TokenReview } from '#api/groups/authentication/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { formatTime } from '#client/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import type { TokenAnswer, TokenAuthenticator } from '#apiserver/authentication/authenticator.ts';
+import { formatTime } from '#client/time.ts';
 import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
-import type { UserInfo } from '#apiserver/request.ts';
+import type { TokenAnswer, TokenAuthenticator } from '#apiserver/authentication/authenticator.ts';
+import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
+import type { UserInfo } from '#apiserver/request.ts';
 
 export interface IdentityReviewServices {
   readonly clock: Clock;
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
-}
-
-export function identityReviewResources({ clock, tokenAuthenticators }: IdentityReviewServices): readonly Kind[] {
-  return [
-    { type: selfSubjectReviews, rest: selfSubjectReview(clock) },
-    { type: tokenReviews, rest: tokenReview(tokenAuthenticators) },
-  ];
 }
 
 /** SelfSubjectReview alone of the reviews has a creation time, as upstream. */
@@ -80,3 +73,13 @@ function wireUser({ name, uid, groups, extra }: UserInfo): Record<string, unknow
     ...(extra !== undefined && Object.keys(extra).length > 0 && { extra }),
   };
 }
+
+export const selfSubjectReviewKind = defineVirtualKind<Pick<IdentityReviewServices, 'clock'>>({
+  type: selfSubjectReviews,
+  rest: ({ clock }) => selfSubjectReview(clock),
+});
+
+export const tokenReviewKind = defineVirtualKind<Pick<IdentityReviewServices, 'tokenAuthenticators'>>({
+  type: tokenReviews,
+  rest: ({ tokenAuthenticators }) => tokenReview(tokenAuthenticators),
+});

@@ -24,19 +24,10 @@ import * as apierrors from '#machinery/apierrors.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import type { Attributes, Authorizer } from '#apiserver/authorization/authorizer.ts';
-import type { UserInfo } from '#apiserver/request.ts';
+import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
-
-export function accessReviewResources({ authorizer }: { readonly authorizer: Authorizer }): readonly Kind[] {
-  return [
-    { type: selfSubjectAccessReviews, rest: selfSubjectAccessReview(authorizer) },
-    { type: selfSubjectRulesReviews, rest: selfSubjectRulesReview(authorizer) },
-    { type: subjectAccessReviews, rest: subjectAccessReview(authorizer) },
-    { type: localSubjectAccessReviews, rest: localSubjectAccessReview(authorizer) },
-  ];
-}
+import type { UserInfo } from '#apiserver/request.ts';
 
 interface WhatSpec {
   readonly resourceAttributes?: Immutable<ResourceAttributes>;
@@ -134,3 +125,28 @@ async function answer(authorizer: Authorizer, review: object, attributes: Attrib
   };
   return new FreshObject({ ...review, status });
 }
+
+/** Decides on the reviews. */
+export interface AccessReviewServices {
+  readonly authorizer: Authorizer;
+}
+
+export const selfSubjectAccessReviewKind = defineVirtualKind<AccessReviewServices>({
+  type: selfSubjectAccessReviews,
+  rest: ({ authorizer }) => selfSubjectAccessReview(authorizer),
+});
+
+export const selfSubjectRulesReviewKind = defineVirtualKind<AccessReviewServices>({
+  type: selfSubjectRulesReviews,
+  rest: ({ authorizer }) => selfSubjectRulesReview(authorizer),
+});
+
+export const subjectAccessReviewKind = defineVirtualKind<AccessReviewServices>({
+  type: subjectAccessReviews,
+  rest: ({ authorizer }) => subjectAccessReview(authorizer),
+});
+
+export const localSubjectAccessReviewKind = defineVirtualKind<AccessReviewServices>({
+  type: localSubjectAccessReviews,
+  rest: ({ authorizer }) => localSubjectAccessReview(authorizer),
+});

@@ -1,14 +1,14 @@
 // The resource leases.
 
-import type * as coordination from '#api/groups/coordination/v1/index.ts';
 import { leases } from '#api/groups/coordination/v1/index.ts';
+import type * as coordination from '#api/groups/coordination/v1/index.ts';
 import { validateLease } from '#api/groups/coordination/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { leaseTable } from '#apiserver/printers/small-kinds.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Lease = Immutable<coordination.Lease>;
 
@@ -26,7 +26,7 @@ function withoutDisabledFields(lease: Lease, old?: Lease): Lease {
   };
 }
 
-export const leaseStrategy: ResourceStrategy<Lease> = {
+const leaseStrategy: ResourceStrategy<Lease> = {
   anyFinalizer: true,
   allowCreateOnUpdate: true,
   prepareForCreate: (lease) => withoutDisabledFields(lease),
@@ -37,10 +37,13 @@ export const leaseStrategy: ResourceStrategy<Lease> = {
   validateUpdate: (lease) => validateLease(lease),
 };
 
-export function leaseResource(services: RegistryServices): Kind {
-  return {
-    type: leases,
-    rest: new ResourceStore<Lease>({ ...services, type: leases, strategy: leaseStrategy }),
-    table: leaseTable,
-  };
-}
+export const leaseTable: TableConvertor<Lease> = {
+  columns: [NAME, column('Holder', 'Who holds the lease.'), AGE],
+  cells: (lease, now) => [lease.metadata.name, lease.spec.holderIdentity ?? '', since(lease.metadata.creationTimestamp, now)],
+};
+
+export const leaseKind = defineKind<Lease>({
+  type: leases,
+  strategy: leaseStrategy,
+  table: leaseTable,
+});

@@ -1,15 +1,19 @@
 // The resource componentstatuses (deprecated): not stored. Each request asks the components: the store, which the API server uses
 // itself, and the controller manager and the scheduler through `componentHealth`.
 
-import { decodeObject } from '#api/machinery/codec/index.ts';
-import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
 import { componentStatuses } from '#api/groups/core/v1/index.ts';
+import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { componentStatusTable } from '#apiserver/printers/quota.ts';
+import type { Storage } from '#storage/interface.ts';
+import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
+import type { Rest } from '#apiserver/registry/rest.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 /**
  * Asks a component whether it is healthy. Rejects with the reason if it is not. A check must settle in bounded time, even if the
@@ -26,10 +30,13 @@ const PROBE = '/registry/health';
 
 type Condition = NonNullable<ComponentStatus['conditions']>[number];
 
-export function componentStatusResource({
-  storage,
-  componentHealth,
-}: Pick<RegistryServices, 'storage' | 'componentHealth'>): Kind {
+export interface ComponentStatusServices {
+  readonly storage: Storage;
+  /** Absent: the state of the components besides the store is unknown. */
+  readonly componentHealth?: ComponentHealth;
+}
+
+function componentStatusRest({ storage, componentHealth }: ComponentStatusServices): Rest {
   const checks = new Map<string, ComponentCheck | undefined>([
     ...CHECKED_COMPONENTS.map((name) => [name, componentHealth?.[name]] as const),
     ['etcd-0', async () => void (await storage.get(PROBE))],
@@ -46,23 +53,18 @@ export function componentStatusResource({
   }
 
   return {
-    type: componentStatuses,
-    table: componentStatusTable,
-    deprecation: 'v1 ComponentStatus is deprecated in v1.19+',
-    rest: {
-      get: async (_context, name) => {
-        if (!checks.has(name)) throw apierrors.notFound(componentStatuses, name);
-        return new FreshObject(await statusOf(name));
-      },
-      list: async (_context, { selection }) => {
-        const statuses = await Promise.all([...checks.keys()].map(statusOf));
-        const items = statuses
-          .filter((object) =>
-            selection.matches({ object: () => object, decoded: () => ({ object, fields: undefined }) }, undefined),
-          )
-          .map((object) => new FreshObject(object));
-        return { items, resourceVersion: '' };
-      },
+    get: async (_context, name) => {
+      if (!checks.has(name)) throw apierrors.notFound(componentStatuses, name);
+      return new FreshObject(await statusOf(name));
+    },
+    list: async (_context, { selection }) => {
+      const statuses = await Promise.all([...checks.keys()].map(statusOf));
+      const items = statuses
+        .filter((object) =>
+          selection.matches({ object: () => object, decoded: () => ({ object, fields: undefined }) }, undefined),
+        )
+        .map((object) => new FreshObject(object));
+      return { items, resourceVersion: '' };
     },
   };
 }
@@ -79,3 +81,24 @@ async function conditionOf(check: ComponentCheck | undefined): Promise<Condition
     return { type: 'Healthy', status: 'False', message: '', error: error instanceof Error ? error.message : String(error) };
   }
 }
+
+const componentStatusTable: TableConvertor<Immutable<core.ComponentStatus>> = {
+  columns: [
+    NAME,
+    column('Status', 'Whether the component is well.'),
+    column('Message', 'What it says of itself.'),
+    column('Error', 'Why it could not be asked.'),
+  ],
+  cells: ({ metadata, conditions }) => {
+    const healthy = conditions?.find(({ type }) => type === 'Healthy');
+    const status = healthy === undefined ? 'Unknown' : healthy.status === 'True' ? 'Healthy' : 'Unhealthy';
+    return [metadata.name, status, healthy?.message ?? '', healthy?.error ?? ''];
+  },
+};
+
+export const componentStatusKind = defineVirtualKind<ComponentStatusServices>({
+  type: componentStatuses,
+  table: componentStatusTable,
+  deprecation: 'v1 ComponentStatus is deprecated in v1.19+',
+  rest: componentStatusRest,
+});

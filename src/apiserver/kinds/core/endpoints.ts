@@ -6,11 +6,11 @@ import { warningsForIP } from '#api/groups/core/v1/ip-warnings.ts';
 import { validateEndpoints, validateEndpointsUpdate } from '#api/groups/core/v1/validation/endpoints.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as field from '#machinery/validation/field.ts';
-import { endpointsTable } from '#apiserver/printers/endpoints.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column, firstOf } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Endpoints = Immutable<core.Endpoints>;
 
@@ -26,7 +26,7 @@ function warnings({ metadata, subsets = [] }: Endpoints): string[] {
   );
 }
 
-export const endpointsStrategy: ResourceStrategy<Endpoints> = {
+const endpointsStrategy: ResourceStrategy<Endpoints> = {
   checksNameOnUpdate: true,
   allowCreateOnUpdate: true,
   validate: (object) => validateEndpoints(object),
@@ -35,12 +35,25 @@ export const endpointsStrategy: ResourceStrategy<Endpoints> = {
   warningsOnUpdate: (object) => warnings(object),
 };
 
-export function endpointsResource(services: RegistryServices): Kind {
-  return {
-    type: endpoints,
-    rest: new ResourceStore<Endpoints>({ ...services, type: endpoints, strategy: endpointsStrategy }),
-    listKind: 'EndpointsList',
-    table: endpointsTable,
-    deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
-  };
+const endpointsTable: TableConvertor<Endpoints> = {
+  columns: [NAME, column('Endpoints', 'Addresses and ports that serve.'), AGE],
+  cells: (endpoints, now) => [endpoints.metadata.name, addressesOf(endpoints), since(endpoints.metadata.creationTimestamp, now)],
+};
+
+function addressesOf({ subsets = [] }: Endpoints): string {
+  if (subsets.length === 0) return '<none>';
+  const found = subsets.flatMap(({ addresses = [], ports = [] }) =>
+    ports.length === 0
+      ? addresses.map(({ ip }) => ip)
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`))),
+  );
+  return firstOf(found, '');
 }
+
+export const endpointsKind = defineKind<Endpoints>({
+  type: endpoints,
+  strategy: endpointsStrategy,
+  table: endpointsTable,
+  listKind: 'EndpointsList',
+  deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+});

@@ -1,20 +1,18 @@
 // The resource persistentvolumes.
 
-import type * as core from '#api/groups/core/v1/index.ts';
 import { persistentVolumes } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
 import { validatePersistentVolume, validatePersistentVolumeUpdate } from '#api/groups/core/v1/validation/index.ts';
 import { persistentVolumeWarnings } from '#api/groups/core/v1/volume-warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { persistentVolumeTable } from '#apiserver/printers/volumes.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
+import { persistentVolumeTable } from './volume-tables.ts';
 
 type PersistentVolume = Immutable<core.PersistentVolume>;
 
-export const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
+const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: (volume, { now }) => ({
@@ -29,7 +27,7 @@ export const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
 };
 
 /** Who changes the phase may say when that was; else it is now. */
-export const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
+const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
   prepareForUpdate(volume, old, { now }) {
     const { phase, lastPhaseTransitionTime } = volume.status;
     const moved = phase !== old.status.phase;
@@ -40,22 +38,9 @@ export const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolum
   validateUpdate: () => [],
 };
 
-export function persistentVolumeResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<PersistentVolume>({
-    ...services,
-    type: persistentVolumes,
-    strategy: persistentVolumeStrategy,
-  });
-  return {
-    type: persistentVolumes,
-    rest: store,
-    table: persistentVolumeTable,
-    subresources: [
-      {
-        name: 'status',
-        kind: { group: '', version: 'v1', kind: 'PersistentVolume' },
-        rest: store.view(persistentVolumeStatusStrategy),
-      },
-    ],
-  };
-}
+export const persistentVolumeKind = defineKind<PersistentVolume>({
+  type: persistentVolumes,
+  strategy: persistentVolumeStrategy,
+  table: persistentVolumeTable,
+  subresources: { status: { strategy: persistentVolumeStatusStrategy } },
+});

@@ -1,23 +1,23 @@
 // The resource podtemplates.
 
-import type * as core from '#api/groups/core/v1/index.ts';
 import { podTemplates } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
 import { validatePodTemplate } from '#api/groups/core/v1/validation/index.ts';
 import { podTemplateWarnings } from '#api/groups/core/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabels } from '#machinery/selectors/labels.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
-import { podTemplateTable } from '#apiserver/printers/quota.ts';
-import { withoutDisabledFields } from '../pod-template.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { NAME, column, containerCells } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+import { withoutDisabledFields } from '../pod-template.ts';
 
 type PodTemplate = Immutable<core.PodTemplate>;
 
 const TEMPLATE = new FieldPath('template');
 
-export const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
+const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
   generation: true,
   returnDeletedObject: true,
   prepareForCreate: (podTemplate) => ({ ...podTemplate, template: withoutDisabledFields(podTemplate.template) }),
@@ -32,10 +32,22 @@ export const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
     metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(template, TEMPLATE),
 };
 
-export function podTemplateResource(services: RegistryServices): Kind {
-  return {
-    type: podTemplates,
-    rest: new ResourceStore<PodTemplate>({ ...services, type: podTemplates, strategy: podTemplateStrategy }),
-    table: podTemplateTable,
-  };
-}
+const podTemplateTable: TableConvertor<PodTemplate> = {
+  columns: [
+    NAME,
+    column('Containers', 'Names of the containers of the template.'),
+    column('Images', 'Images of the containers of the template.'),
+    column('Pod Labels', 'Labels of the pods that are made from it.'),
+  ],
+  cells: ({ metadata, template }) => [
+    metadata.name,
+    ...containerCells(template.spec.containers),
+    formatLabels(template.metadata.labels),
+  ],
+};
+
+export const podTemplateKind = defineKind<PodTemplate>({
+  type: podTemplates,
+  strategy: podTemplateStrategy,
+  table: podTemplateTable,
+});

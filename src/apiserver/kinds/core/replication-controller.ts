@@ -1,19 +1,18 @@
 // The resource replicationcontrollers.
 
-import type * as core from '#api/groups/core/v1/index.ts';
 import { replicationControllers } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
 import { validateReplicaCounts, validateReplicationController } from '#api/groups/core/v1/validation/index.ts';
 import { podTemplateWarnings, resourceNameWarnings } from '#api/groups/core/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabels, selectorFromSet } from '#machinery/selectors/labels.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
-import { selectorFromSet } from '#machinery/selectors/labels.ts';
-import { replicationControllerTable } from '#apiserver/printers/workloads.ts';
-import { withEnabledTemplateFields } from '../pod-template.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import { scaleSubresource } from '../scale.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+import { withEnabledTemplateFields } from '../pod-template.ts';
+import { REPLICAS_COLUMNS, replicasCells } from '../replicas-table.ts';
+import { scaleSubresource } from '../scale.ts';
 
 type ReplicationController = Immutable<core.ReplicationController>;
 
@@ -22,7 +21,7 @@ const TEMPLATE = new FieldPath('spec', 'template');
 const templateWarnings = ({ template }: ReplicationController['spec']): string[] =>
   template === undefined ? [] : podTemplateWarnings(template, TEMPLATE);
 
-export const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
+const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
   generation: true,
   // Before there was a choice, its pods outlived it.
   defaultGarbageCollection: 'orphan',
@@ -41,28 +40,22 @@ const replicationControllerStatusStrategy: SubresourceStrategy<ReplicationContro
   validateUpdate: (controller) => validateReplicaCounts(controller.status),
 };
 
-export function replicationControllerResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<ReplicationController>({
-    ...services,
-    type: replicationControllers,
-    strategy: replicationControllerStrategy,
-  });
-  return {
-    type: replicationControllers,
-    rest: store,
-    table: replicationControllerTable,
-    subresources: [
-      {
-        name: 'status',
-        kind: { group: '', version: 'v1', kind: 'ReplicationController' },
-        rest: store.view(replicationControllerStatusStrategy),
-      },
-      scaleSubresource(store, {
-        specReplicas: (controller) => controller.spec.replicas,
-        statusReplicas: (controller) => controller.status.replicas,
-        selector: (controller) => selectorFromSet(controller.spec.selector).toString(),
-        withReplicas: (controller, replicas) => ({ ...controller, spec: { ...controller.spec, replicas } }),
-      }),
-    ],
-  };
-}
+export const replicationControllerTable: TableConvertor<ReplicationController> = {
+  columns: REPLICAS_COLUMNS,
+  cells: (controller, now) => replicasCells(controller, formatLabels(controller.spec.selector), now),
+};
+
+export const replicationControllerKind = defineKind<ReplicationController>({
+  type: replicationControllers,
+  strategy: replicationControllerStrategy,
+  table: replicationControllerTable,
+  subresources: {
+    status: { strategy: replicationControllerStatusStrategy },
+    scale: scaleSubresource({
+      specReplicas: (controller) => controller.spec.replicas,
+      statusReplicas: (controller) => controller.status.replicas,
+      selector: (controller) => selectorFromSet(controller.spec.selector).toString(),
+      withReplicas: (controller, replicas) => ({ ...controller, spec: { ...controller.spec, replicas } }),
+    }),
+  },
+});

@@ -1,22 +1,22 @@
 // The resource resourcequotas.
 
-import type * as core from '#api/groups/core/v1/index.ts';
 import { resourceQuotas } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
 import {
   validateResourceQuota,
   validateResourceQuotaStatus,
   validateResourceQuotaUpdate,
 } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceQuotaTable } from '#apiserver/printers/quota.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type ResourceQuota = Immutable<core.ResourceQuota>;
 
-export const resourceQuotaStrategy: ResourceStrategy<ResourceQuota> = {
+const resourceQuotaStrategy: ResourceStrategy<ResourceQuota> = {
   returnDeletedObject: true,
   prepareForCreate: (quota) => ({ ...quota, status: {} }),
   validate: (quota) => validateResourceQuota(quota),
@@ -24,23 +24,35 @@ export const resourceQuotaStrategy: ResourceStrategy<ResourceQuota> = {
   validateUpdate: (quota, old) => validateResourceQuotaUpdate(quota, old),
 };
 
-export const resourceQuotaStatusStrategy: SubresourceStrategy<ResourceQuota> = {
+const resourceQuotaStatusStrategy: SubresourceStrategy<ResourceQuota> = {
   prepareForUpdate: (quota, old) => ({ ...quota, spec: old.spec }),
   validateUpdate: (quota) => validateResourceQuotaStatus(quota),
 };
 
-export function resourceQuotaResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<ResourceQuota>({ ...services, type: resourceQuotas, strategy: resourceQuotaStrategy });
-  return {
-    type: resourceQuotas,
-    rest: store,
-    table: resourceQuotaTable,
-    subresources: [
-      {
-        name: 'status',
-        kind: { group: '', version: 'v1', kind: 'ResourceQuota' },
-        rest: store.view(resourceQuotaStatusStrategy),
-      },
-    ],
-  };
-}
+const resourceQuotaTable: TableConvertor<ResourceQuota> = {
+  columns: [
+    NAME,
+    column('Request', 'Of what there is and of what is requested: how much is used, and how much may be.'),
+    column('Limit', 'Of the limits: how much is used, and how much may be.'),
+    AGE,
+  ],
+  cells: ({ metadata, status }, now) => {
+    const used = status.used ?? {};
+    const entries = Object.entries(status.hard ?? {})
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, hard]) => ({ name, text: `${name}: ${Object.hasOwn(used, name) ? used[name] : '0'}/${hard}` }));
+    const cell = (limits: boolean): string =>
+      entries
+        .filter(({ name }) => name.startsWith('limits.') === limits)
+        .map(({ text }) => text)
+        .join(', ');
+    return [metadata.name, cell(false), cell(true), since(metadata.creationTimestamp, now)];
+  },
+};
+
+export const resourceQuotaKind = defineKind<ResourceQuota>({
+  type: resourceQuotas,
+  strategy: resourceQuotaStrategy,
+  table: resourceQuotaTable,
+  subresources: { status: { strategy: resourceQuotaStatusStrategy } },
+});

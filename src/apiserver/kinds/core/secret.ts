@@ -1,18 +1,18 @@
 // The resource secrets.
 
-import type * as core from '#api/groups/core/v1/index.ts';
 import { secrets } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
 import { validateSecret, validateSecretUpdate } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { secretTable } from '#apiserver/printers/small-kinds.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Secret = Immutable<core.Secret>;
 
-export const secretStrategy: ResourceStrategy<Secret> = {
+const secretStrategy: ResourceStrategy<Secret> = {
   checksNameOnUpdate: true,
   validate: (secret) => validateSecret(secret),
   validateUpdate: (secret, old) => validateSecretUpdate(secret, old),
@@ -20,10 +20,18 @@ export const secretStrategy: ResourceStrategy<Secret> = {
   selectableFields: (secret) => ({ type: secret.type ?? '' }),
 };
 
-export function secretResource(services: RegistryServices): Kind {
-  return {
-    type: secrets,
-    rest: new ResourceStore<Secret>({ ...services, type: secrets, strategy: secretStrategy }),
-    table: secretTable,
-  };
-}
+export const secretTable: TableConvertor<Secret> = {
+  columns: [NAME, column('Type', 'What the entries are for.'), column('Data', 'Number of entries.'), AGE],
+  cells: (secret, now) => [
+    secret.metadata.name,
+    secret.type ?? '',
+    Object.keys(secret.data ?? {}).length,
+    since(secret.metadata.creationTimestamp, now),
+  ],
+};
+
+export const secretKind = defineKind<Secret>({
+  type: secrets,
+  strategy: secretStrategy,
+  table: secretTable,
+});

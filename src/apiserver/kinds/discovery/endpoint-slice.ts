@@ -5,14 +5,14 @@ import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
 import { validateEndpointSlice, validateEndpointSliceUpdate } from '#api/groups/discovery/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import * as field from '#machinery/validation/field.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { endpointSliceTable } from '#apiserver/printers/endpoints.ts';
+import * as field from '#machinery/validation/field.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { desiredStateChanged } from '#apiserver/registry/metadata.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column, firstOf } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type EndpointSlice = Immutable<discovery.EndpointSlice>;
 
@@ -36,7 +36,7 @@ function warnings({ metadata, addressType, endpoints }: EndpointSlice): string[]
   });
 }
 
-export const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
+const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
   checksNameOnUpdate: true,
   // Labels say whose endpoints these are.
   generation: (slice, old) => desiredStateChanged(slice, old) || !semanticEqual(slice.metadata.labels, old.metadata.labels),
@@ -48,10 +48,31 @@ export const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
   validateUpdate: (slice, old) => validateEndpointSliceUpdate(slice, old),
 };
 
-export function endpointSliceResource(services: RegistryServices): Kind {
-  return {
-    type: endpointSlices,
-    rest: new ResourceStore<EndpointSlice>({ ...services, type: endpointSlices, strategy: endpointSliceStrategy }),
-    table: endpointSliceTable,
-  };
-}
+const endpointSliceTable: TableConvertor<EndpointSlice> = {
+  columns: [
+    NAME,
+    column('AddressType', 'What its addresses are.'),
+    column('Ports', 'The ports of each endpoint.'),
+    column('Endpoints', 'The addresses.'),
+    AGE,
+  ],
+  cells: ({ metadata, addressType, ports, endpoints }, now) => [
+    metadata.name,
+    addressType,
+    firstOf(
+      (ports ?? []).map(({ name, port }) => (port === undefined ? (name ? `${name}:*` : '*') : String(port))),
+      '<unset>',
+    ),
+    firstOf(
+      (endpoints ?? []).flatMap(({ addresses }) => addresses),
+      '<unset>',
+    ),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+export const endpointSliceKind = defineKind<EndpointSlice>({
+  type: endpointSlices,
+  strategy: endpointSliceStrategy,
+  table: endpointSliceTable,
+});

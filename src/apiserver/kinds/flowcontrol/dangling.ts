@@ -9,11 +9,15 @@ import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { findAllIn, findIn } from '#apiserver/catalog/find.ts';
+import type { KindDefinition } from '#apiserver/catalog/define-kind.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
-import type { RegistryServices } from '../services.ts';
+import { plainRest } from '#apiserver/registry/plain-rest.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { RequestContext } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
+import { flowSchemaKind } from './flow-schema.ts';
+import { priorityLevelConfigurationKind } from './priority-level-configuration.ts';
 
 type FlowSchema = Immutable<flowcontrol.FlowSchema>;
 
@@ -30,12 +34,18 @@ const SERVER: RequestContext = {
   warnings: [],
 };
 
-/** The same resources, which keep the condition right. */
-export function keepDangling(
-  schemas: Kind,
-  levels: Kind,
-  { clock, logger }: Pick<RegistryServices, 'clock' | 'logger'>,
-): readonly Kind[] {
+/** Flow schemas and priority levels: a write of one may change what is true of the other. */
+export const flowControlKinds: KindDefinition = {
+  types: [...flowSchemaKind.types, ...priorityLevelConfigurationKind.types],
+  build: (services) => {
+    const [schemas] = flowSchemaKind.build(services) as [Kind];
+    const [levels] = priorityLevelConfigurationKind.build(services) as [Kind];
+    return keepDangling(schemas, levels, services);
+  },
+};
+
+/** Returns the same kinds, whose writes keep the condition right. */
+function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServices): readonly Kind[] {
   const status = schemas.subresources?.find(({ name }) => name === 'status')?.rest;
   const manager = new FieldManager({
     codec: CODEC,
@@ -100,7 +110,7 @@ function missingCondition({ spec, status }: FlowSchema, levelExists: boolean, no
 
 /** `afterwards` is called after every write that is no dry run, and waited for. */
 function observed(rest: Rest, afterwards: (what: 'created' | 'updated' | 'deleted', name: string) => Promise<void>): Rest {
-  const plain = bound(rest);
+  const plain = plainRest(rest);
   const { create, update, delete: remove, deleteCollection } = plain;
   const observing: Rest = {
     ...(create !== undefined && {
@@ -134,17 +144,4 @@ function observed(rest: Rest, afterwards: (what: 'created' | 'updated' | 'delete
     }),
   };
   return { ...plain, ...observing };
-}
-
-const VERBS = ['get', 'list', 'watch', 'create', 'update', 'delete', 'deleteCollection', 'connect'] as const;
-const FACTS = ['selectableFieldNames', 'returnsDeletedObject', 'resetFields'] as const;
-
-/** A plain object that does what `rest` does. */
-function bound(rest: Rest): Rest {
-  const facts = FACTS.flatMap((name) => (rest[name] === undefined ? [] : [[name, rest[name]] as const]));
-  const verbs = VERBS.flatMap((verb) => {
-    const call: unknown = rest[verb];
-    return typeof call === 'function' ? [[verb, call.bind(rest)] as const] : [];
-  });
-  return Object.fromEntries([...facts, ...verbs]);
 }

@@ -2,18 +2,18 @@
 
 import { flowSchemas } from '#api/groups/flowcontrol/v1/index.ts';
 import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
-import { validateFlowSchema, validateFlowControlStatus } from '#api/groups/flowcontrol/v1/validation.ts';
+import { validateFlowControlStatus, validateFlowSchema } from '#api/groups/flowcontrol/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { flowSchemaTable } from '#apiserver/printers/flowcontrol.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type FlowSchema = Immutable<flowcontrol.FlowSchema>;
 
-export const flowSchemaStrategy: ResourceStrategy<FlowSchema> = {
+const flowSchemaStrategy: ResourceStrategy<FlowSchema> = {
   checksNameOnUpdate: true,
   generation: true,
   prepareForCreate: (object) => ({ ...object, status: {} }),
@@ -22,19 +22,41 @@ export const flowSchemaStrategy: ResourceStrategy<FlowSchema> = {
   validateUpdate: (object) => validateFlowSchema(object),
 };
 
-export const flowSchemaStatusStrategy: SubresourceStrategy<FlowSchema> = {
+const flowSchemaStatusStrategy: SubresourceStrategy<FlowSchema> = {
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (object, old) => ({ ...withMetadataForStatus(object, old), spec: old.spec }),
   validateUpdate: (object) => validateFlowControlStatus(object),
 };
 
-export function flowSchemaResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<FlowSchema>({ ...services, type: flowSchemas, strategy: flowSchemaStrategy });
-  const kind = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind: 'FlowSchema' };
-  return {
-    type: flowSchemas,
-    rest: store,
-    table: flowSchemaTable,
-    subresources: [{ name: 'status', kind, rest: store.view(flowSchemaStatusStrategy) }],
-  };
+const NONE = '<none>';
+
+const flowSchemaTable: TableConvertor<FlowSchema> = {
+  columns: [
+    NAME,
+    column('PriorityLevel', 'The priority level that its requests have.'),
+    column('MatchingPrecedence', 'Which schema is asked first: that with the lowest number.'),
+    column('DistinguisherMethod', 'What makes requests one flow.'),
+    AGE,
+    column('MissingPL', 'Whether its priority level does not exist.'),
+  ],
+  cells: ({ metadata, spec, status }, now) => [
+    metadata.name,
+    spec.priorityLevelConfiguration.name,
+    spec.matchingPrecedence,
+    spec.distinguisherMethod?.type ?? NONE,
+    since(metadata.creationTimestamp, now),
+    status.conditions?.find(({ type }) => type === 'Dangling')?.status ?? '?',
+  ],
+  compare: (a, b) => a.spec.matchingPrecedence - b.spec.matchingPrecedence || byName(a, b),
+};
+
+function byName(a: FlowSchema, b: FlowSchema): number {
+  return a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
 }
+
+export const flowSchemaKind = defineKind<FlowSchema>({
+  type: flowSchemas,
+  strategy: flowSchemaStrategy,
+  table: flowSchemaTable,
+  subresources: { status: { strategy: flowSchemaStatusStrategy } },
+});

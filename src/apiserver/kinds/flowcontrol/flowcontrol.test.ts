@@ -2,13 +2,9 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { exerciseStrategy } from '#apiserver/testing/fuzz-strategy.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
-import { flowSchemaTable, priorityLevelConfigurationTable } from '#apiserver/printers/flowcontrol.ts';
-import { flowSchemaStatusStrategy, flowSchemaStrategy } from './flow-schema.ts';
-import { priorityLevelConfigurationStatusStrategy, priorityLevelConfigurationStrategy } from './priority-level-configuration.ts';
 
 const GROUP = '/apis/flowcontrol.apiserver.k8s.io/v1';
 let t: TestServer;
@@ -131,17 +127,4 @@ test('a schema says whether its priority level is there', async () => {
   await schemas().patch('it/status', { status: { conditions: [{ type: 'Mine', status: 'True' }] } });
   await schemas().patch('it', { spec: { priorityLevelConfiguration: { name: 'mine' } } });
   expect(await conditions()).toMatchObject([{ type: 'Mine' }, notFound]);
-});
-
-test('whatever a decoder lets through, they answer', () => {
-  const key = 'flowcontrol/v1.FlowSchema';
-  expect(exerciseStrategy(key, flowSchemaStrategy, flowSchemaStatusStrategy, flowSchemaTable)).toBeGreaterThan(0);
-  expect(
-    exerciseStrategy(
-      'flowcontrol/v1.PriorityLevelConfiguration',
-      priorityLevelConfigurationStrategy,
-      priorityLevelConfigurationStatusStrategy,
-      priorityLevelConfigurationTable,
-    ),
-  ).toBeGreaterThan(0);
 });

@@ -2,18 +2,18 @@
 
 import { priorityLevelConfigurations } from '#api/groups/flowcontrol/v1/index.ts';
 import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
-import { validatePriorityLevelConfiguration, validateFlowControlStatus } from '#api/groups/flowcontrol/v1/validation.ts';
+import { validateFlowControlStatus, validatePriorityLevelConfiguration } from '#api/groups/flowcontrol/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { priorityLevelConfigurationTable } from '#apiserver/printers/flowcontrol.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type PriorityLevelConfiguration = Immutable<flowcontrol.PriorityLevelConfiguration>;
 
-export const priorityLevelConfigurationStrategy: ResourceStrategy<PriorityLevelConfiguration> = {
+const priorityLevelConfigurationStrategy: ResourceStrategy<PriorityLevelConfiguration> = {
   checksNameOnUpdate: true,
   generation: true,
   prepareForCreate: (object) => ({ ...object, status: {} }),
@@ -22,23 +22,41 @@ export const priorityLevelConfigurationStrategy: ResourceStrategy<PriorityLevelC
   validateUpdate: (object) => validatePriorityLevelConfiguration(object),
 };
 
-export const priorityLevelConfigurationStatusStrategy: SubresourceStrategy<PriorityLevelConfiguration> = {
+const priorityLevelConfigurationStatusStrategy: SubresourceStrategy<PriorityLevelConfiguration> = {
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (object, old) => ({ ...withMetadataForStatus(object, old), spec: old.spec }),
   validateUpdate: (object) => validateFlowControlStatus(object),
 };
 
-export function priorityLevelConfigurationResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<PriorityLevelConfiguration>({
-    ...services,
-    type: priorityLevelConfigurations,
-    strategy: priorityLevelConfigurationStrategy,
-  });
-  const kind = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind: 'PriorityLevelConfiguration' };
-  return {
-    type: priorityLevelConfigurations,
-    rest: store,
-    table: priorityLevelConfigurationTable,
-    subresources: [{ name: 'status', kind, rest: store.view(priorityLevelConfigurationStatusStrategy) }],
-  };
-}
+const NONE = '<none>';
+
+const priorityLevelConfigurationTable: TableConvertor<PriorityLevelConfiguration> = {
+  columns: [
+    NAME,
+    column('Type', 'Whether it is limited.'),
+    column('NominalConcurrencyShares', 'Its share of the requests that may run at once.'),
+    column('Queues', 'How many queues it has.'),
+    column('HandSize', 'How many queues a flow may use.'),
+    column('QueueLengthLimit', 'How long a queue may be.'),
+    AGE,
+  ],
+  cells: ({ metadata, spec: { type, limited } }, now) => {
+    const queuing = limited?.limitResponse.queuing;
+    return [
+      metadata.name,
+      type,
+      limited?.nominalConcurrencyShares ?? NONE,
+      queuing?.queues ?? NONE,
+      queuing?.handSize ?? NONE,
+      queuing?.queueLengthLimit ?? NONE,
+      since(metadata.creationTimestamp, now),
+    ];
+  },
+};
+
+export const priorityLevelConfigurationKind = defineKind<PriorityLevelConfiguration>({
+  type: priorityLevelConfigurations,
+  strategy: priorityLevelConfigurationStrategy,
+  table: priorityLevelConfigurationTable,
+  subresources: { status: { strategy: priorityLevelConfigurationStatusStrategy } },
+});

@@ -9,15 +9,15 @@ import {
   validateNewIngress,
 } from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { ingressTable } from '#apiserver/printers/networking.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column, joined } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type Ingress = Immutable<networking.Ingress>;
 
-export const ingressStrategy: ResourceStrategy<Ingress> = {
+const ingressStrategy: ResourceStrategy<Ingress> = {
   checksNameOnUpdate: true,
   generation: true,
   prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
@@ -30,18 +30,45 @@ export const ingressStrategy: ResourceStrategy<Ingress> = {
   validateUpdate: (ingress, old) => validateIngressUpdate(ingress, old),
 };
 
-export const ingressStatusStrategy: SubresourceStrategy<Ingress> = {
+const ingressStatusStrategy: SubresourceStrategy<Ingress> = {
   prepareForUpdate: (ingress, old) => ({ ...ingress, spec: old.spec }),
   validateUpdate: (ingress, old) => validateIngressStatus(ingress, old),
 };
 
-export function ingressResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<Ingress>({ ...services, type: ingresses, strategy: ingressStrategy });
-  const kind = { group: 'networking.k8s.io', version: 'v1', kind: 'Ingress' };
-  return {
-    type: ingresses,
-    rest: store,
-    table: ingressTable,
-    subresources: [{ name: 'status', kind, rest: store.view(ingressStatusStrategy) }],
-  };
+const MAX_HOSTS = 3;
+
+const ingressTable: TableConvertor<Ingress> = {
+  columns: [
+    NAME,
+    column('Class', 'The class of controllers that implements it.'),
+    column('Hosts', 'The host names that it routes.'),
+    column('Address', 'Where it can be reached.'),
+    column('Ports', 'On which ports.'),
+    AGE,
+  ],
+  cells: ({ metadata, spec, status }, now) => [
+    metadata.name,
+    spec.ingressClassName ?? metadata.annotations?.['kubernetes.io/ingress.class'] ?? '<none>',
+    hostsOf(spec.rules ?? []),
+    joined(
+      (status.loadBalancer.ingress ?? []).flatMap(({ ip, hostname }) => ip || hostname || []),
+      '',
+    ),
+    (spec.tls ?? []).length > 0 ? '80, 443' : '80',
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+function hostsOf(rules: readonly Immutable<networking.IngressRule>[]): string {
+  const hosts = rules.flatMap(({ host }) => host || []);
+  if (hosts.length === 0) return '*';
+  const shown = hosts.slice(0, MAX_HOSTS).join(',');
+  return hosts.length > MAX_HOSTS ? `${shown} + ${hosts.length - MAX_HOSTS} more...` : shown;
 }
+
+export const ingressKind = defineKind<Ingress>({
+  type: ingresses,
+  strategy: ingressStrategy,
+  table: ingressTable,
+  subresources: { status: { strategy: ingressStatusStrategy } },
+});

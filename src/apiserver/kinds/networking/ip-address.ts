@@ -4,15 +4,14 @@ import { ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type * as networking from '#api/groups/networking/v1/index.ts';
 import { ipAddressName, validateIPAddress, validateIPAddressUpdate } from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { ipAddressTable } from '#apiserver/printers/networking.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type IPAddress = Immutable<networking.IPAddress>;
 
-export const ipAddressStrategy: ResourceStrategy<IPAddress> = {
+const ipAddressStrategy: ResourceStrategy<IPAddress> = {
   checksNameOnUpdate: true,
   validateName: (name) => ipAddressName(name),
   validate: (address) => validateIPAddress(address),
@@ -24,10 +23,20 @@ export const ipAddressStrategy: ResourceStrategy<IPAddress> = {
   }),
 };
 
-export function ipAddressResource(services: RegistryServices): Kind {
-  return {
-    type: ipAddresses,
-    rest: new ResourceStore<IPAddress>({ ...services, type: ipAddresses, strategy: ipAddressStrategy }),
-    table: ipAddressTable,
-  };
+const ipAddressTable: TableConvertor<IPAddress> = {
+  columns: [NAME, column('ParentRef', 'What has the address.')],
+  cells: ({ metadata, spec: { parentRef: { group = '', resource = '', namespace = '', name = '' } = {} } }) => [
+    metadata.name,
+    nameOf(resource, group, namespace, name),
+  ],
+};
+
+function nameOf(resource: string, group: string, namespace: string, name: string): string {
+  return [group === '' ? resource : `${resource}.${group}`, namespace, name].filter(Boolean).join('/');
 }
+
+export const ipAddressKind = defineKind<IPAddress>({
+  type: ipAddresses,
+  strategy: ipAddressStrategy,
+  table: ipAddressTable,
+});

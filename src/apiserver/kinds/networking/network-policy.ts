@@ -5,13 +5,14 @@ import { networkPolicies } from '#api/groups/networking/v1/index.ts';
 import type * as networking from '#api/groups/networking/v1/index.ts';
 import { validateNetworkPolicy } from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import * as field from '#machinery/validation/field.ts';
+import { formatLabelSelector } from '#machinery/selectors/labels.ts';
 import type { FieldPath } from '#machinery/validation/field.ts';
-import { networkPolicyTable } from '#apiserver/printers/networking.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import * as field from '#machinery/validation/field.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type NetworkPolicy = Immutable<networking.NetworkPolicy>;
 
@@ -30,7 +31,7 @@ function warnings({ spec }: NetworkPolicy): string[] {
   ];
 }
 
-export const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
+const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
   generation: true,
   validate: (policy) => validateNetworkPolicy(policy),
   validateUpdate: (policy, old) => validateNetworkPolicy(policy, old),
@@ -38,10 +39,17 @@ export const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
   warningsOnUpdate: (policy) => warnings(policy),
 };
 
-export function networkPolicyResource(services: RegistryServices): Kind {
-  return {
-    type: networkPolicies,
-    rest: new ResourceStore<NetworkPolicy>({ ...services, type: networkPolicies, strategy: networkPolicyStrategy }),
-    table: networkPolicyTable,
-  };
-}
+const networkPolicyTable: TableConvertor<NetworkPolicy> = {
+  columns: [NAME, column('Pod-Selector', 'The pods that it is about.'), AGE],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    formatLabelSelector(spec.podSelector),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+export const networkPolicyKind = defineKind<NetworkPolicy>({
+  type: networkPolicies,
+  strategy: networkPolicyStrategy,
+  table: networkPolicyTable,
+});

@@ -4,35 +4,36 @@ import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type * as networking from '#api/groups/networking/v1/index.ts';
 import { validateServiceCIDR, validateServiceCIDRUpdate } from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { serviceCidrTable } from '#apiserver/printers/networking.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column, joined } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type ServiceCIDR = Immutable<networking.ServiceCIDR>;
 
-export const serviceCidrStrategy: ResourceStrategy<ServiceCIDR> = {
+const serviceCidrStrategy: ResourceStrategy<ServiceCIDR> = {
   prepareForCreate: (range) => ({ ...range, status: {} }),
   prepareForUpdate: (range, old) => ({ ...range, status: old.status }),
   validate: (range) => validateServiceCIDR(range),
   validateUpdate: (range, old) => validateServiceCIDRUpdate(range, old),
 };
 
-export const serviceCidrStatusStrategy: SubresourceStrategy<ServiceCIDR> = {
+const serviceCidrStatusStrategy: SubresourceStrategy<ServiceCIDR> = {
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (range, old) => ({ ...withMetadataForStatus(range, old), spec: old.spec }),
   validateUpdate: () => [],
 };
 
-export function serviceCidrResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<ServiceCIDR>({ ...services, type: serviceCIDRs, strategy: serviceCidrStrategy });
-  const kind = { group: 'networking.k8s.io', version: 'v1', kind: 'ServiceCIDR' };
-  return {
-    type: serviceCIDRs,
-    rest: store,
-    table: serviceCidrTable,
-    subresources: [{ name: 'status', kind, rest: store.view(serviceCidrStatusStrategy) }],
-  };
-}
+const serviceCidrTable: TableConvertor<ServiceCIDR> = {
+  columns: [NAME, column('CIDRs', 'The ranges that cluster IPs come from.'), AGE],
+  cells: ({ metadata, spec }, now) => [metadata.name, joined(spec.cidrs, ''), since(metadata.creationTimestamp, now)],
+};
+
+export const serviceCidrKind = defineKind<ServiceCIDR>({
+  type: serviceCIDRs,
+  strategy: serviceCidrStrategy,
+  table: serviceCidrTable,
+  subresources: { status: { strategy: serviceCidrStatusStrategy } },
+});

@@ -5,15 +5,15 @@ import type * as node from '#api/groups/node/v1/index.ts';
 import { validateRuntimeClass, validateRuntimeClassUpdate } from '#api/groups/node/v1/validation.ts';
 import { runtimeClassWarnings } from '#api/groups/node/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { runtimeClassTable } from '#apiserver/printers/cluster-kinds.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type RuntimeClass = Immutable<node.RuntimeClass>;
 
-export const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
+const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
   allowUnconditionalUpdate: false,
@@ -26,10 +26,13 @@ export const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
   warningsOnUpdate: (runtimeClass) => runtimeClassWarnings(runtimeClass),
 };
 
-export function runtimeClassResource(services: RegistryServices): Kind {
-  return {
-    type: runtimeClasses,
-    rest: new ResourceStore<RuntimeClass>({ ...services, type: runtimeClasses, strategy: runtimeClassStrategy }),
-    table: runtimeClassTable,
-  };
-}
+const runtimeClassTable: TableConvertor<RuntimeClass> = {
+  columns: [NAME, column('Handler', 'How the container runtime names what runs its pods.'), AGE],
+  cells: ({ metadata, handler }, now) => [metadata.name, handler, since(metadata.creationTimestamp, now)],
+};
+
+export const runtimeClassKind = defineKind<RuntimeClass>({
+  type: runtimeClasses,
+  strategy: runtimeClassStrategy,
+  table: runtimeClassTable,
+});

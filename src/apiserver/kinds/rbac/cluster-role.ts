@@ -4,31 +4,26 @@ import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import type * as rbac from '#api/groups/rbac/v1/index.ts';
 import { validateClusterRole } from '#api/groups/rbac/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { roleTable } from '#apiserver/printers/rbac.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { GuardedStore, guardRole } from './escalation.ts';
+import type { EscalationConfig } from './escalation.ts';
+import { roleTable } from './tables.ts';
 
 type ClusterRole = Immutable<rbac.ClusterRole>;
 
-export const clusterRoleStrategy: ResourceStrategy<ClusterRole> = {
+const clusterRoleStrategy: ResourceStrategy<ClusterRole> = {
   allowCreateOnUpdate: true,
   validateName: pathSegmentName,
   validate: (role) => validateClusterRole(role),
   validateUpdate: (role) => validateClusterRole(role),
 };
 
-export function clusterRoleResource(services: RegistryServices): Kind {
-  return {
-    type: clusterRoles,
-    rest: new GuardedStore<ClusterRole>({
-      ...services,
-      type: clusterRoles,
-      strategy: clusterRoleStrategy,
-      guard: guardRole(services, clusterRoles),
-    }),
-    table: roleTable,
-  };
-}
+export const clusterRoleKind = defineKind<ClusterRole, StoreServices & EscalationConfig>({
+  type: clusterRoles,
+  strategy: clusterRoleStrategy,
+  store: (config, services) => new GuardedStore({ ...config, guard: guardRole(services, clusterRoles) }),
+  table: roleTable,
+});

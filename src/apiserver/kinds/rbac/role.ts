@@ -4,31 +4,26 @@ import { roles } from '#api/groups/rbac/v1/index.ts';
 import type * as rbac from '#api/groups/rbac/v1/index.ts';
 import { validateRole } from '#api/groups/rbac/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { roleTable } from '#apiserver/printers/rbac.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { GuardedStore, guardRole } from './escalation.ts';
+import type { EscalationConfig } from './escalation.ts';
+import { roleTable } from './tables.ts';
 
 type Role = Immutable<rbac.Role>;
 
-export const roleStrategy: ResourceStrategy<Role> = {
+const roleStrategy: ResourceStrategy<Role> = {
   allowCreateOnUpdate: true,
   validateName: pathSegmentName,
   validate: (role) => validateRole(role),
   validateUpdate: (role) => validateRole(role),
 };
 
-export function roleResource(services: RegistryServices): Kind {
-  return {
-    type: roles,
-    rest: new GuardedStore<Role>({
-      ...services,
-      type: roles,
-      strategy: roleStrategy,
-      guard: guardRole(services, roles),
-    }),
-    table: roleTable,
-  };
-}
+export const roleKind = defineKind<Role, StoreServices & EscalationConfig>({
+  type: roles,
+  strategy: roleStrategy,
+  store: (config, services) => new GuardedStore({ ...config, guard: guardRole(services, roles) }),
+  table: roleTable,
+});

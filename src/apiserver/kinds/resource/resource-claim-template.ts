@@ -4,18 +4,17 @@ import { resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
 import type * as resource from '#api/groups/resource/v1/index.ts';
 import { validateResourceClaimTemplate, validateResourceClaimTemplateUpdate } from '#api/groups/resource/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { namedTable } from '#apiserver/printers/devices.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { Find } from '#apiserver/catalog/find.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
-import { authorizeAdminAccess, REQUESTS } from './admin-access.ts';
+import { namedTable } from '#apiserver/tables/named.ts';
+import { REQUESTS, authorizeAdminAccess } from './admin-access.ts';
 
 type ResourceClaimTemplate = Immutable<resource.ResourceClaimTemplate>;
 const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaimTemplate' };
 
-export const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<ResourceClaimTemplate> => ({
+const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<ResourceClaimTemplate> => ({
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   reserveForCreate: (template) =>
@@ -34,11 +33,8 @@ export const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<Reso
   ],
 });
 
-export function resourceClaimTemplateResource(services: RegistryServices): Kind {
-  const strategy = resourceClaimTemplateStrategy(services.find);
-  return {
-    type: resourceClaimTemplates,
-    rest: new ResourceStore<ResourceClaimTemplate>({ ...services, type: resourceClaimTemplates, strategy }),
-    table: namedTable,
-  };
-}
+export const resourceClaimTemplateKind = defineKind<ResourceClaimTemplate, StoreServices & { readonly find: Find }>({
+  type: resourceClaimTemplates,
+  strategy: ({ find }) => resourceClaimTemplateStrategy(find),
+  table: namedTable,
+});

@@ -9,19 +9,20 @@ import {
   validateResourceClaimUpdate,
 } from '#api/groups/resource/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceClaimTable } from '#apiserver/printers/devices.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { Find } from '#apiserver/catalog/find.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
-import { authorizeAdminAccess, REQUESTS, RESULTS } from './admin-access.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+import { REQUESTS, RESULTS, authorizeAdminAccess } from './admin-access.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
 const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaim' };
 
-export const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClaim> => ({
+const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClaim> => ({
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: (claim) => ({ ...claim, status: {} }),
@@ -39,7 +40,7 @@ export const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClai
   validateUpdate: (claim, old) => validateResourceClaimUpdate(claim, old),
 });
 
-export const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceClaim> => ({
+const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceClaim> => ({
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (claim, old) => withoutFreedDevices({ ...withMetadataForStatus(claim, old), spec: old.spec }, old),
   reserveForUpdate: (claim, old) => {
@@ -67,13 +68,24 @@ function unshared({ driver, pool, device }: { readonly driver: string; readonly 
   return deviceKey({ driver, pool, device });
 }
 
-export function resourceClaimResource(services: RegistryServices): Kind {
-  const { find } = services;
-  const store = new ResourceStore<ResourceClaim>({ ...services, type: resourceClaims, strategy: resourceClaimStrategy(find) });
-  return {
-    type: resourceClaims,
-    rest: store,
-    table: resourceClaimTable,
-    subresources: [{ name: 'status', kind: KIND, rest: store.view(resourceClaimStatusStrategy(find)) }],
-  };
+const resourceClaimTable: TableConvertor<ResourceClaim> = {
+  columns: [NAME, column('State', 'How far it is: pending, allocated, reserved, deleted.'), AGE],
+  cells: (claim, now) => [claim.metadata.name, state(claim), since(claim.metadata.creationTimestamp, now)],
+};
+
+function state({ metadata, status }: ResourceClaim): string {
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  const states = isDeleted ? ['deleted'] : [];
+  if (status.allocation !== undefined) {
+    states.push('allocated');
+    if ((status.reservedFor ?? []).length > 0) states.push('reserved');
+  } else if (!isDeleted) states.push('pending');
+  return states.join(',');
 }
+
+export const resourceClaimKind = defineKind<ResourceClaim, StoreServices & { readonly find: Find }>({
+  type: resourceClaims,
+  strategy: ({ find }) => resourceClaimStrategy(find),
+  table: resourceClaimTable,
+  subresources: { status: { strategy: ({ find }) => resourceClaimStatusStrategy(find) } },
+});

@@ -5,18 +5,18 @@ import type * as resource from '#api/groups/resource/v1/index.ts';
 import { validateResourceSlice } from '#api/groups/resource/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { resourceSliceTable } from '#apiserver/printers/devices.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type ResourceSlice = Immutable<resource.ResourceSlice>;
 type Device = Immutable<resource.Device>;
 type Attribute = Immutable<resource.DeviceAttribute>;
 
-export const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
+const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
   returnDeletedObject: true,
   generation: true,
   prepareForCreate: (slice, { now }) => prepared(slice, now),
@@ -58,10 +58,25 @@ function withoutLists(given: Attribute): Attribute {
   return attribute;
 }
 
-export function resourceSliceResource(services: RegistryServices): Kind {
-  return {
-    type: resourceSlices,
-    rest: new ResourceStore<ResourceSlice>({ ...services, type: resourceSlices, strategy: resourceSliceStrategy }),
-    table: resourceSliceTable,
-  };
-}
+const resourceSliceTable: TableConvertor<ResourceSlice> = {
+  columns: [
+    NAME,
+    column('Node', 'The node that has the devices.'),
+    column('Driver', 'Who knows the devices.'),
+    column('Pool', 'The pool that they belong to.'),
+    AGE,
+  ],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    spec.nodeName ?? '',
+    spec.driver,
+    spec.pool.name,
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+export const resourceSliceKind = defineKind<ResourceSlice>({
+  type: resourceSlices,
+  strategy: resourceSliceStrategy,
+  table: resourceSliceTable,
+});

@@ -2,18 +2,9 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { apiServiceTable } from '#apiserver/printers/api-service.ts';
-import { resourceClaimTable, resourceSliceTable } from '#apiserver/printers/devices.ts';
-import { exerciseStrategy as exercise } from '#apiserver/testing/fuzz-strategy.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
-import { apiServiceStatusStrategy, apiServiceStrategy } from '../apiregistration/api-service.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
-import { deviceClassStrategy } from './device-class.ts';
-import { resourceClaimTemplateStrategy } from './resource-claim-template.ts';
-import { resourceClaimStatusStrategy, resourceClaimStrategy } from './resource-claim.ts';
-import { resourceSliceStrategy } from './resource-slice.ts';
 
 let t: TestServer;
 beforeEach(async () => {
@@ -141,16 +132,4 @@ test('API services', async () => {
   expect((await services.patch('v1.example.com/status', { status: { conditions } })).code).toBe(200);
   const shown = (await services.table()).rows.find(([name]) => name === 'v1.example.com');
   expect(shown?.slice(1, 3)).toEqual(['default/s', 'False (MissingEndpoints)']);
-});
-
-test('whatever a decoder lets through, they answer', () => {
-  const find: Find = async () => undefined;
-  const counts = [
-    exercise('resource/v1.ResourceClaim', resourceClaimStrategy(find), resourceClaimStatusStrategy(find), resourceClaimTable),
-    exercise('resource/v1.ResourceClaimTemplate', resourceClaimTemplateStrategy(find), undefined, undefined),
-    exercise('resource/v1.ResourceSlice', resourceSliceStrategy, undefined, resourceSliceTable),
-    exercise('resource/v1.DeviceClass', deviceClassStrategy, undefined, undefined),
-    exercise('apiregistration/v1.APIService', apiServiceStrategy, apiServiceStatusStrategy, apiServiceTable),
-  ];
-  for (const count of counts) expect(count).toBeGreaterThan(0);
 });

@@ -6,15 +6,15 @@ import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classe
 import { validatePriorityClass, validatePriorityClassUpdate } from '#api/groups/scheduling/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { priorityClassTable } from '#apiserver/printers/cluster-kinds.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type PriorityClass = Immutable<scheduling.PriorityClass>;
 
-export const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
+const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
   allowCreateOnUpdate: true,
   // It has one, which never changes.
   generation: () => false,
@@ -26,10 +26,25 @@ export const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
   },
 };
 
-export function priorityClassResource(services: RegistryServices): Kind {
-  return {
-    type: priorityClasses,
-    rest: new ResourceStore<PriorityClass>({ ...services, type: priorityClasses, strategy: priorityClassStrategy }),
-    table: priorityClassTable,
-  };
-}
+const priorityClassTable: TableConvertor<PriorityClass> = {
+  columns: [
+    NAME,
+    column('Value', 'The priority of its pods.', { type: 'integer' }),
+    column('Global-Default', 'Whether pods without a class have this one.', { type: 'boolean' }),
+    AGE,
+    column('PreemptionPolicy', 'Whether its pods may push out others.'),
+  ],
+  cells: ({ metadata, value, globalDefault = false, preemptionPolicy }, now) => [
+    metadata.name,
+    value,
+    globalDefault,
+    since(metadata.creationTimestamp, now),
+    preemptionPolicy ?? '',
+  ],
+};
+
+export const priorityClassKind = defineKind<PriorityClass>({
+  type: priorityClasses,
+  strategy: priorityClassStrategy,
+  table: priorityClassTable,
+});

@@ -1,15 +1,15 @@
 // The resource csidrivers.
 
-import type * as storage from '#api/groups/storage/v1/index.ts';
 import { csiDrivers } from '#api/groups/storage/v1/index.ts';
+import type * as storage from '#api/groups/storage/v1/index.ts';
 import { validateCSIDriver, validateCSIDriverUpdate } from '#api/groups/storage/v1/validation/index.ts';
 import { csiDriverWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { csiDriverTable } from '#apiserver/printers/volumes.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column, joined } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type CSIDriver = Immutable<storage.CSIDriver>;
 
@@ -20,7 +20,7 @@ function withoutDisabledFields(driver: CSIDriver, old?: CSIDriver): CSIDriver {
   return { ...driver, spec };
 }
 
-export const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
+const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
   generation: true,
   initialGeneration: 0,
   returnDeletedObject: true,
@@ -33,10 +33,33 @@ export const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
   warningsOnUpdate: (driver, old) => csiDriverWarnings(driver, old),
 };
 
-export function csiDriverResource(services: RegistryServices): Kind {
-  return {
-    type: csiDrivers,
-    rest: new ResourceStore<CSIDriver>({ ...services, type: csiDrivers, strategy: csiDriverStrategy }),
-    table: csiDriverTable,
-  };
-}
+const UNSET = '<unset>';
+
+const csiDriverTable: TableConvertor<CSIDriver> = {
+  columns: [
+    NAME,
+    column('AttachRequired', 'Whether volumes must be attached before they are mounted.', { type: 'boolean' }),
+    column('PodInfoOnMount', 'Whether the driver is told for which pod it mounts.', { type: 'boolean' }),
+    column('StorageCapacity', 'Whether pods wait for a node where there is room for their volumes.', { type: 'boolean' }),
+    column('TokenRequests', 'For whom the tokens are that the driver gets.'),
+    column('RequiresRepublish', 'Whether mounts are repeated now and then.', { type: 'boolean' }),
+    column('Modes', 'The kinds of volumes that it has.'),
+    AGE,
+  ],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    spec.attachRequired ?? true,
+    spec.podInfoOnMount ?? false,
+    spec.storageCapacity ?? false,
+    spec.tokenRequests === undefined ? UNSET : spec.tokenRequests.map(({ audience }) => audience).join(','),
+    spec.requiresRepublish ?? false,
+    joined(spec.volumeLifecycleModes),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+export const csiDriverKind = defineKind<CSIDriver>({
+  type: csiDrivers,
+  strategy: csiDriverStrategy,
+  table: csiDriverTable,
+});

@@ -1,18 +1,18 @@
 // The resource csinodes.
 
-import type * as storage from '#api/groups/storage/v1/index.ts';
 import { csiNodes } from '#api/groups/storage/v1/index.ts';
+import type * as storage from '#api/groups/storage/v1/index.ts';
 import { validateCSINode, validateCSINodeUpdate } from '#api/groups/storage/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { csiNodeTable } from '#apiserver/printers/volumes.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type CSINode = Immutable<storage.CSINode>;
 
-export const csiNodeStrategy: ResourceStrategy<CSINode> = {
+const csiNodeStrategy: ResourceStrategy<CSINode> = {
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   allowUnconditionalUpdate: false,
@@ -20,10 +20,13 @@ export const csiNodeStrategy: ResourceStrategy<CSINode> = {
   validateUpdate: (node, old) => validateCSINodeUpdate(node, old),
 };
 
-export function csiNodeResource(services: RegistryServices): Kind {
-  return {
-    type: csiNodes,
-    rest: new ResourceStore<CSINode>({ ...services, type: csiNodes, strategy: csiNodeStrategy }),
-    table: csiNodeTable,
-  };
-}
+const csiNodeTable: TableConvertor<CSINode> = {
+  columns: [NAME, column('Drivers', 'Number of drivers on the node.', { type: 'integer' }), AGE],
+  cells: ({ metadata, spec }, now) => [metadata.name, (spec.drivers ?? []).length, since(metadata.creationTimestamp, now)],
+};
+
+export const csiNodeKind = defineKind<CSINode>({
+  type: csiNodes,
+  strategy: csiNodeStrategy,
+  table: csiNodeTable,
+});

@@ -1,19 +1,18 @@
 // The resource csistoragecapacities.
 
-import type * as storage from '#api/groups/storage/v1/index.ts';
 import { csiStorageCapacities } from '#api/groups/storage/v1/index.ts';
+import type * as storage from '#api/groups/storage/v1/index.ts';
 import { validateCSIStorageCapacity, validateCSIStorageCapacityUpdate } from '#api/groups/storage/v1/validation/index.ts';
 import { csiStorageCapacityWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { csiStorageCapacityTable } from '#apiserver/printers/volumes.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type CSIStorageCapacity = Immutable<storage.CSIStorageCapacity>;
 
-export const csiStorageCapacityStrategy: ResourceStrategy<CSIStorageCapacity> = {
+const csiStorageCapacityStrategy: ResourceStrategy<CSIStorageCapacity> = {
   checksNameOnUpdate: true,
   allowUnconditionalUpdate: false,
   validate: (capacity) => validateCSIStorageCapacity(capacity),
@@ -22,14 +21,19 @@ export const csiStorageCapacityStrategy: ResourceStrategy<CSIStorageCapacity> = 
   warningsOnUpdate: (capacity) => csiStorageCapacityWarnings(capacity),
 };
 
-export function csiStorageCapacityResource(services: RegistryServices): Kind {
-  return {
-    type: csiStorageCapacities,
-    rest: new ResourceStore<CSIStorageCapacity>({
-      ...services,
-      type: csiStorageCapacities,
-      strategy: csiStorageCapacityStrategy,
-    }),
-    table: csiStorageCapacityTable,
-  };
-}
+const UNSET = '<unset>';
+
+const csiStorageCapacityTable: TableConvertor<CSIStorageCapacity> = {
+  columns: [
+    NAME,
+    column('StorageClassName', 'The class of the volumes that there is room for.'),
+    column('Capacity', 'How much room there is.'),
+  ],
+  cells: ({ metadata, storageClassName, capacity }) => [metadata.name, storageClassName, capacity ?? UNSET],
+};
+
+export const csiStorageCapacityKind = defineKind<CSIStorageCapacity>({
+  type: csiStorageCapacities,
+  strategy: csiStorageCapacityStrategy,
+  table: csiStorageCapacityTable,
+});

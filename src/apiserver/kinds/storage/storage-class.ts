@@ -1,19 +1,20 @@
 // The resource storageclasses.
 
-import type * as storage from '#api/groups/storage/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
+import type * as storage from '#api/groups/storage/v1/index.ts';
 import { validateStorageClass, validateStorageClassUpdate } from '#api/groups/storage/v1/validation/index.ts';
 import { storageClassWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { storageClassTable } from '#apiserver/printers/volumes.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+import { markedName } from './default-class.ts';
 
 type StorageClass = Immutable<storage.StorageClass>;
 
-export const storageClassStrategy: ResourceStrategy<StorageClass> = {
+const storageClassStrategy: ResourceStrategy<StorageClass> = {
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   validate: (storageClass) => validateStorageClass(storageClass),
@@ -25,10 +26,27 @@ export const storageClassStrategy: ResourceStrategy<StorageClass> = {
   warningsOnUpdate: (storageClass) => storageClassWarnings(storageClass),
 };
 
-export function storageClassResource(services: RegistryServices): Kind {
-  return {
-    type: storageClasses,
-    rest: new ResourceStore<StorageClass>({ ...services, type: storageClasses, strategy: storageClassStrategy }),
-    table: storageClassTable,
-  };
-}
+const storageClassTable: TableConvertor<StorageClass> = {
+  columns: [
+    NAME,
+    column('Provisioner', 'Who makes its volumes.'),
+    column('ReclaimPolicy', 'What becomes of a volume when its claim is gone.'),
+    column('VolumeBindingMode', 'When volumes are made and bound.'),
+    column('AllowVolumeExpansion', 'Whether its volumes can grow.'),
+    AGE,
+  ],
+  cells: (storageClass, now) => [
+    markedName(storageClass, 'storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'),
+    storageClass.provisioner,
+    storageClass.reclaimPolicy ?? 'Delete',
+    storageClass.volumeBindingMode ?? 'Immediate',
+    storageClass.allowVolumeExpansion ?? false,
+    since(storageClass.metadata.creationTimestamp, now),
+  ],
+};
+
+export const storageClassKind = defineKind<StorageClass>({
+  type: storageClasses,
+  strategy: storageClassStrategy,
+  table: storageClassTable,
+});

@@ -1,19 +1,19 @@
 // The resource volumeattachments.
 
-import type * as storage from '#api/groups/storage/v1/index.ts';
 import { volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import type * as storage from '#api/groups/storage/v1/index.ts';
 import { validateVolumeAttachment, validateVolumeAttachmentUpdate } from '#api/groups/storage/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { volumeAttachmentTable } from '#apiserver/printers/volumes.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '../services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 type VolumeAttachment = Immutable<storage.VolumeAttachment>;
 type Metadata = VolumeAttachment['metadata'];
 
-export const volumeAttachmentStrategy: ResourceStrategy<VolumeAttachment> = {
+const volumeAttachmentStrategy: ResourceStrategy<VolumeAttachment> = {
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   allowUnconditionalUpdate: false,
@@ -23,7 +23,7 @@ export const volumeAttachmentStrategy: ResourceStrategy<VolumeAttachment> = {
   validateUpdate: (attachment, old) => validateVolumeAttachmentUpdate(attachment, old),
 };
 
-export const volumeAttachmentStatusStrategy: SubresourceStrategy<VolumeAttachment> = {
+const volumeAttachmentStatusStrategy: SubresourceStrategy<VolumeAttachment> = {
   allowUnconditionalUpdate: false,
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (attachment, old) => ({
@@ -47,22 +47,28 @@ function withMetadataOf(metadata: Metadata, old: Metadata): Metadata {
   };
 }
 
-export function volumeAttachmentResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<VolumeAttachment>({
-    ...services,
-    type: volumeAttachments,
-    strategy: volumeAttachmentStrategy,
-  });
-  return {
-    type: volumeAttachments,
-    rest: store,
-    table: volumeAttachmentTable,
-    subresources: [
-      {
-        name: 'status',
-        kind: { group: 'storage.k8s.io', version: 'v1', kind: 'VolumeAttachment' },
-        rest: store.view(volumeAttachmentStatusStrategy),
-      },
-    ],
-  };
-}
+const volumeAttachmentTable: TableConvertor<VolumeAttachment> = {
+  columns: [
+    NAME,
+    { ...column('Attacher', 'The driver that attaches the volume.'), format: 'name' },
+    column('PV', 'The volume.'),
+    column('Node', 'The node that it is attached to.'),
+    column('Attached', 'Whether it is.', { type: 'boolean' }),
+    AGE,
+  ],
+  cells: ({ metadata, spec, status }, now) => [
+    metadata.name,
+    spec.attacher,
+    spec.source.persistentVolumeName ?? '',
+    spec.nodeName,
+    status.attached,
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+export const volumeAttachmentKind = defineKind<VolumeAttachment>({
+  type: volumeAttachments,
+  strategy: volumeAttachmentStrategy,
+  table: volumeAttachmentTable,
+  subresources: { status: { strategy: volumeAttachmentStatusStrategy } },
+});

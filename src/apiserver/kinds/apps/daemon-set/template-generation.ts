@@ -1,12 +1,15 @@
 // How often a daemon set's template has changed. It was a field once; clients and pods of old know it as an annotation, which
 // the server alone counts.
 
+import type * as apps from '#api/groups/apps/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { TEMPLATE_GENERATION } from '#api/groups/apps/v1/defaults.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { mergedMap } from '#machinery/collections/string-map.ts';
-import type { DaemonSet } from './strategy.ts';
+
+type DaemonSet = Immutable<apps.DaemonSet>;
 
 /** Begins with 1, or where the client says. Throws BadRequest if that is no number. */
 export function initialTemplateGeneration(daemonSet: DaemonSet): DaemonSet {

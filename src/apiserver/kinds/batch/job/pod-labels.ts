@@ -1,5 +1,7 @@
 // The labels and the selector by which a job knows its pods. The server makes them, unless the user wants to (manualSelector).
 
+import type * as batch from '#api/groups/batch/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import {
   CONTROLLER_UID_LABEL,
   JOB_NAME_LABEL,
@@ -7,7 +9,8 @@ import {
   LEGACY_JOB_NAME_LABEL,
 } from '#api/groups/batch/v1/labels.ts';
 import { mergedMap } from '#machinery/collections/string-map.ts';
-import type { Job } from './strategy.ts';
+
+type Job = Immutable<batch.Job>;
 
 /** Labels and a selector that no other job has. What the user gave stays; where it says something else, validation refuses it. */
 export function withGeneratedSelector(job: Job): Job {

@@ -8,13 +8,12 @@ import { fromCore, toCore } from '#api/groups/events/v1/conversion.ts';
 import { validateNewerEvent, validateNewerEventUpdate } from '#api/groups/events/v1/validation.ts';
 import { validateEvent } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { eventTable, newerEventTable } from '#apiserver/printers/event.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
 import { functionConverter } from '#apiserver/registry/object-converter.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '#apiserver/kinds/services.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { eventTable, newerEventTable } from './table.ts';
 
 type Event = Immutable<core.Event>;
 type NewerEvent = Immutable<newer.Event>;
@@ -30,12 +29,11 @@ const NEWER_NAMES: readonly (readonly [newer: string, stored: string])[] = [
 ];
 const NEWER_FIELD_NAMES = [...NEWER_NAMES.map(([newer]) => newer), 'reason', 'type'];
 
-export const eventStrategy: ResourceStrategy<Event> = {
+const eventStrategy: ResourceStrategy<Event> = {
   allowCreateOnUpdate: true,
   defaultGarbageCollection: 'unsupported',
   validateName: pathSegmentName,
   anyFinalizer: true,
-  ttlMs: () => DEFAULT_TTL_MS,
   validate: (event) => validateEvent(event),
   validateUpdate: (event) => validateEvent(event),
   selectableFieldNames: [
@@ -71,13 +69,10 @@ function withNewerNames(fields: Readonly<Record<string, string>>): Readonly<Reco
   return { ...fields, ...Object.fromEntries(NEWER_NAMES.map(([newer, stored]) => [newer, fields[stored] ?? ''])) };
 }
 
-const CORE = { group: '', version: 'v1', kind: 'Event' } as const;
-const NEWER = { group: 'events.k8s.io', version: 'v1', kind: 'Event' } as const;
-
-const inCore = (event: NewerEvent): Event => ({ kind: CORE.kind, apiVersion: 'v1', ...toCore(event) });
+const inCore = (event: NewerEvent): Event => ({ kind: 'Event', apiVersion: 'v1', ...toCore(event) });
 
 /** The rules of the core form, and those for clients of the newer group. */
-export const newerEventStrategy: ResourceStrategy<NewerEvent> = {
+const newerEventStrategy: ResourceStrategy<NewerEvent> = {
   allowCreateOnUpdate: true,
   defaultGarbageCollection: 'unsupported',
   validateName: pathSegmentName,
@@ -101,20 +96,24 @@ const converter = functionConverter({
   'events.k8s.io/v1': { v1: toCore },
 });
 
-/** The same events are served in two groups. */
-export function eventResources(services: RegistryServices): readonly Kind[] {
-  const { eventTtlMs = DEFAULT_TTL_MS } = services;
-  const ttlMs = (): number => eventTtlMs;
-  const store = new ResourceStore<Event>({ ...services, type: events, strategy: { ...eventStrategy, ttlMs }, converter });
-  const newerStore = new ResourceStore<NewerEvent>({
-    ...services,
-    type: newerEvents,
-    storedType: events,
-    strategy: { ...newerEventStrategy, ttlMs },
-    converter,
-  });
-  return [
-    { type: events, rest: store, table: eventTable, otherVersions: [NEWER] },
-    { type: newerEvents, rest: newerStore, table: newerEventTable, otherVersions: [CORE], storedKind: CORE },
-  ];
+export interface EventServices extends StoreServices {
+  /** How long events are kept. Default: an hour. */
+  readonly eventTtlMs?: number;
 }
+
+export const eventKind = defineKind<Event, EventServices>({
+  type: events,
+  converter,
+  otherVersions: [newerEvents],
+  strategy: ({ eventTtlMs = DEFAULT_TTL_MS }) => ({ ...eventStrategy, ttlMs: () => eventTtlMs }),
+  table: eventTable,
+});
+
+export const newerEventKind = defineKind<NewerEvent, EventServices>({
+  type: newerEvents,
+  storedType: events,
+  converter,
+  otherVersions: [events],
+  strategy: ({ eventTtlMs = DEFAULT_TTL_MS }) => ({ ...newerEventStrategy, ttlMs: () => eventTtlMs }),
+  table: newerEventTable,
+});

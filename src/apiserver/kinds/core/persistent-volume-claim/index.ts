@@ -1,28 +1,49 @@
 // The resource persistentvolumeclaims.
 
 import { persistentVolumeClaims } from '#api/groups/core/v1/index.ts';
-import { persistentVolumeClaimTable } from '#apiserver/printers/volumes.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '#apiserver/kinds/services.ts';
-import { persistentVolumeClaimStatusStrategy, persistentVolumeClaimStrategy, type PersistentVolumeClaim } from './strategy.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
+import {
+  validatePersistentVolumeClaim,
+  validatePersistentVolumeClaimStatusUpdate,
+  validatePersistentVolumeClaimUpdate,
+} from '#api/groups/core/v1/validation/index.ts';
+import { persistentVolumeClaimWarnings } from '#api/groups/core/v1/volume-warnings.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { persistentVolumeClaimTable } from '../volume-tables.ts';
+import { supportedDataSources, withBothDataSources } from './data-sources.ts';
 
-export function persistentVolumeClaimResource(services: RegistryServices): Kind {
-  const store = new ResourceStore<PersistentVolumeClaim>({
-    ...services,
-    type: persistentVolumeClaims,
-    strategy: persistentVolumeClaimStrategy,
-  });
-  return {
-    type: persistentVolumeClaims,
-    rest: store,
-    table: persistentVolumeClaimTable,
-    subresources: [
-      {
-        name: 'status',
-        kind: { group: '', version: 'v1', kind: 'PersistentVolumeClaim' },
-        rest: store.view(persistentVolumeClaimStatusStrategy),
-      },
-    ],
-  };
-}
+export type PersistentVolumeClaim = Immutable<core.PersistentVolumeClaim>;
+
+const persistentVolumeClaimStrategy: ResourceStrategy<PersistentVolumeClaim> = {
+  checksNameOnUpdate: true,
+  returnDeletedObject: true,
+  prepareForCreate: (claim) => ({
+    ...claim,
+    spec: withBothDataSources(supportedDataSources(claim.spec)),
+    status: { phase: 'Pending' },
+  }),
+  validate: (claim) => validatePersistentVolumeClaim(claim),
+  warningsOnCreate: (claim) => persistentVolumeClaimWarnings(claim),
+  // Clients that know only the older field send what they have read without the newer one.
+  prepareForUpdate: (claim, old) => ({
+    ...claim,
+    spec: withBothDataSources(supportedDataSources(claim.spec, old.spec)),
+    status: old.status,
+  }),
+  validateUpdate: (claim, old) => validatePersistentVolumeClaimUpdate(claim, { ...old, spec: withBothDataSources(old.spec) }),
+  warningsOnUpdate: (claim) => persistentVolumeClaimWarnings(claim),
+};
+
+const persistentVolumeClaimStatusStrategy: SubresourceStrategy<PersistentVolumeClaim> = {
+  prepareForUpdate: (claim, old) => ({ ...claim, spec: old.spec }),
+  validateUpdate: (claim) => validatePersistentVolumeClaimStatusUpdate(claim),
+};
+
+export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
+  type: persistentVolumeClaims,
+  strategy: persistentVolumeClaimStrategy,
+  table: persistentVolumeClaimTable,
+  subresources: { status: { strategy: persistentVolumeClaimStatusStrategy } },
+});

@@ -1,13 +1,13 @@
 // What confines a container was an annotation of its pod before it was a field. Who still writes the annotation gets the field,
 // since only that is read, and is told so.
 
+import type * as core from '#api/groups/core/v1/index.ts';
 import { validateAppArmorProfile } from '#api/groups/core/v1/validation/index.ts';
 import { APP_ARMOR_OF_CONTAINER, appArmorProfileOf } from '#api/groups/core/v1/validation/profile-annotations.ts';
-import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
-import type { Pod } from './strategy.ts';
+import type { Pod } from './pod.ts';
 
 type Confined = Pick<Immutable<core.Container>, 'name' | 'securityContext'>;
 

@@ -4,14 +4,14 @@ import type * as core from '#api/groups/core/v1/index.ts';
 import { validateBinding } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import * as field from '#machinery/validation/field.ts';
 import { mergedMap } from '#machinery/collections/string-map.ts';
+import * as field from '#machinery/validation/field.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { ResourceStore } from '#apiserver/registry/resource-store.ts';
 import type { CreateOptions, Rest } from '#apiserver/registry/rest.ts';
 import type { RequestContext } from '#apiserver/registry/strategy.ts';
 import { withCondition } from './conditions.ts';
-import type { Pod } from './strategy.ts';
+import type { Pod } from './pod.ts';
 
 type Binding = Immutable<core.Binding>;
 

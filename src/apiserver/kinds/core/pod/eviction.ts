@@ -2,17 +2,19 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
-import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import { stillProcessed, takeDisruption } from '#apiserver/kinds/policy/pod-disruption-budget/disruption.ts';
-import { podDisruptionBudgetStatusStrategy } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
 import type { PodDisruptionBudget } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
+import type { FindKind } from '#apiserver/catalog/kind.ts';
+import { FreshObject } from '#apiserver/registry/encoded-object.ts';
+import { plainRest } from '#apiserver/registry/plain-rest.ts';
 import type { ResourceStore } from '#apiserver/registry/resource-store.ts';
 import type { DeleteOptions, Rest } from '#apiserver/registry/rest.ts';
 import type { RequestContext } from '#apiserver/registry/strategy.ts';
 import { withCondition } from './conditions.ts';
+import type { Pod } from './pod.ts';
 import { podStatusStrategy } from './strategy.ts';
-import type { Pod } from './strategy.ts';
 
 interface Eviction extends KubeObject {
   readonly deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { readonly dryRun?: readonly string[] };
@@ -28,7 +30,14 @@ const EVICTED = {
 /** So often an eviction that met a change of its pod begins again. */
 const ATTEMPTS = 20;
 
-export function evictionRest(store: ResourceStore<Pod>, budgets: ResourceStore<PodDisruptionBudget>, now: () => number): Rest {
+export interface EvictionServices {
+  readonly clock: Clock;
+  /** For the budgets. */
+  readonly findKind: FindKind;
+}
+
+/** Serves pods/eviction. */
+export function evictionRest(store: ResourceStore<Pod>, services: EvictionServices): Rest {
   return {
     async create(context, name, object, options) {
       const eviction = object as Eviction;
@@ -38,7 +47,7 @@ export function evictionRest(store: ResourceStore<Pod>, budgets: ResourceStore<P
       await options.validate?.(eviction, undefined);
       const { dryRun: requested = [], ...deleteOptions } = eviction.deleteOptions ?? {};
       const dryRun = options.dryRun || requested.includes('All');
-      await new EvictionOfPod({ store, budgets, now, context, name, fieldManager: options.fieldManager }).evict({
+      await new EvictionOfPod({ ...services, store, context, name, fieldManager: options.fieldManager }).evict({
         ...deleteOptions,
         dryRun,
       });
@@ -47,10 +56,8 @@ export function evictionRest(store: ResourceStore<Pod>, budgets: ResourceStore<P
   };
 }
 
-interface EvictionConfig {
+interface EvictionConfig extends EvictionServices {
   readonly store: ResourceStore<Pod>;
-  readonly budgets: ResourceStore<PodDisruptionBudget>;
-  readonly now: () => number;
   readonly context: RequestContext;
   readonly name: string;
   readonly fieldManager: string;
@@ -98,7 +105,9 @@ class EvictionOfPod {
   }
 
   async #budgetOf(pod: Pod): Promise<PodDisruptionBudget | undefined> {
-    const all = await this.#config.budgets.findAll(this.#config.context.namespace);
+    const { findKind, context } = this.#config;
+    const { findAll } = plainRest(findKind('policy', 'poddisruptionbudgets')?.rest ?? {});
+    const all = ((await findAll?.(context.namespace)) ?? []) as readonly PodDisruptionBudget[];
     const [budget, ...more] = all.filter(({ spec }) => labelSelectorAsSelector(spec.selector).matches(pod.metadata.labels));
     if (more.length > 0) {
       const message = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
@@ -109,15 +118,16 @@ class EvictionOfPod {
   }
 
   async #take({ metadata: { name } }: PodDisruptionBudget, pod: Pod, dryRun: boolean): Promise<void> {
-    const { budgets, context, now, fieldManager } = this.#config;
+    const { findKind, context, clock, fieldManager } = this.#config;
     const apply = (current: KubeObject | undefined): KubeObject =>
-      takeDisruption(current as PodDisruptionBudget, pod.metadata.name, now());
-    await budgets.view(podDisruptionBudgetStatusStrategy).update(context, name, { apply }, { dryRun, fieldManager });
+      takeDisruption(current as PodDisruptionBudget, pod.metadata.name, clock.now());
+    const status = findKind('policy', 'poddisruptionbudgets')?.subresources?.find((subresource) => subresource.name === 'status');
+    await status?.rest.update?.(context, name, { apply }, { dryRun, fieldManager });
   }
 
   /** Why it goes is to be seen on the pod, so that is written first. */
   async #delete(options: DeleteOptions): Promise<void> {
-    const { store, context, name, now, fieldManager } = this.#config;
+    const { store, context, name, clock, fieldManager } = this.#config;
     let { preconditions } = options;
     if (!options.dryRun) {
       const { object: marked } = await store
@@ -125,7 +135,7 @@ class EvictionOfPod {
         .update(
           context,
           name,
-          { apply: (pod) => markEvicted(pod as Pod, preconditions, now()) },
+          { apply: (pod) => markEvicted(pod as Pod, preconditions, clock.now()) },
           { dryRun: false, fieldManager },
         );
       const { resourceVersion = '' } = (marked.object() as Pod).metadata;

@@ -1,39 +1,56 @@
 // The resource pods, and bindings, which is the older path to one of its subresources.
 
 import { bindings, pods } from '#api/groups/core/v1/index.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import type { KindDefinition } from '#apiserver/catalog/define-kind.ts';
+import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { podProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
-import { podNodeSubresources } from '#apiserver/node-proxy/subresources.ts';
-import { podTable } from '#apiserver/printers/pod.ts';
-import type { PodDisruptionBudget } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '#apiserver/kinds/services.ts';
+import {
+  attachSubresource,
+  execSubresource,
+  logSubresource,
+  portForwardSubresource,
+} from '#apiserver/node-proxy/subresources.ts';
+import type { NodeProxyServices } from '#apiserver/node-proxy/subresources.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { bindingRest } from './binding.ts';
 import { evictionRest } from './eviction.ts';
+import type { EvictionServices } from './eviction.ts';
+import type { Pod } from './pod.ts';
 import { ephemeralContainersStrategy, resizeStrategy } from './running-pod.ts';
-import { podStatusStrategy, podStrategy, type Pod } from './strategy.ts';
+import { podStatusStrategy, podStrategy } from './strategy.ts';
+import { podTable } from './table.ts';
 
-const POD = { group: '', version: 'v1', kind: 'Pod' } as const;
+const BINDING = { group: '', version: 'v1', kind: 'Binding' } as const;
+const EVICTION = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
 
-export function podResources(services: RegistryServices, budgets: ResourceStore<PodDisruptionBudget>): readonly Kind[] {
-  const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy });
-  const now = (): number => services.clock.now();
-  const binding = bindingRest(store, now);
-  return [
-    {
-      type: pods,
-      rest: store,
-      table: podTable,
-      subresources: [
-        { name: 'status', kind: POD, rest: store.view(podStatusStrategy) },
-        { name: 'ephemeralcontainers', kind: POD, rest: store.view(ephemeralContainersStrategy) },
-        { name: 'resize', kind: POD, rest: store.view(resizeStrategy) },
-        { name: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' }, rest: binding },
-        { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store, budgets, now) },
-        ...podNodeSubresources(services),
-        podProxySubresource(services),
-      ],
-    },
-    { type: bindings, rest: binding },
-  ];
-}
+/** What the subresources of pods need. */
+export interface PodServices extends StoreServices, NodeProxyServices, EvictionServices {}
+
+const podKind = defineKind<Pod, PodServices>({
+  type: pods,
+  strategy: podStrategy,
+  table: podTable,
+  subresources: {
+    status: { strategy: podStatusStrategy },
+    ephemeralcontainers: { strategy: ephemeralContainersStrategy },
+    resize: { strategy: resizeStrategy },
+    binding: ({ store, services: { clock } }) => ({ kind: BINDING, rest: bindingRest(store, () => clock.now()) }),
+    eviction: ({ store, services }) => ({ kind: EVICTION, rest: evictionRest(store, services) }),
+    log: ({ services }) => logSubresource(services),
+    exec: ({ services }) => execSubresource(services),
+    attach: ({ services }) => attachSubresource(services),
+    portforward: ({ services }) => portForwardSubresource(services),
+    proxy: ({ services }) => podProxySubresource(services),
+  },
+});
+
+/** Pods, and bindings: an older resource that is the subresource of that name, with the pod's name in the object. */
+export const podKinds: KindDefinition<PodServices> = {
+  types: [pods, bindings],
+  build(services) {
+    const built = podKind.build(services);
+    const binding = built[0]?.subresources?.find(({ name }) => name === 'binding') as Subresource;
+    return [...built, { type: bindings, rest: binding.rest }];
+  },
+};

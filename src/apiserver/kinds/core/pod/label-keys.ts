@@ -3,8 +3,8 @@
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { Pod } from './strategy.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
+import type { Pod } from './pod.ts';
 
 type Selector = Immutable<core.PodAffinityTerm>['labelSelector'];
 type Labels = Readonly<Record<string, string>>;

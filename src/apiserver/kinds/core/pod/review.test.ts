@@ -6,7 +6,7 @@ import { decodeObject } from '#api/machinery/codec/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import { reviewPod } from './review.ts';
-import type { Pod } from './strategy.ts';
+import type { Pod } from './pod.ts';
 
 /** A pod as somebody might send it. */
 interface Draft {

@@ -3,9 +3,9 @@
 
 import { validatePod } from '#api/groups/core/v1/validation/index.ts';
 import { podWarnings } from '#api/groups/core/v1/warnings.ts';
-import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
-import type { Pod } from './strategy.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import type { Pod } from './pod.ts';
 
 export interface PodReview {
   readonly errors: FieldErrorList;

@@ -1,13 +1,13 @@
 // The subresources that change the spec of a pod that runs: ephemeralcontainers adds containers to look around with, resize
 // changes what its containers request and are limited to. Of what the client sends, only these parts are looked at.
 
-import { semanticEqual } from '#machinery/deep.ts';
-import { validatePodEphemeralContainersUpdate, validatePodResize } from '#api/groups/core/v1/validation/index.ts';
 import { withoutDisabledPodFields } from '#api/groups/core/v1/disabled-pod-fields.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
+import { validatePodEphemeralContainersUpdate, validatePodResize } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { semanticEqual } from '#machinery/deep.ts';
 import type { SubresourceStrategy } from '#apiserver/registry/strategy.ts';
-import type { Pod } from './strategy.ts';
+import type { Pod } from './pod.ts';
 
 type Container = Immutable<core.Container>;
 

@@ -1,20 +1,17 @@
 // Pods.
 
 import { withoutDisabledPodFields, withoutDisabledStatusFields } from '#api/groups/core/v1/disabled-pod-fields.ts';
-import type * as core from '#api/groups/core/v1/index.ts';
 import { warningsForIP } from '#api/groups/core/v1/ip-warnings.ts';
 import { podQosClass } from '#api/groups/core/v1/qos.ts';
 import { validatePodStatusUpdate, validatePodUpdate } from '#api/groups/core/v1/validation/index.ts';
-import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import { isDNS1123Label } from '#machinery/validation/validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { withAppArmorFields } from './app-armor.ts';
 import { withCondition, withObservedGenerations } from './conditions.ts';
 import { withLabelKeys } from './label-keys.ts';
+import type { Pod } from './pod.ts';
 import { reviewPod } from './review.ts';
-
-export type Pod = Immutable<core.Pod>;
 
 const DEFAULT_GRACE_SECONDS = 30;
 const HOST_NAME =

@@ -1,14 +1,16 @@
 // The resource serviceaccounts.
 
-import type * as core from '#api/groups/core/v1/index.ts';
 import { serviceAccounts } from '#api/groups/core/v1/index.ts';
+import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { serviceAccountTable } from '#apiserver/printers/small-kinds.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '#apiserver/kinds/services.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 import { tokenSubresource } from './token.ts';
+import type { TokenServices } from './token.ts';
 
 type ServiceAccount = Immutable<core.ServiceAccount>;
 
@@ -19,7 +21,7 @@ function cleaned(account: ServiceAccount): ServiceAccount {
   return { ...account, secrets };
 }
 
-export const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
+const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: cleaned,
@@ -28,11 +30,18 @@ export const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
   validateUpdate: () => [],
 };
 
-export function serviceAccountResource(services: RegistryServices): Kind {
-  return {
-    type: serviceAccounts,
-    rest: new ResourceStore<ServiceAccount>({ ...services, type: serviceAccounts, strategy: serviceAccountStrategy }),
-    table: serviceAccountTable,
-    subresources: [tokenSubresource(services)],
-  };
-}
+export const serviceAccountTable: TableConvertor<ServiceAccount> = {
+  columns: [NAME, column('Secrets', 'Number of secrets that its pods may use.'), AGE],
+  cells: (account, now) => [
+    account.metadata.name,
+    (account.secrets ?? []).length,
+    since(account.metadata.creationTimestamp, now),
+  ],
+};
+
+export const serviceAccountKind = defineKind<ServiceAccount, StoreServices & TokenServices>({
+  type: serviceAccounts,
+  strategy: serviceAccountStrategy,
+  table: serviceAccountTable,
+  subresources: { token: ({ services }) => tokenSubresource(services) },
+});

@@ -27,9 +27,8 @@ const DEFAULT_SECONDS = 3600;
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
-export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenServices): Subresource {
+export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenServices): Omit<Subresource, 'name'> {
   return {
-    name: 'token',
     kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
     rest: {
       create: async (context, name, object, options) => {

@@ -47,7 +47,7 @@ export interface ClusterIPsConfig {
 }
 
 /** Why an address cannot be had. */
-export type Refusal = 'taken' | 'out of range';
+type Refusal = 'taken' | 'out of range';
 
 export class ClusterIPs {
   readonly #config: ClusterIPsConfig;

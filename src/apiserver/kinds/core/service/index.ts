@@ -1,17 +1,18 @@
 // The resource services.
 
-import { services as serviceType } from '#api/groups/core/v1/index.ts';
+import { services } from '#api/groups/core/v1/index.ts';
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from '#api/groups/core/v1/validation/index.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import type { Find } from '#apiserver/catalog/find.ts';
 import { serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
-import { serviceTable } from '#apiserver/printers/service.ts';
 import { labelName } from '#apiserver/registry/metadata-validation.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '#apiserver/kinds/services.ts';
+import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import type { ServiceAllocators } from './allocators.ts';
 import { dropUnused, keepAllocated, withClusterIPs, withoutNeedless } from './idempotence.ts';
 import { ServiceReservations } from './reservations.ts';
 import type { Service } from './service.ts';
+import { serviceTable } from './table.ts';
 import { serviceStatusWarnings, serviceWarnings } from './warnings.ts';
 
 function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Service> {
@@ -41,17 +42,19 @@ const serviceStatusStrategy: SubresourceStrategy<Service> = {
   warningsOnUpdate: serviceStatusWarnings,
 };
 
-export function serviceResource(services: RegistryServices): Kind {
-  const { serviceAllocators } = services;
-  const reservations = new ServiceReservations({ ...serviceAllocators, random: services.random.derive('services') });
-  const store = new ResourceStore<Service>({ ...services, type: serviceType, strategy: serviceStrategy(reservations) });
-  return {
-    type: serviceType,
-    rest: store,
-    table: serviceTable,
-    subresources: [
-      { name: 'status', kind: { group: '', version: 'v1', kind: 'Service' }, rest: store.view(serviceStatusStrategy) },
-      serviceProxySubresource(services),
-    ],
-  };
+/** Gives services their addresses and ports. */
+export interface ServiceServices extends StoreServices {
+  readonly serviceAllocators: ServiceAllocators;
+  readonly find: Find;
 }
+
+export const serviceKind = defineKind<Service, ServiceServices>({
+  type: services,
+  strategy: ({ serviceAllocators, random }) =>
+    serviceStrategy(new ServiceReservations({ ...serviceAllocators, random: random.derive('services') })),
+  table: serviceTable,
+  subresources: {
+    status: { strategy: serviceStatusStrategy },
+    proxy: ({ services }) => serviceProxySubresource(services),
+  },
+});

@@ -14,7 +14,7 @@ import type { PortRange } from './port-bits.ts';
 export const NODE_PORTS_KEY = '/registry/ranges/servicenodeports';
 
 /** A change of what is taken. May be run again, on another state: it has no effects but on the ports that it is given. */
-export type PortPlan<T> = (ports: PortBits) => T;
+type PortPlan<T> = (ports: PortBits) => T;
 
 export interface NodePortsConfig {
   readonly storage: Storage;

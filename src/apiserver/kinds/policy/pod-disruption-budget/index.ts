@@ -4,12 +4,12 @@ import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
 import type * as policy from '#api/groups/policy/v1/index.ts';
 import { validatePodDisruptionBudget, validatePodDisruptionBudgetStatus } from '#api/groups/policy/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { podDisruptionBudgetTable } from '#apiserver/printers/policy.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
-import type { RegistryServices } from '#apiserver/kinds/services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 export type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
 
@@ -20,7 +20,7 @@ const NO_STATUS: PodDisruptionBudget['status'] = {
   expectedPods: 0,
 };
 
-export const podDisruptionBudgetStrategy: ResourceStrategy<PodDisruptionBudget> = {
+const podDisruptionBudgetStrategy: ResourceStrategy<PodDisruptionBudget> = {
   anyFinalizer: true,
   validateName: pathSegmentName,
   generation: true,
@@ -31,26 +31,31 @@ export const podDisruptionBudgetStrategy: ResourceStrategy<PodDisruptionBudget> 
   validateUpdate: (budget, old) => validatePodDisruptionBudget(budget, old),
 };
 
-export const podDisruptionBudgetStatusStrategy: SubresourceStrategy<PodDisruptionBudget> = {
+const podDisruptionBudgetStatusStrategy: SubresourceStrategy<PodDisruptionBudget> = {
   prepareForUpdate: (budget, old) => ({ ...budget, spec: old.spec }),
   validateUpdate: (budget) => validatePodDisruptionBudgetStatus(budget),
 };
 
-/** Evictions ask it, too. */
-export function podDisruptionBudgetStore(services: RegistryServices): ResourceStore<PodDisruptionBudget> {
-  return new ResourceStore<PodDisruptionBudget>({
-    ...services,
-    type: podDisruptionBudgets,
-    strategy: podDisruptionBudgetStrategy,
-  });
-}
+const podDisruptionBudgetTable: TableConvertor<PodDisruptionBudget> = {
+  columns: [
+    NAME,
+    column('Min Available', 'How many pods have to be available.'),
+    column('Max Unavailable', 'How many pods may be unavailable.'),
+    column('Allowed Disruptions', 'How many pods may be evicted now.', { type: 'integer' }),
+    AGE,
+  ],
+  cells: ({ metadata, spec, status }, now) => [
+    metadata.name,
+    String(spec.minAvailable ?? 'N/A'),
+    String(spec.maxUnavailable ?? 'N/A'),
+    status.disruptionsAllowed,
+    since(metadata.creationTimestamp, now),
+  ],
+};
 
-export function podDisruptionBudgetResource(store: ResourceStore<PodDisruptionBudget>): Kind {
-  const kind = { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' };
-  return {
-    type: podDisruptionBudgets,
-    rest: store,
-    table: podDisruptionBudgetTable,
-    subresources: [{ name: 'status', kind, rest: store.view(podDisruptionBudgetStatusStrategy) }],
-  };
-}
+export const podDisruptionBudgetKind = defineKind<PodDisruptionBudget>({
+  type: podDisruptionBudgets,
+  strategy: podDisruptionBudgetStrategy,
+  table: podDisruptionBudgetTable,
+  subresources: { status: { strategy: podDisruptionBudgetStatusStrategy } },
+});

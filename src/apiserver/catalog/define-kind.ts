@@ -1,0 +1,122 @@
+// How a kind is declared: one value that needs no server. `build` makes from it what one server serves (Kind): a store, and the views
+// of that store. Each version of a kind is declared by itself; a version that is not stored names the one that is (`storedType`), and
+// converts.
+//
+// Most kinds are defineKind of a type, a strategy and a table. What depends on a server (its clock, its authorizer, objects of other
+// kinds) takes a function of the services instead of a value; the second type parameter names the services that it needs.
+
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { ResourceStore } from '../registry/resource-store.ts';
+import type { ResourceStoreConfig, StoreServices } from '../registry/resource-store.ts';
+import type { ObjectConverter } from '../registry/object-converter.ts';
+import { plainRest } from '../registry/plain-rest.ts';
+import type { Verb } from '../registry/plain-rest.ts';
+import type { Rest } from '../registry/rest.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy.ts';
+import type { TableConvertor } from '../tables/table.ts';
+import type { Kind, Subresource } from './kind.ts';
+
+/** What a list of kinds has: one kind, or a few that are built together. */
+export interface KindDefinition<S = StoreServices> {
+  /** The types of the kinds that `build` makes, in the same order. */
+  readonly types: readonly ResourceType[];
+  /** Makes the kinds of one server. Must not read from `services` what is complete only later (`find`), but may keep it. */
+  build(services: S): readonly Kind[];
+}
+
+export interface KindConfig<T extends KubeObject, S extends StoreServices> {
+  readonly type: ResourceType;
+  /** The version in which the objects are stored. Default: `type`. */
+  readonly storedType?: ResourceType;
+  /** Between all versions in which the objects are served or stored. Default: there is one version. */
+  readonly converter?: ObjectConverter;
+  /** The other versions (or groups) in which the same objects are served. */
+  readonly otherVersions?: readonly ResourceType[];
+  /** Reads and writes the objects. Default: the codec of the typed descriptor, with the defaults that its group registers. */
+  readonly codec?: ObjectCodec;
+  readonly strategy: ResourceStrategy<T> | ((services: S) => ResourceStrategy<T>);
+  /** Without it, a table has Name and Created At. */
+  readonly table?: TableConvertor<T>;
+  /** By name: views of the stored objects (status), or whatever a function makes (scale, exec). In the order of discovery. */
+  readonly subresources?: Readonly<Record<string, SubresourceView<T, S> | SubresourceFactory<T, S>>>;
+  /** Verbs of the store that are not served. Default: all are. */
+  readonly withoutVerbs?: readonly Verb[];
+  /** Makes the store, if it is not a plain one. */
+  readonly store?: (config: ResourceStoreConfig<T>, services: S) => ResourceStore<T>;
+  readonly listKind?: string;
+  readonly deprecation?: string;
+}
+
+/** The stored objects under other rules (ResourceStore.view): status, approval, resize. Serves get, update and patch. */
+export interface SubresourceView<T extends KubeObject, S> {
+  readonly strategy: SubresourceStrategy<T> | ((services: S) => SubresourceStrategy<T>);
+  readonly withoutVerbs?: readonly Verb[];
+}
+
+/** Makes a subresource that is more than a view. */
+export type SubresourceFactory<T extends KubeObject, S> = (context: {
+  readonly store: ResourceStore<T>;
+  readonly services: S;
+}) => Omit<Subresource, 'name'>;
+
+/** Declares a kind whose objects are stored. */
+export function defineKind<T extends KubeObject, S extends StoreServices = StoreServices>(
+  config: KindConfig<T, S>,
+): KindDefinition<S> {
+  return { types: [config.type], build: (services) => [buildStored(config, services)] };
+}
+
+/** Declares a kind whose objects are not stored, or not here: reviews, bindings, the status of components. */
+export function defineVirtualKind<S = unknown>(
+  config: Omit<Kind, 'rest'> & { readonly rest: (services: S) => Rest },
+): KindDefinition<S> {
+  return { types: [config.type], build: (services) => [{ ...config, rest: config.rest(services) }] };
+}
+
+function buildStored<T extends KubeObject, S extends StoreServices>(config: KindConfig<T, S>, services: S): Kind {
+  const { type, storedType, converter, otherVersions, codec, table, subresources = {}, listKind, deprecation } = config;
+  const strategy = typeof config.strategy === 'function' ? config.strategy(services) : config.strategy;
+  const makeStore = config.store ?? ((storeConfig: ResourceStoreConfig<T>) => new ResourceStore<T>(storeConfig));
+  const versions = { ...(storedType !== undefined && { storedType }), ...(converter !== undefined && { converter }) };
+  const store = makeStore({ ...services, type, ...versions, strategy }, services);
+  return {
+    type,
+    ...(codec !== undefined && { codec }),
+    // It is only called with objects of its own store.
+    strategy: strategy as unknown as ResourceStrategy<KubeObject>,
+    rest: config.withoutVerbs === undefined ? store : plainRest(store, config.withoutVerbs),
+    ...(table !== undefined && { table }),
+    subresources: Object.entries(subresources).map(([name, subresource]) =>
+      typeof subresource === 'function'
+        ? { ...subresource({ store, services }), name }
+        : buildView(name, type, store, subresource, services),
+    ),
+    ...(otherVersions !== undefined && { otherVersions: otherVersions.map(kindOf) }),
+    ...(storedType !== undefined && { storedKind: kindOf(storedType) }),
+    ...(listKind !== undefined && { listKind }),
+    ...(deprecation !== undefined && { deprecation }),
+  };
+}
+
+function buildView<T extends KubeObject, S>(
+  name: string,
+  type: ResourceType,
+  store: ResourceStore<T>,
+  view: SubresourceView<T, S>,
+  services: S,
+): Subresource {
+  const strategy = typeof view.strategy === 'function' ? view.strategy(services) : view.strategy;
+  const rest: Rest = store.view(strategy);
+  return {
+    name,
+    kind: kindOf(type),
+    strategy: strategy as unknown as SubresourceStrategy<KubeObject>,
+    rest: view.withoutVerbs === undefined ? rest : plainRest(rest, view.withoutVerbs),
+  };
+}
+
+function kindOf({ group, version, kind }: ResourceType): GroupVersionKind {
+  return { group, version, kind };
+}

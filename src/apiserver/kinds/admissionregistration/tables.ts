@@ -1,0 +1,63 @@
+// Tables of what extends admission: webhook configurations, policies and their bindings.
+
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { formatLabelSelector } from '#machinery/selectors/labels.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+
+const UNSET = '<unset>';
+const PARAM_KIND = column('ParamKind', 'The kind of the objects that it has its parameters from.');
+
+type ParamKind = Immutable<admission.ParamKind>;
+const kindOf = (kind: ParamKind | undefined): string =>
+  kind === undefined ? UNSET : `${kind.apiVersion ?? ''}/${kind.kind ?? ''}`;
+
+/** Of both kinds of configurations. */
+export const webhookConfigurationTable: TableConvertor<
+  Immutable<admission.ValidatingWebhookConfiguration | admission.MutatingWebhookConfiguration>
+> = {
+  columns: [NAME, column('Webhooks', 'How many webhooks it has.', { type: 'integer' }), AGE],
+  cells: ({ metadata, webhooks = [] }, now) => [metadata.name, webhooks.length, since(metadata.creationTimestamp, now)],
+};
+
+export const validatingPolicyTable: TableConvertor<Immutable<admission.ValidatingAdmissionPolicy>> = {
+  columns: [NAME, column('Validations', 'How many validations it has.', { type: 'integer' }), PARAM_KIND, AGE],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    spec.validations?.length ?? 0,
+    kindOf(spec.paramKind),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+export const mutatingPolicyTable: TableConvertor<Immutable<admission.MutatingAdmissionPolicy>> = {
+  columns: [NAME, column('Mutations', 'How many mutations it has.', { type: 'integer' }), PARAM_KIND, AGE],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    spec.mutations?.length ?? 0,
+    kindOf(spec.paramKind),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+/** Of both kinds of bindings. */
+export const policyBindingTable: TableConvertor<
+  Immutable<admission.ValidatingAdmissionPolicyBinding | admission.MutatingAdmissionPolicyBinding>
+> = {
+  columns: [NAME, column('PolicyName', 'The policy that it puts to work.'), column('ParamRef', 'Where the parameters are.'), AGE],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    spec.policyName ?? '',
+    parameters(spec.paramRef),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+function parameters(ref: Immutable<admission.ParamRef> | undefined): string {
+  const { name = '', namespace = '', selector } = ref ?? {};
+  // Nobody can tell from here whether the parameters belong to a namespace.
+  if (name !== '') return `${namespace === '' ? '*' : namespace}/${name}`;
+  return selector === undefined ? UNSET : formatLabelSelector(selector);
+}

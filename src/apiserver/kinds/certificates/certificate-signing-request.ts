@@ -1,0 +1,134 @@
+// The resource certificatesigningrequests. What is asked for never changes; that it is approved and that it is signed are
+// written by two, through a subresource each.
+
+import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
+import type * as certificates from '#api/groups/certificates/v1/index.ts';
+import {
+  validateCertificateSigningRequest,
+  validateCertificateSigningRequestUpdate,
+} from '#api/groups/certificates/v1/validation.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { humanDuration } from '#machinery/text/duration.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { formatTime } from '#apiserver/registry/time.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+
+type CertificateSigningRequest = Immutable<certificates.CertificateSigningRequest>;
+type Condition = Immutable<certificates.CertificateSigningRequestCondition>;
+
+const certificateSigningRequestStrategy: ResourceStrategy<CertificateSigningRequest> = {
+  resetFields: [['spec'], ['status']],
+  validateName: pathSegmentName,
+  selectableFieldNames: ['spec.signerName'],
+  selectableFields: ({ spec }) => ({ 'spec.signerName': spec.signerName }),
+  prepareForCreate(request, { request: { user } }) {
+    const { request: pem, signerName, expirationSeconds, usages } = request.spec;
+    const { name, uid = '', groups, extra = {} } = user;
+    const spec = {
+      request: pem,
+      signerName,
+      ...(expirationSeconds !== undefined && { expirationSeconds }),
+      ...(usages !== undefined && { usages }),
+      ...(name !== '' && { username: name }),
+      ...(uid !== '' && { uid }),
+      ...(groups.length > 0 && { groups }),
+      ...(Object.keys(extra).length > 0 && { extra }),
+    };
+    return { ...request, spec, status: {} };
+  },
+  validate: (request) => validateCertificateSigningRequest(request),
+  prepareForUpdate: (request, old) => ({ ...request, spec: old.spec, status: old.status }),
+  validateUpdate: (request, old) =>
+    validateCertificateSigningRequestUpdate(request, old, { decisions: false, certificate: false }),
+};
+
+/** Of signers: the certificate, and conditions other than the decision. */
+const statusStrategy: SubresourceStrategy<CertificateSigningRequest> = {
+  // Of conditions nobody comes to be the owner here: those of approvers are among them.
+  resetFields: [['spec'], ['status', 'conditions']],
+  prepareForUpdate(request, old, { now }) {
+    const conditions = timed(withDecisionsOf(request, old), old, now);
+    return { ...request, spec: old.spec, status: withConditions(request.status, conditions) };
+  },
+  validateUpdate: (request, old) =>
+    validateCertificateSigningRequestUpdate(request, old, { decisions: false, certificate: true }),
+};
+
+/** Of approvers: conditions, and nothing else. */
+const approvalStrategy: SubresourceStrategy<CertificateSigningRequest> = {
+  resetFields: [['spec'], ['status', 'certificate']],
+  prepareForUpdate(request, old, { now }) {
+    const conditions = timed(request.status.conditions ?? [], old, now);
+    return { ...request, spec: old.spec, status: withConditions(old.status, conditions) };
+  },
+  validateUpdate: (request, old) =>
+    validateCertificateSigningRequestUpdate(request, old, { decisions: true, certificate: false }),
+};
+
+function withConditions(
+  { conditions: _replaced, ...status }: CertificateSigningRequest['status'],
+  conditions: readonly Condition[],
+): CertificateSigningRequest['status'] {
+  return { ...(conditions.length > 0 && { conditions }), ...status };
+}
+
+/** Decisions in the old state are put back as they were, where the client has sent them too; others are its own. */
+function withDecisionsOf(request: CertificateSigningRequest, old: CertificateSigningRequest): readonly Condition[] {
+  return (request.status.conditions ?? []).map((condition) => {
+    if (condition.type !== 'Approved' && condition.type !== 'Denied') return condition;
+    return old.status.conditions?.find(({ type }) => type === condition.type) ?? condition;
+  });
+}
+
+/** Times that the client left out: now, or since when it has been so. */
+function timed(conditions: readonly Condition[], old: CertificateSigningRequest, now: number): readonly Condition[] {
+  const time = formatTime(now);
+  return conditions.map((condition) => {
+    const before = old.status.conditions?.find(({ type, status }) => type === condition.type && status === condition.status);
+    return {
+      ...condition,
+      lastUpdateTime: condition.lastUpdateTime ?? time,
+      lastTransitionTime: condition.lastTransitionTime ?? before?.lastTransitionTime ?? time,
+    };
+  });
+}
+
+const certificateSigningRequestTable: TableConvertor<CertificateSigningRequest> = {
+  columns: [
+    NAME,
+    AGE,
+    column('SignerName', 'Who is to sign it.'),
+    column('Requestor', 'Who asked.'),
+    column('RequestedDuration', 'How long the certificate is wanted to last.'),
+    column('Condition', 'What has become of it.'),
+  ],
+  cells: (request, now) => {
+    const { metadata, spec } = request;
+    const { signerName, username = '', expirationSeconds } = spec;
+    return [
+      metadata.name,
+      since(metadata.creationTimestamp, now),
+      signerName,
+      username,
+      expirationSeconds === undefined ? '<none>' : humanDuration(expirationSeconds * 1000),
+      conditionOf(request),
+    ];
+  },
+};
+
+function conditionOf({ status: { conditions = [], certificate } }: CertificateSigningRequest): string {
+  const has = (wanted: string): boolean => conditions.some(({ type }) => type === wanted);
+  const decision = has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending';
+  return `${decision}${has('Failed') ? ',Failed' : ''}${certificate === undefined ? '' : ',Issued'}`;
+}
+
+export const certificateSigningRequestKind = defineKind<CertificateSigningRequest>({
+  type: certificateSigningRequests,
+  strategy: certificateSigningRequestStrategy,
+  table: certificateSigningRequestTable,
+  subresources: { status: { strategy: statusStrategy }, approval: { strategy: approvalStrategy } },
+});

@@ -1,0 +1,70 @@
+// The table of events. A list is sorted by when each was seen last.
+
+import type * as core from '#api/groups/core/v1/index.ts';
+import { toCore } from '#api/groups/events/v1/conversion.ts';
+import type * as newer from '#api/groups/events/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+
+type Event = Immutable<core.Event>;
+
+/** Of events in their newer form. */
+export const newerEventTable: TableConvertor<Immutable<newer.Event>> = {
+  get columns() {
+    return eventTable.columns;
+  },
+  compare: (a, b) => lastSeen(asCore(a)) - lastSeen(asCore(b)),
+  cells: (event, now) => eventTable.cells(asCore(event), now),
+};
+
+function asCore(event: Immutable<newer.Event>): Event {
+  return toCore(event);
+}
+
+export const eventTable: TableConvertor<Event> = {
+  columns: [
+    column('Last Seen', 'When it happened last.'),
+    column('Type', 'Normal or Warning.'),
+    column('Reason', 'Why, in one word.'),
+    column('Object', 'What it happened to.'),
+    column('Subobject', 'Which part of that.', { wide: true }),
+    column('Source', 'Who tells.', { wide: true }),
+    column('Message', 'What happened, for people.'),
+    column('First Seen', 'When it happened first.', { wide: true }),
+    column('Count', 'How often it happened.', { wide: true }),
+    column('Name', 'Name of the event.', { wide: true }),
+  ],
+  compare: (a, b) => lastSeen(a) - lastSeen(b),
+  cells(event, now) {
+    const first = event.firstTimestamp ?? event.eventTime;
+    const last = event.series === undefined ? (event.lastTimestamp ?? first) : event.series.lastObservedTime;
+    // What happened once, in the newer form, has no count.
+    const count = event.series === undefined ? event.count || 1 : (event.series.count ?? 0);
+    const { kind = '', name = '', fieldPath = '' } = event.involvedObject;
+    return [
+      since(last, now),
+      event.type ?? '',
+      event.reason ?? '',
+      name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
+      fieldPath,
+      sourceOf(event),
+      (event.message ?? '').trim(),
+      since(first, now),
+      count,
+      event.metadata.name,
+    ];
+  },
+};
+
+/** Milliseconds; events that do not tell come first. */
+function lastSeen({ lastTimestamp }: Event): number {
+  return lastTimestamp === undefined || lastTimestamp === null ? 0 : Date.parse(lastTimestamp);
+}
+
+function sourceOf({ source, reportingComponent, reportingInstance }: Event): string {
+  const component = source?.component || reportingComponent || '';
+  const instance = source?.host || reportingInstance || '';
+  return instance === '' ? component : `${component}, ${instance}`;
+}

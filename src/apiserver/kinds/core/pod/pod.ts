@@ -1,0 +1,6 @@
+// The type of pods: immutable, as all objects that have left a decoder.
+
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+
+export type Pod = Immutable<core.Pod>;

@@ -1,0 +1,94 @@
+// The tables of volumes and of their claims.
+
+import type * as core from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+
+const UNSET = '<unset>';
+const MODES = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' } as const;
+
+/** Short, each once, in a fixed order. */
+function accessModes(modes: readonly string[] | undefined): string {
+  return Object.entries(MODES)
+    .flatMap(([mode, short]) => (modes?.includes(mode) === true ? [short] : []))
+    .join(',');
+}
+
+interface Classified {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: { readonly storageClassName?: string };
+}
+
+/** The class was an annotation once, which still comes first. */
+function classOf({ metadata, spec }: Classified): string {
+  return metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '';
+}
+
+const STORAGE_CLASS = column('StorageClass', 'The storage class that it belongs to.');
+const ATTRIBUTES_CLASS = column('VolumeAttributesClass', 'The class of its changeable attributes.');
+const VOLUME_MODE = column('VolumeMode', 'Whether it is a file system or a block device.', { wide: true });
+const ACCESS_MODES = column('Access Modes', 'How it may be used by several at once.');
+
+export const persistentVolumeTable: TableConvertor<Immutable<core.PersistentVolume>> = {
+  columns: [
+    NAME,
+    column('Capacity', 'How much it holds.'),
+    ACCESS_MODES,
+    column('Reclaim Policy', 'What becomes of it when its claim is gone.'),
+    column('Status', 'Whether a claim is bound to it.'),
+    column('Claim', 'The claim that it is bound to.'),
+    STORAGE_CLASS,
+    ATTRIBUTES_CLASS,
+    column('Reason', 'Why it failed, in one word.'),
+    AGE,
+    VOLUME_MODE,
+  ],
+  cells: (volume, now) => {
+    const { metadata, spec, status } = volume;
+    const { claimRef } = spec;
+    return [
+      metadata.name,
+      spec.capacity?.['storage'] ?? '0',
+      accessModes(spec.accessModes),
+      spec.persistentVolumeReclaimPolicy ?? '',
+      metadata.deletionTimestamp === undefined ? (status.phase ?? '') : 'Terminating',
+      claimRef === undefined ? '' : `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`,
+      classOf(volume),
+      spec.volumeAttributesClassName ?? UNSET,
+      status.reason ?? '',
+      since(metadata.creationTimestamp, now),
+      spec.volumeMode ?? UNSET,
+    ];
+  },
+};
+
+export const persistentVolumeClaimTable: TableConvertor<Immutable<core.PersistentVolumeClaim>> = {
+  columns: [
+    NAME,
+    column('Status', 'Whether a volume is bound to it.'),
+    column('Volume', 'The volume that it is bound to.'),
+    column('Capacity', 'How much the volume holds.'),
+    ACCESS_MODES,
+    STORAGE_CLASS,
+    ATTRIBUTES_CLASS,
+    AGE,
+    VOLUME_MODE,
+  ],
+  cells: (claim, now) => {
+    const { metadata, spec, status } = claim;
+    const volumeName = spec.volumeName ?? '';
+    return [
+      metadata.name,
+      metadata.deletionTimestamp === undefined ? (status.phase ?? '') : 'Terminating',
+      volumeName,
+      volumeName === '' ? '' : (status.capacity?.['storage'] ?? '0'),
+      volumeName === '' ? '' : accessModes(status.accessModes),
+      classOf(claim),
+      spec.volumeAttributesClassName ?? UNSET,
+      since(metadata.creationTimestamp, now),
+      spec.volumeMode ?? UNSET,
+    ];
+  },
+};

@@ -1,0 +1,49 @@
+// Every kind in the list, whatever it is: its rules, its table and its subresources hold for whatever a decoder lets through.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import type { Kind } from '../catalog/kind.ts';
+import { exerciseKind } from '../testing/fuzz-kind.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+import { kinds } from './index.ts';
+
+/** All of their fields are free. */
+const WITHOUT_RULES: ReadonlySet<string> = new Set(['ServiceAccount']);
+
+const types = kinds.flatMap((kind) => kind.types);
+const keyOf = ({ group, version, resource }: (typeof types)[number]): string => `${group}/${version}/${resource}`;
+
+let t: TestServer;
+let built: ReadonlyMap<string, Kind>;
+beforeAll(async () => {
+  t = await startTestServer({ start: false, runtimeConfig: { 'api/all': 'true' } });
+  built = new Map(t.server.resources.map((kind) => [keyOf(kind.type), kind]));
+});
+afterAll(async () => {
+  await t.stop();
+});
+
+test('each type is in the list once', () => {
+  expect(new Set(types.map(keyOf)).size).toBe(types.length);
+});
+
+test('each definition builds the kinds of its types, in the same order', () => {
+  expect([...built.keys()]).toEqual(types.map(keyOf));
+});
+
+describe.each(types.map((type) => [keyOf(type), type] as const))('%s', (key, type) => {
+  const kind = (): Kind => built.get(key) as Kind;
+
+  test('serves the subresources of its type', () => {
+    expect(kind().type).toBe(type);
+    const names = (kind().subresources ?? []).map(({ name }) => name);
+    expect(names.toSorted()).toEqual((type.subresources ?? []).toSorted());
+  });
+
+  test('its rules, columns and selectable fields take any object that can be decoded', () => {
+    const errors = exerciseKind(kind());
+    if (kind().strategy !== undefined && !WITHOUT_RULES.has(type.kind)) expect(errors).toBeGreaterThan(0);
+    else expect(errors).toBe(0);
+  });
+});

@@ -1,0 +1,42 @@
+// Tables of roles and their bindings.
+
+import type * as rbac from '#api/groups/rbac/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { since } from '#apiserver/tables/age.ts';
+import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
+
+type Binding = Immutable<rbac.RoleBinding | rbac.ClusterRoleBinding>;
+
+/** Of both kinds of roles. */
+export const roleTable: TableConvertor<Immutable<rbac.Role | rbac.ClusterRole>> = {
+  columns: [NAME, { ...column('Created At', 'When it was created.'), type: 'date' }],
+  cells: ({ metadata }) => [metadata.name, metadata.creationTimestamp],
+};
+
+/** Of both kinds of bindings. */
+export const roleBindingTable: TableConvertor<Binding> = {
+  columns: [
+    NAME,
+    column('Role', 'The role that it gives.'),
+    AGE,
+    column('Users', 'Users that it gives the role to.', { wide: true }),
+    column('Groups', 'Groups that it gives the role to.', { wide: true }),
+    column('ServiceAccounts', 'Service accounts that it gives the role to.', { wide: true }),
+  ],
+  cells: ({ metadata, roleRef, subjects = [] }, now) => {
+    const named = (kind: string): string =>
+      subjects
+        .filter((subject) => subject.kind === kind)
+        .map(({ name, namespace = '' }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name))
+        .join(', ');
+    return [
+      metadata.name,
+      `${roleRef.kind}/${roleRef.name}`,
+      since(metadata.creationTimestamp, now),
+      named('User'),
+      named('Group'),
+      named('ServiceAccount'),
+    ];
+  },
+};

@@ -1,0 +1,18 @@
+// A Rest as a plain object, which can be copied, extended and cut down. A store is an instance of a class: its methods must be bound.
+
+import type { Rest } from './rest.ts';
+
+const VERBS = ['get', 'list', 'find', 'findAll', 'watch', 'create', 'update', 'delete', 'deleteCollection', 'connect'] as const;
+const FACTS = ['selectableFieldNames', 'returnsDeletedObject', 'resetFields'] as const;
+
+export type Verb = (typeof VERBS)[number];
+
+/** Returns an object that serves what `rest` serves, except for some verbs. */
+export function plainRest(rest: Rest, without: readonly Verb[] = []): Rest {
+  const facts = FACTS.flatMap((name) => (rest[name] === undefined ? [] : [[name, rest[name]] as const]));
+  const verbs = VERBS.flatMap((verb) => {
+    const call: unknown = without.includes(verb) ? undefined : rest[verb];
+    return typeof call === 'function' ? [[verb, call.bind(rest)] as const] : [];
+  });
+  return Object.fromEntries([...facts, ...verbs]);
+}

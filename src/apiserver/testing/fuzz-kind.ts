@@ -1,0 +1,65 @@
+// Runs the rules of a kind over random objects: they find errors, and never fail themselves. For tests.
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { expect } from 'vitest';
+
+import { decodeObject } from '#api/machinery/codec/index.ts';
+import { newDefaultScheme } from '#api/default-scheme.ts';
+import type { KnownType } from '#api/machinery/scheme.ts';
+import { fuzzObject } from '#api/testing/fuzz.ts';
+import { deepFreeze } from '#machinery/deep.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import type { Kind } from '../catalog/kind.ts';
+import type { StrategyContext, UpdateStrategy } from '../registry/strategy.ts';
+
+const FILLS = 40;
+const scheme = newDefaultScheme();
+const context: StrategyContext = {
+  request: { user: { name: 'u', groups: [] }, namespace: 'default', signal: new AbortController().signal, warnings: [] },
+  now: 0,
+  dryRun: false,
+};
+
+/** As the store hands it on: created, or there before. */
+function named<T extends KubeObject>(object: T): T {
+  const { name = 'n', uid = 'u' } = object.metadata as { readonly name?: string; readonly uid?: string };
+  return { ...object, metadata: { ...object.metadata, name, uid } };
+}
+
+/** That a name is missing is found together with everything else. */
+function unnamed<T extends KubeObject>(object: T): T {
+  const { name: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/**
+ * Creates and updates filled objects of a kind, through every view of them. Returns how many errors its rules found in all.
+ * Expects that its table has a cell for each column, and that its selectable fields have texts for values.
+ */
+export function exerciseKind({ type, strategy, subresources = [], table }: Kind): number {
+  const { message } = scheme.lookup(type) as KnownType;
+  const random = new SeededRandom(`${type.group}/${type.kind}`);
+  const fill = (): KubeObject => {
+    const { object } = decodeObject<KubeObject>(message, fuzzObject(message, random));
+    scheme.applyDefaults(type, object);
+    return deepFreeze(object);
+  };
+  const updates: readonly (UpdateStrategy<KubeObject> | undefined)[] = [strategy, ...subresources.map((view) => view.strategy)];
+  let errors = 0;
+  for (let round = 0; round < FILLS; round++) {
+    const old = named(fill());
+    const object = named(fill());
+    strategy?.validate(strategy.prepareForCreate?.(unnamed(object), context) ?? object, context);
+    const created = strategy?.prepareForCreate?.(object, context) ?? object;
+    errors += strategy?.validate(created, context).length ?? 0;
+    strategy?.warningsOnCreate?.(created, context);
+    for (const update of updates) {
+      if (update === undefined) continue;
+      const updated = update.prepareForUpdate?.(object, old, context) ?? object;
+      errors += update.validateUpdate(updated, old, context).length;
+      update.warningsOnUpdate?.(updated, old, context);
+    }
+    if (table !== undefined) expect(table.cells(created, context.now)).toHaveLength(table.columns.length);
+  }
+  return errors;
+}
