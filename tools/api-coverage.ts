@@ -59,7 +59,7 @@ export async function apiCoverage(): Promise<Coverage> {
     const difference = existsSync(PUBLISHED)
       ? openApiDifference(json as unknown as OpenApiDocument, JSON.parse(readFileSync(PUBLISHED, 'utf8')) as OpenApiDocument)
       : undefined;
-    const rows = sorted(server.server.resources).map((served) => rowOf(served, difference));
+    const rows = sorted(server.server.catalog.snapshot().publishedKinds()).map((served) => rowOf(served, difference));
     const page = render(rows, difference);
     return { page, withoutReference: withoutReference(page) };
   } finally {

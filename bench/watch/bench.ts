@@ -40,7 +40,7 @@ async function serverOn(storage: Storage): Promise<TestServer> {
 }
 
 function podsOf({ server }: TestServer) {
-  const pods = server.resources.find(({ type }) => type.group === '' && type.resource === 'pods');
+  const pods = server.catalog.snapshot().get('', 'v1', 'pods');
   if (pods?.rest.watch === undefined || pods.rest.list === undefined) throw new Error('the server has no pods');
   return { watch: pods.rest.watch.bind(pods.rest), list: pods.rest.list.bind(pods.rest) };
 }

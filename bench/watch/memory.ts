@@ -77,7 +77,7 @@ async function direct(): Promise<Storage> {
 const storage = process.argv.includes('cache') ? await cached() : await direct();
 const kept = await settled();
 const server = await startTestServer({ storage, clock: systemClock, detectMutations: false, start: false });
-const pods = server.server.resources.find(({ type }) => type.group === '' && type.resource === 'pods');
+const pods = server.server.catalog.snapshot().get('', 'v1', 'pods');
 const context = { user: { name: 'bench', groups: [] }, namespace: '', signal: new AbortController().signal, warnings: [] };
 const list = await pods?.rest.list?.(context, {
   selection,

@@ -11,15 +11,14 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { createLocalApiServices } from './kinds/apiregistration/bootstrap.ts';
 import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
-import type { Kind } from './catalog/kind.ts';
+import type { Catalog } from './catalog/catalog.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
 export interface BootstrapConfig {
   /** As system:masters. */
   readonly client: Client;
-  /** What the server answers for itself. */
-  readonly resources: readonly Kind[];
+  readonly catalog: Catalog;
   /** The first address of the service range. */
   readonly serviceIp: string;
   /** Where the API server listens. */
@@ -34,7 +33,8 @@ const SERVICE_RETRY_MS = 50;
 /** Safe to be run at every start: what is there stays as it is. */
 export async function createBootstrapObjects(config: BootstrapConfig): Promise<void> {
   await Promise.all(NAMESPACES.map((name) => createNamespace(config.client, name)));
-  const serves = (group: string): boolean => config.resources.some(({ type }) => type.group === group);
+  const snapshot = config.catalog.snapshot();
+  const serves = (group: string): boolean => snapshot.group(group)?.served === true;
   const classes = serves(priorityClasses.group) ? SYSTEM_PRIORITY_CLASSES : [];
   await Promise.all(
     classes.map(({ name, value, description }) =>
@@ -42,10 +42,8 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
     ),
   );
   if (serves(apiServices.group)) {
-    await createLocalApiServices(
-      config.client,
-      config.resources.map(({ type }) => type),
-    );
+    const published = snapshot.published.flatMap((group) => group.published);
+    await createLocalApiServices(config.client, published);
   }
   if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
   await keepKubernetesService(config);

@@ -4,7 +4,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { publicJwk } from '#machinery/token-keys.ts';
 import type { TokenKey } from '#machinery/token-keys.ts';
-import type { NonResourceRoute } from './endpoints/router.ts';
+import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import { acceptsType } from './endpoints/negotiation.ts';
 
 export const OPENID_CONFIGURATION_PATH = '/.well-known/openid-configuration';

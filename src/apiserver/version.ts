@@ -4,7 +4,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { acceptsType } from './endpoints/negotiation.ts';
 import { FreshObject } from './registry/encoded-object.ts';
-import type { NonResourceRoute } from './endpoints/router.ts';
+import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 
 /** The patch release whose behaviour is implemented and compared with. Clients check their skew against it. */
 export const DEFAULT_VERSION = 'v1.36.3';

@@ -3,6 +3,7 @@
 
 import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
+import { API_SERVER_USER } from '#apiserver/server-user.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
@@ -207,7 +208,7 @@ export class Components implements RunningComponents {
   /** The API server talks to the node's kubelet over this connection. False: there is no such kubelet here. */
   accept(node: string, connection: Duplex): boolean {
     const kubelet = this.#kubelets.get(node);
-    kubelet?.handleConnection(connection, { name: 'system:apiserver', groups: ['system:masters'] });
+    kubelet?.handleConnection(connection, API_SERVER_USER);
     return kubelet !== undefined;
   }
 

@@ -1,5 +1,6 @@
 // `npm run differential`: the same requests to two API servers, and where their answers differ. README.md beside this has the flags.
 
+import { apiVersionOf } from '#api/machinery/scheme.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { send } from '#apiserver/testing/requests.ts';
@@ -82,11 +83,10 @@ try {
   if (only === undefined || only.includes('requests')) {
     for (const shot of requests) report(shot, ...(await Promise.all([ask(shot), reference.send(shot)])));
   }
+  const kinds = server.server.catalog.snapshot().publishedKinds();
   for (const sample of [...samples, ...kindManifests]) {
-    const served = server.server.resources.find(
-      ({ type }) =>
-        type.kind === sample.kind &&
-        (sample.manifest['apiVersion'] as string) === (type.group === '' ? type.version : `${type.group}/${type.version}`),
+    const served = kinds.find(
+      ({ type }) => type.kind === sample.kind && (sample.manifest['apiVersion'] as string) === apiVersionOf(type),
     );
     if (served === undefined || (only !== undefined && !only.includes(sample.kind))) continue;
     const target = targetOf(served, sample);

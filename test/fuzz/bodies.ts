@@ -62,7 +62,10 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
   let slowestMs = 0;
   let slowest = '';
   try {
-    const targets = server.server.resources.filter(({ rest }) => rest.create !== undefined);
+    const targets = server.server.catalog
+      .snapshot()
+      .publishedKinds()
+      .filter(({ rest }) => rest.create !== undefined);
     for (let i = 0; i < count && problems.length < MOST_PROBLEMS; i++) {
       const shot = await aim(random, server, targets[i % targets.length] as Kind, i);
       const { method, path, type, body } = shot;

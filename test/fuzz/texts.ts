@@ -1,5 +1,6 @@
 // Long texts and long lists in every field of every kind: whatever a server does with them must take time in proportion to their length.
 
+import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
 import { messageOfKind } from '#api/machinery/schema/compile.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
@@ -65,10 +66,10 @@ export async function sendLongTexts({
   try {
     for (const { resource, kind, manifest } of kindManifests) {
       const apiVersion = manifest['apiVersion'] as string;
-      const served = server.server.resources.find(
-        ({ type }) =>
-          type.resource === resource && apiVersion === (type.group === '' ? type.version : `${type.group}/${type.version}`),
-      );
+      const served = server.server.catalog
+        .snapshot()
+        .publishedKinds()
+        .find(({ type }) => type.resource === resource && apiVersion === apiVersionOf(type));
       const message = messageOfKind(apiVersion, kind);
       if (served === undefined || message === undefined) continue;
       for (const field of fieldsOf(message, [], seen, 0)) {

@@ -51,7 +51,7 @@ let resources: readonly Kind[];
 
 beforeAll(async () => {
   server = await startTestServer({ authorizer });
-  ({ resources } = server.server);
+  resources = server.server.catalog.snapshot().publishedKinds();
   for (const name of ['tenant', 'victim']) await create('/api/v1/namespaces', { metadata: { name } });
   for (const { resource, manifest } of kindManifests) {
     const served = resources.find(({ type }) => type.resource === resource && apiVersionOf(type) === manifest['apiVersion']);

@@ -16,7 +16,7 @@ import {
   nodeProxySubresource,
   portForwardSubresource,
 } from '#apiserver/node-proxy/subresources.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { RequestState } from '#apiserver/request-state.ts';
 import type { ApiResponse, RequestBody } from '#apiserver/request.ts';

@@ -2,7 +2,7 @@
 
 import type { Ingress, IngressClass } from '#api/groups/networking/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const MARK = 'ingressclass.kubernetes.io/is-default-class';

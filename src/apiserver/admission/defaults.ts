@@ -1,22 +1,16 @@
 // The plugins that every API server runs, in their order.
 
-import type { Clock } from '#machinery/clock.ts';
-import type { Random } from '#machinery/random.ts';
-import type { Find, FindAll, UpdateStatus } from '../catalog/find.ts';
-import type { Authorizer } from '../authorization/authorizer.ts';
 import { CertificateApproval, CertificateSigning, CertificateSubjectRestriction } from './certificates/index.ts';
 import { DefaultIngressClass } from './default-ingress-class.ts';
 import { DefaultStorageClass } from './default-storage-class.ts';
-import { DefaultTolerationSeconds, type DefaultTolerations } from './default-toleration-seconds.ts';
+import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
 import { PodSecurity } from './pod-security/index.ts';
-import type { PodSecurityServices } from './pod-security/index.ts';
 import { MutatingAdmissionPolicy } from './policy/mutating/index.ts';
-import type { PolicyServices } from './policy/services.ts';
 import { ValidatingAdmissionPolicy } from './policy/validating/index.ts';
 import { PodResizeValidator } from './pod-resize-validator.ts';
 import { PodTopologyLabels } from './pod-topology-labels.ts';
@@ -24,23 +18,9 @@ import { Priority } from './priority/index.ts';
 import { ResourceQuotaAdmission } from './resource-quota/index.ts';
 import { RuntimeClassAdmission } from './runtime-class/index.ts';
 import { ServiceAccount } from './service-account.ts';
+import type { AdmissionServices } from './services.ts';
 import { StorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 import { TaintNodesByCondition } from './taint-nodes-by-condition.ts';
-
-export interface AdmissionServices extends PolicyServices, PodSecurityServices {
-  readonly find: Find;
-  readonly findAll: FindAll;
-  /** Resolves true as soon as there is such an object, false when the time is over. */
-  readonly appears: (group: string, resource: string, namespace: string, name: string, timeoutMs: number) => Promise<boolean>;
-  readonly updateStatus: UpdateStatus;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** For what is asked beyond the request itself: whether its user may approve, sign … */
-  readonly authorizer: Authorizer;
-  /** Pods get a volume with a token of their ServiceAccount. */
-  readonly mountTokens: boolean;
-  readonly defaultTolerationSeconds?: DefaultTolerations;
-}
 
 /** The names of the server's plugins, in their order. */
 export const ADMISSION_PLUGIN_NAMES: readonly string[] = [

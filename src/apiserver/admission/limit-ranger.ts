@@ -9,7 +9,7 @@ import type { Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { aggregateContainerResources } from '#api/groups/core/v1/pod-resources.ts';
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
-import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionServices } from './services.ts';
 import { isPodWrite, type ImmutablePod } from './pod-defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 

@@ -5,7 +5,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
-import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const UNDELETABLE: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);

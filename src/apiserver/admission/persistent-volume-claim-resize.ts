@@ -5,7 +5,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import { classOfClaim, isClaimWrite, type ImmutableClaim } from './claims.ts';
-import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 export class PersistentVolumeClaimResize implements AdmissionPlugin {

@@ -7,7 +7,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
-import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import type { ImmutablePod } from './pod-defaults.ts';
 

@@ -4,7 +4,7 @@
 import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
-import type { Find } from '../catalog/find.ts';
+import type { Find } from '../catalog/internal-client.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import { bearerToken, looksLikeJwt } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';

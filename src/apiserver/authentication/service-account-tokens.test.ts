@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { tokenKeysOf } from '#machinery/token-keys.ts';
-import type { Find } from '../catalog/find.ts';
+import type { Find } from '../catalog/internal-client.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 import type { TokenWish } from './service-account-tokens.ts';
 

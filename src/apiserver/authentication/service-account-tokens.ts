@@ -8,7 +8,7 @@ import { isPlainObject } from '#machinery/deep.ts';
 import type { Random } from '#machinery/random.ts';
 import { tokenKeysOf, tokenSigner } from '#machinery/token-keys.ts';
 import type { TokenSigner } from '#machinery/token-keys.ts';
-import type { Find } from '../catalog/find.ts';
+import type { Find } from '../catalog/internal-client.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import { bearerToken, CLOCK_LEEWAY_SECONDS, looksLikeJwt } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';

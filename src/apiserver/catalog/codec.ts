@@ -6,6 +6,7 @@ import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Kind, Subresource } from './kind.ts';
+import type { CatalogSnapshot } from './snapshot.ts';
 
 /** Returns the codec of a kind. Throws Error for a kind that has neither a codec nor a descriptor: a programmer error. */
 export function codecOf(scheme: Scheme, { codec, type }: Pick<Kind, 'codec' | 'type'>): ObjectCodec {
@@ -19,11 +20,11 @@ export function subresourceCodec(scheme: Scheme, parent: Kind, { codec, kind }: 
 }
 
 /**
- * Returns the codec of a kind that objects may be of: a kind that is served, or another that has a typed descriptor. Undefined:
+ * Returns the codec of a kind that objects may be of: a kind that is installed, or another that has a typed descriptor. Undefined:
  * there is no such kind.
  */
-export function findCodec(scheme: Scheme, served: readonly Kind[], kind: GroupVersionKind): ObjectCodec | undefined {
-  const found = served.find((each) => isOf(each, kind));
+export function findCodec(scheme: Scheme, snapshot: CatalogSnapshot, kind: GroupVersionKind): ObjectCodec | undefined {
+  const found = snapshot.getKind(kind);
   return found === undefined ? scheme.codecOf(kind) : codecOf(scheme, found);
 }
 

@@ -1,135 +1,160 @@
-// What authorizers and admission keep in memory of objects of the cluster: they follow the registry, so that they are behind by as
-// little as any watcher is.
+// Keeps objects of the cluster in memory for authorizers and admission, by watching the registry: what they know is as old as what any
+// watcher knows. A resource may be installed later than its follower, and may be uninstalled and installed again: while it is not
+// installed it has no objects.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { Kind } from './kind.ts';
 import { everything } from '../registry/selection.ts';
 import type { EncodedWatchEvent } from '../request.ts';
+import type { Catalog, CatalogChange } from './catalog.ts';
+import { watchAll } from './internal-client.ts';
+import type { Kind } from './kind.ts';
 
 export interface FollowerConfig {
-  /** What is served, asked for at the start. */
-  readonly served: () => readonly Kind[];
+  readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Told of every object of a resource, also of those that are there already, in the order in which they change. */
+/** Is called for every object of a resource, also for those that exist already, in the order in which they change. */
 export interface Keeper {
   set(object: KubeObject): void;
-  /** `key`: as `keyOf` says it. */
+  /** `key`: as `keyOf` returns it. */
   delete(key: string): void;
 }
 
-const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
 const RETRY_MS = 1_000;
 
-/** 'namespace/name', or the name alone. */
+/** Returns 'namespace/name', or the name alone. */
 export function keyOf({ metadata }: KubeObject): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 }
 
 export class Follower {
   readonly #config: FollowerConfig;
-  readonly #streams = new Set<WatchStream<EncodedWatchEvent>>();
-  #stopped = false;
+  readonly #followed: FollowedResource[] = [];
 
   constructor(config: FollowerConfig) {
     this.#config = config;
   }
 
-  serves(group: string, resource: string): boolean {
-    return this.#served(group, resource) !== undefined;
+  /**
+   * Resolves once every object that exists now is known; at once if the resource is not installed. Rejects if the store cannot be read
+   * now; later it retries.
+   */
+  async follow(group: string, resource: string, keeper: Keeper): Promise<void> {
+    const followed = new FollowedResource(this.#config, group, resource, keeper);
+    this.#followed.push(followed);
+    await followed.start();
   }
 
-  /** Resolves when everything that there is now is known. Rejects if the store cannot be read, or nobody serves the resource. */
-  async follow(group: string, resource: string, keeper: Keeper): Promise<void> {
-    const known = new Set<string>();
-    const stream = await this.#open(group, resource);
-    await new Promise<void>((synced, failed) => {
-      void this.#read(group, resource, stream, known, keeper, synced).catch(failed);
-    });
+  stop(): void {
+    for (const followed of this.#followed) followed.stop();
+  }
+}
+
+class FollowedResource {
+  readonly #config: FollowerConfig;
+  readonly #group: string;
+  readonly #resource: string;
+  readonly #keeper: Keeper;
+  /** Keys of the objects that the keeper has. */
+  readonly #keys = new Set<string>();
+  readonly #unsubscribe: () => void;
+  #stream: WatchStream<EncodedWatchEvent> | undefined;
+  /** A watch is open or being opened, or a retry is due. Otherwise the resource is not installed. */
+  #active = false;
+  #stopped = false;
+
+  constructor(config: FollowerConfig, group: string, resource: string, keeper: Keeper) {
+    this.#config = config;
+    this.#group = group;
+    this.#resource = resource;
+    this.#keeper = keeper;
+    this.#unsubscribe = config.catalog.onChange((change) => this.#onChange(change));
+  }
+
+  async start(): Promise<void> {
+    if (this.#installed() === undefined) return;
+    this.#active = true;
+    await new Promise<void>((synced, failed) => void this.#listAndWatch(synced, failed));
   }
 
   stop(): void {
     this.#stopped = true;
-    for (const stream of this.#streams) stream.stop();
+    this.#unsubscribe();
+    this.#stream?.stop();
   }
 
-  #served(group: string, resource: string): Kind | undefined {
-    return this.#config.served().find(({ type }) => type.group === group && type.resource === resource);
+  #installed(): Kind | undefined {
+    const kind = this.#config.catalog.snapshot().stored(this.#group, this.#resource);
+    return kind?.rest.watch === undefined ? undefined : kind;
   }
 
-  async #open(group: string, resource: string): Promise<WatchStream<EncodedWatchEvent>> {
-    const served = this.#served(group, resource);
-    if (served?.rest.watch === undefined) throw new Error(`${resource} are not served, but needed to know who may do what`);
-    const context = { user: SERVER, namespace: '', signal: new AbortController().signal, warnings: [] };
-    const stream = await served.rest.watch(context, {
+  #onChange({ added }: CatalogChange): void {
+    if (this.#active || !added.some(({ type }) => type.group === this.#group && type.resource === this.#resource)) return;
+    this.#active = true;
+    void this.#listAndWatch();
+  }
+
+  /** Reads one watch to its end, and then the next one: permissions that rest on an object that is gone must not last. */
+  async #listAndWatch(onSynced?: () => void, onFailed?: (err: unknown) => void): Promise<void> {
+    const { clock, logger } = this.#config;
+    const of = { group: this.#group, resource: this.#resource };
+    const kind = this.#installed();
+    if (kind !== undefined && !this.#stopped) {
+      try {
+        await this.#read(kind, onSynced);
+        logger.debug('follower: watch ended', of);
+      } catch (err) {
+        onFailed?.(err);
+        logger.warn('follower: list and watch failed, retrying', { ...of, err });
+      }
+    }
+    if (this.#stopped) return;
+    if (this.#installed() === undefined) {
+      this.#active = false;
+      for (const key of [...this.#keys]) this.#forget(key);
+      onSynced?.();
+      return;
+    }
+    clock.setTimer(RETRY_MS, () => void this.#listAndWatch(onSynced));
+  }
+
+  /** `onSynced` is called when the initial state is complete: objects that were not in it have been deleted. */
+  async #read({ rest }: Kind, onSynced?: () => void): Promise<void> {
+    const stream = (await watchAll(rest, '', {
       selection: everything,
-      resourceVersion: '',
-      allowBookmarks: true,
       sendInitialEvents: true,
-    });
-    this.#streams.add(stream);
-    return stream;
-  }
-
-  /** `onSynced`: called when what was there at first is known; what is not told of until then has gone. */
-  async #read(
-    group: string,
-    resource: string,
-    stream: WatchStream<EncodedWatchEvent>,
-    known: Set<string>,
-    keeper: Keeper,
-    onSynced?: () => void,
-  ): Promise<void> {
+    })) as WatchStream<EncodedWatchEvent>;
+    this.#stream = stream;
+    if (this.#stopped) stream.stop();
     const seen = new Set<string>();
     let syncing = true;
-    try {
-      for await (const { type, object } of stream) {
-        if (type === 'ERROR') break;
-        if (type === 'BOOKMARK') {
-          if (!syncing) continue;
-          syncing = false;
-          for (const key of known) {
-            if (seen.has(key)) continue;
-            known.delete(key);
-            keeper.delete(key);
-          }
-          onSynced?.();
-          continue;
-        }
-        const value = object.object() as KubeObject;
-        const key = keyOf(value);
-        if (type === 'DELETED') {
-          known.delete(key);
-          keeper.delete(key);
-          continue;
-        }
-        if (syncing) seen.add(key);
-        known.add(key);
-        keeper.set(value);
+    for await (const { type, object } of stream) {
+      if (type === 'ERROR') return;
+      if (type === 'BOOKMARK') {
+        if (!syncing) continue;
+        syncing = false;
+        for (const key of [...this.#keys].filter((each) => !seen.has(each))) this.#forget(key);
+        onSynced?.();
+        continue;
       }
-    } finally {
-      this.#streams.delete(stream);
+      const value = object.object() as KubeObject;
+      const key = keyOf(value);
+      if (type === 'DELETED') {
+        this.#forget(key);
+        continue;
+      }
+      if (syncing) seen.add(key);
+      this.#keys.add(key);
+      this.#keeper.set(value);
     }
-    if (this.#stopped) return;
-    // Whoever may do something because of an object that has gone must not go on with it: begin anew, and again until it works.
-    const { clock, logger } = this.#config;
-    logger.debug('a watch that tells who may do what ended', { resource });
-    clock.setTimer(RETRY_MS, () => void this.#again(group, resource, known, keeper));
   }
 
-  async #again(group: string, resource: string, known: Set<string>, keeper: Keeper): Promise<void> {
-    if (this.#stopped) return;
-    const { clock, logger } = this.#config;
-    try {
-      await this.#read(group, resource, await this.#open(group, resource), known, keeper);
-    } catch (err) {
-      logger.warn('what tells who may do what cannot be read, will retry', { resource, err });
-      clock.setTimer(RETRY_MS, () => void this.#again(group, resource, known, keeper));
-    }
+  #forget(key: string): void {
+    if (this.#keys.delete(key)) this.#keeper.delete(key);
   }
 }

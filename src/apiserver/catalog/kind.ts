@@ -45,10 +45,19 @@ export interface Kind {
   readonly deprecation?: string;
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
+  /** Default: 'published'. */
+  readonly visibility?: Visibility;
 }
 
 /** Finds a kind of the same server, for kinds that work with the objects of another. Undefined: the server does not have it. */
 export type FindKind = (group: string, resource: string) => Kind | undefined;
+
+/**
+ * Who can see a kind. 'published': clients find it in discovery and OpenAPI. 'unlisted': clients can request it, but neither discovery
+ * nor OpenAPI describes it. 'internal': only the server reads and writes its objects (authorizers need roles, for example, also when
+ * --runtime-config turns their API off).
+ */
+export type Visibility = 'published' | 'unlisted' | 'internal';
 
 const VERBS: readonly (readonly [string, (rest: Rest) => boolean])[] = [
   ['create', (rest) => rest.create !== undefined],

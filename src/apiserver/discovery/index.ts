@@ -1,7 +1,8 @@
-// Serves discovery: /, /api, /apis and what is below them that is not a resource. The answers are made at the first request
-// and kept as bytes; with the ETag of an answer a client learns that nothing has changed.
+// Serves discovery: /, /api, /apis and what is below them that is not a resource. With the ETag of a document a client learns that
+// nothing has changed.
 
 import { createHash } from 'node:crypto';
+import type { APIGroupDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
@@ -9,9 +10,10 @@ import { negotiate } from '../endpoints/negotiation.ts';
 import { parseAccept } from '#machinery/serving/accept.ts';
 import { notFound } from '../status-routes.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
-import type { Kind } from '../catalog/kind.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
-import { aggregated, apiGroup, apiResourceList, byGroupVersion } from './documents.ts';
+import { apiGroup, apiGroupDiscovery, apiGroupDiscoveryList, apiResourceList } from './documents.ts';
 
 export interface Discovery {
   /** Whether the path is one of discovery's. */
@@ -20,7 +22,7 @@ export interface Discovery {
 }
 
 export interface DiscoveryConfig {
-  readonly resources: readonly Kind[];
+  readonly catalog: Catalog;
   /** What else is served, for the index: '/version'. */
   readonly otherPaths: readonly string[];
   /** Where clients reach the server: 'HOST:PORT'. */
@@ -39,69 +41,30 @@ interface Document {
   readonly etag: string;
 }
 
-export function createDiscovery({ resources, otherPaths, externalAddress }: DiscoveryConfig): Discovery {
-  const groups = byGroupVersion(resources);
-  const named = [...groups].filter(([name]) => name !== '');
-  const core = groups.get('');
-
-  const index = (): object => {
-    const versions = [...(core?.keys() ?? [])].map((version) => `/api/${version}`);
-    const groupPaths = named.flatMap(([name, list]) => [
-      `/apis/${name}`,
-      ...[...list.keys()].map((version) => `/apis/${name}/${version}`),
-    ]);
-    return { paths: ['/api', ...versions, '/apis', '/apis/', ...groupPaths, ...otherPaths].toSorted() };
-  };
-
-  /** The object at a path; undefined: nothing is there. */
-  const make = (path: string): object | undefined => {
-    const [root, first, second] = path.split('/').slice(1);
-    if (root === 'api') {
-      if (first === undefined || core === undefined) return undefined;
-      const list = core.get(first);
-      return list && apiResourceList('', first, list);
-    }
-    if (first === undefined) {
-      return { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(([name, versions]) => apiGroup(name, versions.keys())) };
-    }
-    const versions = groups.get(first);
-    if (versions === undefined) return undefined;
-    if (second === undefined) return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(first, versions.keys()) };
-    const list = versions.get(second);
-    return list && apiResourceList(first, second, list);
-  };
-
-  const documents = new Map<string, Document | undefined>();
-  const documentAt = (key: string, object: () => object | undefined): Document | undefined => {
-    if (!documents.has(key)) {
-      const made = object();
-      documents.set(key, made && documentOf(made));
-    }
-    return documents.get(key);
-  };
+export function createDiscovery({ catalog, otherPaths, externalAddress }: DiscoveryConfig): Discovery {
+  const documents = new Documents(otherPaths);
 
   const handle: Handler = async (request) => {
     const { method, headers } = request;
+    const snapshot = catalog.snapshot();
     const path = trimEnd(request.path, '/') || '/';
     if (path === '/') {
       // The document has no kind, so it is always JSON. All methods are served, as upstream.
-      const document = documentAt(path, index) as Document;
-      return { code: 200, body: { kind: 'object', object: document.object }, format: { mediaType: JSON_TYPE, pretty: true } };
+      const { object } = documents.index(snapshot);
+      return { code: 200, body: { kind: 'object', object }, format: { mediaType: JSON_TYPE, pretty: true } };
     }
     if (method !== 'GET' && method !== 'HEAD') throw apierrors.genericStatus(405);
     if (path === '/api' || path === '/apis') {
       const mediaType = wantsAggregated(headers['accept'] ?? '');
-      if (mediaType !== undefined) {
-        const list = path === '/apis' ? named : core === undefined ? [] : ([['', core]] as const);
-        const document = documentAt(`${path}${AGGREGATED_SUFFIX}`, () => aggregated(list)) as Document;
-        return answerAggregated(request, document, mediaType);
-      }
+      if (mediaType !== undefined) return answerAggregated(request, documents.aggregated(snapshot, path), mediaType);
     }
-    if (path === '/api') return answer(request, documentOf(apiVersions([...(core?.keys() ?? [])], externalAddress())));
-    const document = isPlausible(path, groups) ? documentAt(path, () => make(path)) : undefined;
+    if (path === '/api') return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
+    const document = documents.at(snapshot, path);
     if (document !== undefined) return answer(request, document);
     // Below what is served a Status, elsewhere no more than there is.
-    if (path.startsWith('/api/') || groups.has(path.split('/')[2] as string)) throw apierrors.genericStatus(404);
+    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2] as string)?.served === true) {
+      throw apierrors.genericStatus(404);
+    }
     return notFound();
   };
 
@@ -111,14 +74,82 @@ export function createDiscovery({ resources, otherPaths, externalAddress }: Disc
   };
 }
 
-/** Not every path that somebody asks for is to be remembered. */
-function isPlausible(path: string, groups: ReadonlyMap<string, ReadonlyMap<string, unknown>>): boolean {
-  const [root, first = '', second] = path.split('/').slice(1);
-  if (root === 'api') return groups.get('')?.has(first) === true;
-  return first === '' || (groups.has(first) && (second === undefined || groups.get(first)?.has(second) === true));
+/**
+ * Makes documents at the first request and keeps them with what they describe: a group, a version of one, or a snapshot. After a change
+ * those of the groups that have not changed are still there.
+ */
+class Documents {
+  readonly #otherPaths: readonly string[];
+  readonly #ofSnapshot = new WeakMap<CatalogSnapshot, Map<string, Document>>();
+  readonly #ofGroup = new WeakMap<GroupIndex, Document>();
+  readonly #ofVersion = new WeakMap<VersionIndex, Document>();
+  /** Parts of the aggregated document. */
+  readonly #inAggregated = new WeakMap<GroupIndex, APIGroupDiscovery>();
+
+  constructor(otherPaths: readonly string[]) {
+    this.#otherPaths = otherPaths;
+  }
+
+  /** The paths below which there is something. */
+  index(snapshot: CatalogSnapshot): Document {
+    return this.#kept(snapshot, '/', () => {
+      const groups = snapshot.published.flatMap(({ name, published }) => {
+        const root = name === '' ? '/api' : `/apis/${name}`;
+        const versions = published.map(({ version }) => `${root}/${version}`);
+        return name === '' ? versions : [root, ...versions];
+      });
+      return { paths: ['/api', '/apis', '/apis/', ...groups, ...this.#otherPaths].toSorted() };
+    });
+  }
+
+  /** The groups at '/api' or '/apis', with everything in them. */
+  aggregated(snapshot: CatalogSnapshot, path: '/api' | '/apis'): Document {
+    return this.#kept(snapshot, `aggregated ${path}`, () => {
+      const groups = snapshot.published.filter(({ name }) => (name === '') === (path === '/api'));
+      return apiGroupDiscoveryList(groups.map((group) => keptIn(this.#inAggregated, group, () => apiGroupDiscovery(group))));
+    });
+  }
+
+  /** The document at '/apis' or below '/api/' and '/apis/'. Returns undefined if there is none. */
+  at(snapshot: CatalogSnapshot, path: string): Document | undefined {
+    const [root, first, second] = path.split('/').slice(1);
+    if (root === 'apis' && first === undefined) {
+      return this.#kept(snapshot, path, () => {
+        const groups = snapshot.published.filter(({ name }) => name !== '').map(apiGroup);
+        return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+      });
+    }
+    const group = snapshot.group(root === 'api' ? '' : (first as string));
+    if (group === undefined || group.published.length === 0) return undefined;
+    if (root === 'apis' && second === undefined) {
+      return keptIn(this.#ofGroup, group, () => documentOf({ kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group) }));
+    }
+    const version = group.publishedVersion((root === 'api' ? first : second) as string);
+    return version && keptIn(this.#ofVersion, version, () => documentOf(apiResourceList(version)));
+  }
+
+  #kept(snapshot: CatalogSnapshot, key: string, make: () => object): Document {
+    const documents = keptIn(this.#ofSnapshot, snapshot, () => new Map<string, Document>());
+    let document = documents.get(key);
+    if (document === undefined) {
+      document = documentOf(make());
+      documents.set(key, document);
+    }
+    return document;
+  }
 }
 
-function apiVersions(versions: readonly string[], serverAddress: string): object {
+function keptIn<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V): V {
+  let value = kept.get(key);
+  if (value === undefined) {
+    value = make();
+    kept.set(key, value);
+  }
+  return value;
+}
+
+function apiVersions(snapshot: CatalogSnapshot, serverAddress: string): object {
+  const versions = (snapshot.group('')?.published ?? []).map(({ version }) => version);
   return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }] };
 }
 

@@ -7,7 +7,7 @@ import { isGlobalUnicast } from '#machinery/net/ip.ts';
 import type { Random } from '#machinery/random.ts';
 import { isValidPortNum } from '#machinery/validation/validation.ts';
 import { podOf } from '../node-proxy/pod-target.ts';
-import type { Find } from '../catalog/find.ts';
+import type { Find } from '../catalog/internal-client.ts';
 
 export interface Location {
   readonly scheme: 'http' | 'https';

@@ -10,7 +10,7 @@ import type { Random } from '#machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import { NodeRelay } from '../node-proxy/relay.ts';
 import type { RelayTarget } from '../node-proxy/relay.ts';
-import type { Find } from '../catalog/find.ts';
+import type { Find } from '../catalog/internal-client.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { locatePod, locateService, type Location } from './locate.ts';

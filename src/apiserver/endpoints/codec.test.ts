@@ -15,9 +15,11 @@ import { createMemoryStorage } from '#storage/memory/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { AdmissionChain } from '../admission/chain.ts';
 import { AdmissionMetrics } from '../admission/metrics.ts';
+import { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
 import { panicRecovery } from '../filters/panic-recovery.ts';
 import { requestInfo } from '../filters/request-info.ts';
+import { RequestMetrics } from '../filters/request-metrics.ts';
 import { ResourceStore } from '../registry/resource-store.ts';
 import type { Handler } from '../request.ts';
 import { sendTo } from '../testing/requests.ts';
@@ -79,7 +81,10 @@ beforeEach(() => {
   });
   const kind: Kind = { type: widgets, codec, rest };
   const admission = new AdmissionChain([], { clock, metrics: new AdmissionMetrics() });
-  const router = new Router({ scheme: newDefaultScheme(), admission, clock, random, minWatchTimeoutMs: 60_000 }, [kind], []);
+  const catalog = new Catalog();
+  catalog.install([kind]);
+  const services = { scheme: newDefaultScheme(), admission, clock, random, minWatchTimeoutMs: 60_000 };
+  const router = new Router({ services, catalog, routes: [], metrics: new RequestMetrics({ clock }) });
   handler = panicRecovery(logger)(requestInfo(router.handle));
 });
 afterEach(async () => {

@@ -64,7 +64,7 @@ describe('answers in protobuf', () => {
     await create('a');
     await create('b');
     let count = 0;
-    for (const { type, rest } of t.server.resources) {
+    for (const { type, rest } of t.server.catalog.snapshot().publishedKinds()) {
       if (rest.list === undefined) continue;
       const path = `${type.group === '' ? '/api' : `/apis/${type.group}`}/${type.version}/${type.resource}`;
       const list = await ask('GET', path);

@@ -6,9 +6,12 @@ import { quote } from '#machinery/text/go-format.ts';
 import type { EndpointMetrics } from '../filters/endpoint-metrics.ts';
 import type { RequestMetrics } from '../filters/request-metrics.ts';
 import { notFound } from '../status-routes.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
+import { isServed } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
+import type { NonResourceRoute } from './non-resource-route.ts';
 import { handleGet, handleList, handleWatch, notServed } from './read.ts';
 import { connectOptions } from './connect-options.ts';
 import { admissionAttributes, resourceScope, subresourceScope } from './scope.ts';
@@ -18,61 +21,31 @@ import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 interface Endpoint {
   readonly scope: Scope;
   readonly deprecation: string | undefined;
-  readonly metrics: EndpointMetrics | undefined;
+  readonly metrics: EndpointMetrics;
   readonly subresources: ReadonlyMap<string, SubresourceEndpoint>;
 }
 
 interface SubresourceEndpoint {
   readonly scope: Scope;
   readonly served: Subresource;
-  readonly metrics: EndpointMetrics | undefined;
+  readonly metrics: EndpointMetrics;
 }
 
-/** Handlers of paths that are no resources' (health, version, discovery, metrics). */
-export interface NonResourceRoute {
-  handles(path: string): boolean;
-  readonly handle: Handler;
-  /** Where requests of the path are counted. Absent: they are not, as upstream. */
-  metricsOf?(path: string): EndpointMetrics | undefined;
+export interface RouterConfig {
+  readonly services: EndpointServices;
+  readonly catalog: Catalog;
+  readonly routes: readonly NonResourceRoute[];
+  /** Where requests are counted. */
+  readonly metrics: RequestMetrics;
 }
 
 export class Router {
-  /** By resource, those of all groups and versions. By parts: to put a key together costs more than to look for it. */
-  readonly #endpoints = new Map<string, Endpoint[]>();
-  readonly #groups = new Set<string>();
-  readonly #routes: readonly NonResourceRoute[];
+  readonly #config: RouterConfig;
+  /** Made at the first request for the kind, and kept as long as the kind is. */
+  readonly #endpoints = new WeakMap<Kind, Endpoint>();
 
-  /** `metrics`: where requests are counted. Absent: they are not. */
-  constructor(
-    services: EndpointServices,
-    resources: readonly Kind[],
-    routes: readonly NonResourceRoute[],
-    metrics?: RequestMetrics,
-  ) {
-    this.#routes = routes;
-    for (const served of resources) {
-      const { group, version, resource } = served.type;
-      // No API that is served has a release in which it goes: upstream's label is empty then, too.
-      const deprecated = served.deprecation === undefined ? undefined : { removedRelease: '' };
-      const labels = { group, version, resource, subresource: '', component: 'apiserver', ...(deprecated && { deprecated }) };
-      const subresources = (served.subresources ?? []).map((subresource): readonly [string, SubresourceEndpoint] => {
-        const scope = subresourceScope(services, served, subresource);
-        const { name } = subresource;
-        return [name, { scope, served: subresource, metrics: metrics?.endpoint({ ...labels, subresource: name }) }];
-      });
-      if (this.#endpoint(group, version, resource) !== undefined) {
-        throw new Error(`installed twice: ${group}/${version}/${resource}`);
-      }
-      this.#groups.add(group);
-      const others = this.#endpoints.get(resource) ?? [];
-      this.#endpoints.set(resource, others);
-      others.push({
-        scope: resourceScope(services, served),
-        deprecation: served.deprecation,
-        metrics: metrics?.endpoint(labels),
-        subresources: new Map(subresources),
-      });
-    }
+  constructor(config: RouterConfig) {
+    this.#config = config;
   }
 
   readonly handle: Handler = (request) => {
@@ -86,28 +59,54 @@ export class Router {
   #serve(request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     if (info.isResourceRequest) {
-      const endpoint = this.#endpoint(info.apiGroup, info.apiVersion, info.resource);
-      if (endpoint === undefined) return Promise.resolve(this.#notFound(request));
+      const kind = this.#config.catalog.snapshot().get(info.apiGroup, info.apiVersion, info.resource);
+      if (kind === undefined || !isServed(kind)) return Promise.resolve(this.#notFound(request));
+      const endpoint = this.#endpointOf(kind);
       checkPath(endpoint.scope.type, request);
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       if (info.subresource !== '') return this.#serveSubresource(endpoint, request);
       request.endpoint = endpoint.metrics;
       return serveResource(endpoint.scope, request);
     }
-    const route = this.#routes.find(({ handles }) => handles(info.path));
+    const route = this.#config.routes.find(({ handles }) => handles(info.path));
     if (route === undefined) return Promise.resolve(this.#notFound(request));
     request.endpoint = route.metricsOf?.(info.path);
     return route.handle(request);
   }
 
-  #endpoint(group: string, version: string, resource: string): Endpoint | undefined {
-    return this.#endpoints.get(resource)?.find(({ scope: { type } }) => type.version === version && type.group === group);
+  #endpointOf(kind: Kind): Endpoint {
+    let endpoint = this.#endpoints.get(kind);
+    if (endpoint === undefined) {
+      endpoint = this.#makeEndpoint(kind);
+      this.#endpoints.set(kind, endpoint);
+    }
+    return endpoint;
+  }
+
+  #makeEndpoint(kind: Kind): Endpoint {
+    const { services, metrics } = this.#config;
+    const { group, version, resource } = kind.type;
+    // No API that is served has a release in which it goes: upstream's label is empty then, too.
+    const deprecated = kind.deprecation === undefined ? undefined : { removedRelease: '' };
+    const labels = { group, version, resource, subresource: '', component: 'apiserver', ...(deprecated && { deprecated }) };
+    const subresources = (kind.subresources ?? []).map((served): readonly [string, SubresourceEndpoint] => {
+      const { name } = served;
+      const scope = subresourceScope(services, kind, served);
+      return [name, { scope, served, metrics: metrics.endpoint({ ...labels, subresource: name }) }];
+    });
+    return {
+      scope: resourceScope(services, kind),
+      deprecation: kind.deprecation,
+      metrics: metrics.endpoint(labels),
+      subresources: new Map(subresources),
+    };
   }
 
   /** Below the groups that are served a Status; elsewhere no more than there is. */
   #notFound({ info: { path } }: ApiRequest): ApiResponse {
     const [root, group = ''] = path.split('/').slice(1);
-    if (root === 'api' || (root === 'apis' && this.#groups.has(group))) throw apierrors.genericStatus(404);
+    const served = root === 'apis' && this.#config.catalog.snapshot().group(group)?.served === true;
+    if (root === 'api' || served) throw apierrors.genericStatus(404);
     return notFound();
   }
 

@@ -72,7 +72,8 @@ class InFlight {
 
 export class RequestMetrics {
   readonly #clock: Clock;
-  readonly #endpoints: EndpointMetrics[] = [];
+  /** By their labels: a resource that is uninstalled and installed again goes on counting. */
+  readonly #endpoints = new Map<string, EndpointMetrics>();
   readonly #reads = new InFlight();
   readonly #writes = new InFlight();
 
@@ -82,8 +83,13 @@ export class RequestMetrics {
 
   /** The metrics of an endpoint, to be set as `request.endpoint` of each request that it serves. */
   endpoint(labels: EndpointLabels): EndpointMetrics {
-    const endpoint = new EndpointMetrics(labels, this.#clock);
-    this.#endpoints.push(endpoint);
+    const { group, version, resource, subresource, component } = labels;
+    const key = JSON.stringify([group, version, resource, subresource, component]);
+    let endpoint = this.#endpoints.get(key);
+    if (endpoint === undefined) {
+      endpoint = new EndpointMetrics(labels, this.#clock);
+      this.#endpoints.set(key, endpoint);
+    }
     return endpoint;
   }
 
@@ -145,7 +151,7 @@ export class RequestMetrics {
 
   #requestCounts(): Family<Counter> {
     const family = new Family(REQUESTS, () => ({ value: 0 }));
-    for (const endpoint of this.#endpoints) {
+    for (const endpoint of this.#endpoints.values()) {
       for (const { verb, dryRun, scope, codes } of endpoint.requests) {
         for (const { code, count } of codes) {
           family.with(verb, dryRun, scope, String(code), ...labelValues(endpoint)).value += count;
@@ -159,11 +165,11 @@ export class RequestMetrics {
     description: Description,
     series: (endpoint: EndpointMetrics) => readonly { readonly values: readonly string[]; readonly instrument: Histogram }[],
   ): string {
-    return histogramsText(description, this.#endpoints.flatMap(series));
+    return histogramsText(description, [...this.#endpoints.values()].flatMap(series));
   }
 
   #gaugeText(description: Description, samples: (endpoint: EndpointMetrics) => readonly Sample[]): string {
-    const all = this.#endpoints.flatMap(samples);
+    const all = [...this.#endpoints.values()].flatMap(samples);
     return all.length === 0 ? '' : gaugeText(description, all);
   }
 }

@@ -6,7 +6,7 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { ComponentHealth } from './core/component-status.ts';
 import type { ServiceAllocators } from './core/service/allocators.ts';
-import type { Find } from '../catalog/find.ts';
+import type { Find } from '../catalog/internal-client.ts';
 import type { FindKind } from '../catalog/kind.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 

@@ -4,7 +4,7 @@ import type { Node, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { NodeTarget } from '../node-connector.ts';
-import type { Find } from '../catalog/find.ts';
+import type { Find } from '../catalog/internal-client.ts';
 
 const DEFAULT_KUBELET_PORT = 10250;
 /** Addresses of these types are taken, the first that there is. */

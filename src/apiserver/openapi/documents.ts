@@ -22,11 +22,12 @@ function definitionsOf(operations: readonly Operation[], version: 2 | 3): Record
   return definitions.schemas();
 }
 
+/** By name: documents must not depend on the order in which kinds were installed. */
 function groupVersionsOf(operations: readonly Operation[]): { group: string; version: string }[] {
   const keys = new Map<string, { group: string; version: string }>();
   for (const { gvk } of operations)
     if (gvk !== undefined) keys.set(`${gvk.group}/${gvk.version}`, { group: gvk.group, version: gvk.version });
-  return [...keys.values()];
+  return [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, groupVersion]) => groupVersion);
 }
 
 function byPath(

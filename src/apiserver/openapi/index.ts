@@ -1,12 +1,14 @@
 // Serves OpenAPI: /openapi/v2 (JSON, and the protobuf form that older kubectls ask for) and /openapi/v3 with a document per
-// group and version. A document is made when it is first asked for and then kept as bytes.
+// group and version. A document is made when it is first requested, and kept as bytes.
 
 import { createHash } from 'node:crypto';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
+import type { CatalogSnapshot, VersionIndex } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
@@ -18,7 +20,7 @@ export interface OpenApi {
 }
 
 export interface OpenApiConfig {
-  readonly resources: readonly Kind[];
+  readonly catalog: Catalog;
   readonly scheme: Scheme;
   /** The version of the API: v1.36.3. */
   readonly version: string;
@@ -35,64 +37,24 @@ interface Made {
   readonly hash: string;
 }
 
-export function createOpenApi({ resources, scheme, version }: OpenApiConfig): OpenApi {
-  const info: DocumentInfo = { title: 'Kubernetes', version };
-  const made = new Map<string, Made>();
-  const once = (key: string, make: () => Uint8Array): Made => {
-    let document = made.get(key);
-    if (document === undefined) {
-      const bytes = make();
-      document = { bytes, hash: createHash('sha256').update(bytes).digest('hex').toUpperCase() };
-      made.set(key, document);
-    }
-    return document;
-  };
-  const json = (object: unknown): Uint8Array => Buffer.from(JSON.stringify(object), 'utf8');
-
-  /** By the path below /openapi/v3: 'api/v1', 'apis/apps/v1'. */
-  const groupVersions = new Map<string, Kind[]>();
-  for (const served of resources) {
-    const { group, version: apiVersion } = served.type;
-    const path = group === '' ? `api/${apiVersion}` : `apis/${group}/${apiVersion}`;
-    groupVersions.set(path, [...(groupVersions.get(path) ?? []), served]);
-  }
-  const versions = new Map<string, Set<string>>();
-  for (const { type } of resources) versions.set(type.group, (versions.get(type.group) ?? new Set()).add(type.version));
-  /** Of what lies at `root` ('/api/v1/') or, without it, everywhere. */
-  const operations = (list: readonly Kind[], root?: string): Operation[] => [
-    ...discoveryOperations(versions, scheme).filter(({ path }) => root === undefined || path === root),
-    ...list.flatMap((served) => operationsOf(served, scheme)),
-  ];
-  const v3 = (path: string): Made =>
-    once(`v3/${path}`, () => json(documentV3(operations(groupVersions.get(path) ?? [], `/${path}/`), info)));
+export function createOpenApi({ catalog, scheme, version }: OpenApiConfig): OpenApi {
+  const documents = new Documents(scheme, { title: 'Kubernetes', version });
 
   /** Undefined: nothing is there. */
   const find = (path: string, accept: string): { readonly document: Made; readonly contentType: string } | undefined => {
+    const snapshot = catalog.snapshot();
     if (path === '/openapi/v2') {
-      const v2 = (): ReturnType<typeof documentV2> => documentV2(operations(resources), info);
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
       const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
       const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
       const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
-      if (protobuf !== undefined)
-        return { document: once('v2 protobuf', () => documentV2Protobuf(v2())), contentType: PROTOBUF_TYPE_ANSWERED };
+      if (protobuf !== undefined) return { document: documents.v2Protobuf(snapshot), contentType: PROTOBUF_TYPE_ANSWERED };
       if (!plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
-      return { document: once('v2', () => json(v2())), contentType: JSON_TYPE };
+      return { document: documents.v2(snapshot), contentType: JSON_TYPE };
     }
-    if (path === '/openapi/v3') {
-      const index = once('v3', () =>
-        json({
-          paths: Object.fromEntries(
-            [...groupVersions.keys()]
-              .sort()
-              .map((key) => [key, { serverRelativeURL: `/openapi/v3/${key}?hash=${v3(key).hash}` }]),
-          ),
-        }),
-      );
-      return { document: index, contentType: JSON_TYPE };
-    }
-    const below = path.slice('/openapi/v3/'.length);
-    return groupVersions.has(below) ? { document: v3(below), contentType: JSON_TYPE } : undefined;
+    if (path === '/openapi/v3') return { document: documents.v3Index(snapshot), contentType: JSON_TYPE };
+    const index = versionAt(snapshot, path.slice('/openapi/v3/'.length));
+    return index && { document: documents.v3(index), contentType: JSON_TYPE };
   };
 
   const answer = (request: ApiRequest): ApiResponse => {
@@ -121,3 +83,81 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
     handle: async (request) => answer(request),
   };
 }
+
+/** The path below /openapi/v3: 'api/v1', 'apis/apps/v1'. */
+const pathOf = ({ group, version }: VersionIndex): string => (group === '' ? `api/${version}` : `apis/${group}/${version}`);
+
+function versionAt(snapshot: CatalogSnapshot, path: string): VersionIndex | undefined {
+  const parts = path.split('/');
+  const [group, version] = parts[0] === 'api' ? ['', parts[1]] : [parts[1], parts[2]];
+  const index = snapshot.group(group ?? '')?.publishedVersion(version ?? '');
+  return index !== undefined && pathOf(index) === path ? index : undefined;
+}
+
+/**
+ * Makes documents at the first request and keeps them with what they describe: a version of a group (v3), or a snapshot of the catalog
+ * (v2, and the index of v3). After a change, only the v3 documents of group versions that have changed are made again.
+ */
+class Documents {
+  readonly #scheme: Scheme;
+  readonly #info: DocumentInfo;
+  readonly #v2 = new WeakMap<CatalogSnapshot, Made>();
+  readonly #v2Protobuf = new WeakMap<CatalogSnapshot, Made>();
+  readonly #v3Index = new WeakMap<CatalogSnapshot, Made>();
+  readonly #v3 = new WeakMap<VersionIndex, Made>();
+
+  constructor(scheme: Scheme, info: DocumentInfo) {
+    this.#scheme = scheme;
+    this.#info = info;
+  }
+
+  v2(snapshot: CatalogSnapshot): Made {
+    return kept(this.#v2, snapshot, () => jsonOf(this.#documentV2(snapshot)));
+  }
+
+  v2Protobuf(snapshot: CatalogSnapshot): Made {
+    return kept(this.#v2Protobuf, snapshot, () => documentV2Protobuf(this.#documentV2(snapshot)));
+  }
+
+  v3Index(snapshot: CatalogSnapshot): Made {
+    return kept(this.#v3Index, snapshot, () => {
+      const entries = snapshot.published
+        .flatMap(({ published }) => published)
+        .map(
+          (index) => [pathOf(index), { serverRelativeURL: `/openapi/v3/${pathOf(index)}?hash=${this.v3(index).hash}` }] as const,
+        );
+      return jsonOf({ paths: Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))) });
+    });
+  }
+
+  v3(index: VersionIndex): Made {
+    return kept(this.#v3, index, () => {
+      const { group, version, published } = index;
+      const root = `/${pathOf(index)}/`;
+      const discovery = discoveryOperations(new Map([[group, [version]]]), this.#scheme).filter(({ path }) => path === root);
+      return jsonOf(documentV3([...discovery, ...this.#operationsOf(published)], this.#info));
+    });
+  }
+
+  #documentV2(snapshot: CatalogSnapshot): ReturnType<typeof documentV2> {
+    const versions = new Map(snapshot.published.map(({ name, published }) => [name, published.map(({ version }) => version)]));
+    const operations = this.#operationsOf(snapshot.publishedKinds());
+    return documentV2([...discoveryOperations(versions, this.#scheme), ...operations], this.#info);
+  }
+
+  #operationsOf(kinds: readonly Kind[]): Operation[] {
+    return kinds.flatMap((kind) => operationsOf(kind, this.#scheme));
+  }
+}
+
+function kept<K extends object>(documents: WeakMap<K, Made>, key: K, make: () => Uint8Array): Made {
+  let document = documents.get(key);
+  if (document === undefined) {
+    const bytes = make();
+    document = { bytes, hash: createHash('sha256').update(bytes).digest('hex').toUpperCase() };
+    documents.set(key, document);
+  }
+  return document;
+}
+
+const jsonOf = (object: unknown): Uint8Array => Buffer.from(JSON.stringify(object), 'utf8');

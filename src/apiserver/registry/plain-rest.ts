@@ -2,7 +2,19 @@
 
 import type { Rest } from './rest.ts';
 
-const VERBS = ['get', 'list', 'find', 'findAll', 'watch', 'create', 'update', 'delete', 'deleteCollection', 'connect'] as const;
+const VERBS = [
+  'get',
+  'list',
+  'find',
+  'findAll',
+  'watch',
+  'create',
+  'update',
+  'delete',
+  'deleteCollection',
+  'connect',
+  'close',
+] as const;
 const FACTS = ['selectableFieldNames', 'returnsDeletedObject', 'resetFields'] as const;
 
 export type Verb = (typeof VERBS)[number];

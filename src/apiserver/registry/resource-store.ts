@@ -49,7 +49,7 @@ import type {
   WatchOptions,
 } from './rest.ts';
 import { parseResourceVersion } from './resource-version.ts';
-import type { StorageMetrics } from './storage-metrics.ts';
+import type { ResourceMetrics, StorageMetrics } from './storage-metrics.ts';
 import { storagePrefix } from './storage-prefix.ts';
 import type { SelectableFields } from './selection.ts';
 import { storageToStatus } from './storage-errors.ts';
@@ -63,8 +63,6 @@ export interface StoreServices {
   readonly logger: Logger;
   /** Where objects and events of the storage are counted. Default: nowhere. */
   readonly storageMetrics?: StorageMetrics;
-  /** Registers what is to be done when the server stops: watches end normally. */
-  readonly onStop?: (callback: () => void) => void;
   /** Objects are frozen, so that whoever changes one is found out. For tests. Default: false. */
   readonly detectMutations?: boolean;
 }
@@ -108,6 +106,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly #events: EventSource;
   readonly #indexes: FieldIndexes;
   readonly #selectableFields: SelectableFields | undefined;
+  readonly #metrics: ResourceMetrics | undefined;
 
   constructor(config: ResourceStoreConfig<T>) {
     const { type, strategy, storedType = type } = config;
@@ -132,6 +131,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       freeze: config.detectMutations,
     });
     this.#selectableFields = strategy.selectableFields as SelectableFields | undefined;
+    // What is stored once is counted once.
+    this.#metrics = isStored ? config.storageMetrics?.register(type.group, type.resource, this.prefix) : undefined;
     const indexedFields = indexedFieldLabels(type);
     this.#events = new EventSource({
       storage: config.storage,
@@ -143,8 +144,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       apiVersion,
       kind: type.kind,
       selectableFields: this.#selectableFields,
-      // What is stored once is counted once.
-      received: isStored ? config.storageMetrics?.resource(type.group, type.resource, this.prefix) : undefined,
+      received: this.#metrics?.events,
       indexField: indexedFields[0],
     });
     this.#indexes = new FieldIndexes({
@@ -154,13 +154,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       selectableFields: this.#selectableFields,
       indexedFields,
     });
-    config.onStop?.(() => this.close());
   }
 
   /** Ends all watches normally. Reads and writes go on as long as the storage does. */
   close(): void {
     this.#events.close();
     this.#indexes.close();
+    this.#metrics?.unregister();
   }
 
   async get(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject> {

@@ -122,4 +122,9 @@ export interface Rest {
   deleteCollection?(context: RequestContext, options: DeleteOptions, list: ListOptions): Promise<ListAnswer>;
   /** Everything that is not an object in, an object out: logs, exec, proxies. `path` is what follows the subresource. */
   connect?(request: ApiRequest, name: string, path: string): Promise<ApiResponse>;
+  /**
+   * Ends all watches normally, now and of requests that still come in; other requests are served on. Called when the last kind that has
+   * this Rest is uninstalled, and when the server stops. Idempotent.
+   */
+  close?(): void;
 }

@@ -8,7 +8,13 @@ import type { Storage } from '#storage/interface.ts';
 interface StoredResource {
   readonly group: string;
   readonly resource: string;
-  readonly prefix: string;
+}
+
+/** The metrics of one resource, until they are unregistered. */
+export interface ResourceMetrics {
+  readonly events: Counter;
+  /** Its objects are no longer counted. Idempotent. */
+  unregister(): void;
 }
 
 /** The label that upstream gives its first storage cluster; there is never a second one here. */
@@ -17,7 +23,8 @@ const CLUSTER_ID = 'etcd-0';
 export class StorageMetrics {
   readonly #storage: Storage;
   readonly #logger: Logger;
-  readonly #resources: StoredResource[] = [];
+  /** By prefix. */
+  readonly #resources = new Map<string, StoredResource>();
   readonly #events = new Family(
     {
       name: 'apiserver_storage_events_received_total',
@@ -32,10 +39,16 @@ export class StorageMetrics {
     this.#logger = config.logger;
   }
 
-  /** Registers a resource that is stored under the prefix. Returns the counter of its events. */
-  resource(group: string, resource: string, prefix: string): Counter {
-    this.#resources.push({ group, resource, prefix });
-    return this.#events.with(group, resource);
+  /** Registers a resource that is stored under the prefix, in place of one that was. */
+  register(group: string, resource: string, prefix: string): ResourceMetrics {
+    const registered = { group, resource };
+    this.#resources.set(prefix, registered);
+    return {
+      events: this.#events.with(group, resource),
+      unregister: () => {
+        if (this.#resources.get(prefix) === registered) this.#resources.delete(prefix);
+      },
+    };
   }
 
   /** In Prometheus' text form. What the storage does not tell is left out and logged. */
@@ -48,7 +61,11 @@ export class StorageMetrics {
 
   async #objectCounts(): Promise<string> {
     const counted = await Promise.all(
-      this.#resources.map(async ({ group, resource, prefix }) => ({ group, resource, count: await this.#storage.count(prefix) })),
+      [...this.#resources].map(async ([prefix, { group, resource }]) => ({
+        group,
+        resource,
+        count: await this.#storage.count(prefix),
+      })),
     );
     const named = counted.map(({ group, resource, count }): Sample => [
       [group === '' ? resource : `${resource}.${group}`],

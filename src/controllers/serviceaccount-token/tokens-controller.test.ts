@@ -4,7 +4,7 @@ import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { TokenVerifier } from '#apiserver/authentication/token-verifier.ts';
 import { tokenKeysOf } from '#machinery/token-keys.ts';
 import { LegacyServiceAccountTokens } from '#apiserver/authentication/legacy-service-account-tokens.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';

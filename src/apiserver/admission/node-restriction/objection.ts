@@ -1,7 +1,7 @@
 // The shape of what a rule for nodes says.
 
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 
 /** Why not; undefined if nothing speaks against it. */

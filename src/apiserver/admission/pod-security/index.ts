@@ -8,7 +8,7 @@ import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
-import type { Find, FindAll } from '#apiserver/catalog/find.ts';
+import type { Find, FindAll } from '#apiserver/catalog/internal-client.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import type { PodToCheck, Violation } from './control.ts';
 import { detailsText, violationsOf } from './evaluation.ts';

@@ -32,7 +32,6 @@ export type Found<Policy, Binding, Compiled> =
 export async function findInvocations<Policy extends AnyPolicy, Binding extends AnyBinding, Compiled>(
   request: PolicyRequest,
   hooks: readonly Hook<Policy, Binding, Compiled>[],
-  served: readonly Kind[],
 ): Promise<readonly Found<Policy, Binding, Compiled>[]> {
   const found: Found<Policy, Binding, Compiled>[] = [];
   for (const hook of hooks) {
@@ -49,7 +48,7 @@ export async function findInvocations<Policy extends AnyPolicy, Binding extends 
       if (matchConstraints === undefined) throw new Error('policy contained no match constraints, a required field');
       matched = await matchRequest(matchConstraints, request);
       if (matched === undefined) continue;
-      params = paramKind === undefined ? undefined : paramResource(paramKind, served);
+      params = paramKind === undefined ? undefined : paramResource(paramKind, request.snapshot);
     } catch (error) {
       wrong(error);
       continue;

@@ -6,21 +6,19 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
+import { findEvery, internalContext } from '#apiserver/catalog/internal-client.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
-import { everything } from '#apiserver/registry/selection.ts';
+import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 
 type ParamKind = Immutable<admission.ParamKind>;
 type ParamRef = Immutable<admission.ParamRef>;
 
-const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
-const NEVER = new AbortController().signal;
-
-/** Throws an Error if nobody serves objects of that kind. */
-export function paramResource(kind: ParamKind, served: readonly Kind[]): Kind {
-  const { group, version } = groupVersionOf(kind.apiVersion ?? '');
-  const found = served.find(({ type }) => type.group === group && type.version === version && type.kind === kind.kind);
+/** Throws an Error if there is no such kind, or its objects cannot be read. */
+export function paramResource({ apiVersion = '', kind = '' }: ParamKind, snapshot: CatalogSnapshot): Kind {
+  const { group, version } = groupVersionOf(apiVersion);
+  const found = snapshot.getKind({ group, version, kind });
   if (found?.rest.get === undefined || found.rest.list === undefined) {
-    throw new Error(`failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind.kind ?? ''}'`);
+    throw new Error(`failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`);
   }
   return found;
 }
@@ -51,7 +49,7 @@ export async function collectParams(
     throw new Error('one of name or selector must be provided');
   } else {
     const wanted = labelSelectorAsSelector(selector);
-    params = (await listParams(resource, within)).filter(({ metadata }) => wanted.matches(metadata.labels));
+    params = (await findEvery(resource.rest, within, '0')).filter(({ metadata }) => wanted.matches(metadata.labels));
   }
   if (params.length === 0 && parameterNotFoundAction === 'Deny') {
     throw new Error('no params found for policy binding with `Deny` parameterNotFoundAction');
@@ -75,23 +73,13 @@ async function getParam({ rest }: Kind, namespace: string, name: string): Promis
   const get = rest.get as NonNullable<typeof rest.get>;
   try {
     // As the server has it in memory, if it has.
-    const found = await get.call(rest, contextIn(namespace), name, { resourceVersion: '0' });
+    const found = await get.call(rest, internalContext(namespace), name, { resourceVersion: '0' });
     return [found.object() as KubeObject];
   } catch (error) {
     if (apierrors.isNotFound(error)) return [];
     throw error;
   }
 }
-
-async function listParams({ rest }: Kind, namespace: string): Promise<readonly KubeObject[]> {
-  if (rest.findAll !== undefined) return rest.findAll(namespace);
-  const list = rest.list as NonNullable<typeof rest.list>;
-  const options = { selection: everything, limit: 0, continue: '', resourceVersion: '0', resourceVersionMatch: '' } as const;
-  const { items } = await list.call(rest, contextIn(namespace), options);
-  return items.map((item) => item.object() as KubeObject);
-}
-
-const contextIn = (namespace: string) => ({ user: SERVER, namespace, signal: NEVER, warnings: [] });
 
 /** Expressions may ask what kind it is. */
 function identified({ type }: Kind, param: KubeObject): KubeObject {

@@ -78,8 +78,8 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
   }
 
   async #start(): Promise<void> {
-    const { served, clock, logger, onStop, policies, bindings } = this.#config;
-    const follower = new Follower({ served, clock, logger });
+    const { catalog, clock, logger, onStop, policies, bindings } = this.#config;
+    const follower = new Follower({ catalog, clock, logger });
     onStop(() => follower.stop());
     try {
       await Promise.all([

@@ -4,6 +4,7 @@
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { PolicyServices } from './services.ts';
 
@@ -31,6 +32,8 @@ export class PolicyRequest {
   readonly attributes: AdmissionAttributes;
   /** Of namespaces, their own name. '': it is about something of the whole cluster. */
   readonly namespace: string;
+  /** The kinds that there are for this request. */
+  readonly snapshot: CatalogSnapshot;
   readonly #services: PolicyServices;
   #namespaceObject: Promise<Immutable<Namespace> | undefined> | undefined;
   #equivalents: readonly ResourceAndKind[] | undefined;
@@ -38,6 +41,7 @@ export class PolicyRequest {
   constructor(attributes: AdmissionAttributes, services: PolicyServices) {
     this.attributes = attributes;
     this.#services = services;
+    this.snapshot = services.catalog.snapshot();
     const { namespace, name, object } = attributes;
     this.namespace = this.isNamespace && namespace === '' ? name || (object?.metadata.name ?? '') : namespace;
   }
@@ -71,9 +75,15 @@ export class PolicyRequest {
   }
 
   #findEquivalents(): readonly ResourceAndKind[] {
-    const { resource: asked, subresource } = this.attributes;
-    return this.#services.served().flatMap(({ type, subresources = [] }) => {
-      if (storedAs(type) !== storedAs(asked) || (type.group === asked.group && type.version === asked.version)) return [];
+    const { snapshot } = this;
+    const { resource: requested, subresource } = this.attributes;
+    const own = snapshot.get(requested.group, requested.version, requested.resource);
+    // Versions in other groups (events have two) are declared with the kind.
+    const declared = (own?.otherVersions ?? []).flatMap((gvk) => snapshot.getKind(gvk) ?? []);
+    const versions = new Set([...snapshot.versionsOf(requested.group, requested.resource), ...declared]);
+    return [...versions].flatMap((other) => {
+      if (other === own) return [];
+      const { type, subresources = [] } = other;
       const kind = subresource === '' ? type : subresources.find(({ name }) => name === subresource)?.kind;
       return kind === undefined ? [] : [{ resource: type, kind }];
     });
@@ -87,9 +97,4 @@ export class PolicyRequest {
       value === undefined ? undefined : scheme.convert<KubeObject & Record<string, unknown>>(value, own, kind);
     return { kind, object: convert(object) ?? connectOptions?.(), oldObject: convert(oldObject) };
   }
-}
-
-/** Events have two groups. */
-function storedAs({ group, resource }: { readonly group: string; readonly resource: string }): string {
-  return `${group === 'events.k8s.io' ? '' : group}/${resource}`;
 }

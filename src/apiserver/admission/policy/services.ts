@@ -4,15 +4,15 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
+import type { Catalog } from '#apiserver/catalog/catalog.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { CelMetrics } from './cel-metrics.ts';
 import type { PolicyMetrics } from './metrics.ts';
 
 export interface PolicyServices {
   readonly find: Find;
-  /** All that there is, whether or not clients are told of it. */
-  readonly served: () => readonly Kind[];
+  /** Policies apply to all of its kinds, whatever their visibility. */
+  readonly catalog: Catalog;
   readonly scheme: Scheme;
   /** What expressions ask when they ask who may do what. */
   readonly authorizer: Authorizer;

@@ -49,9 +49,7 @@ export class NodeGraphFollower {
         },
       ],
     ];
-    // What is not served, nobody refers to.
-    const served = kept.filter(([{ group, resource }]) => this.#follower.serves(group, resource));
-    await Promise.all(served.map(([{ group, resource }, keeper]) => this.#follower.follow(group, resource, keeper)));
+    await Promise.all(kept.map(([{ group, resource }, keeper]) => this.#follower.follow(group, resource, keeper)));
   }
 
   stop(): void {

@@ -43,7 +43,7 @@ test('they are there, marked, and written once', async () => {
   ]);
   expect(await names(roleBindings)).toContain('kube-system/system::extension-apiserver-authentication-reader');
   const before = await revision();
-  await keepBootstrapPolicy(t.client, t.server.resources);
+  await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   expect(await revision()).toBe(before);
 });
 
@@ -57,7 +57,7 @@ test('what is missing of them is added, what is more stays', async () => {
   const bindings = t.client.resource(clusterRoleBindings);
   const extra = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'joe' };
   await bindings.patch('system:node-proxier', MERGE, { subjects: [extra] });
-  await keepBootstrapPolicy(t.client, t.server.resources);
+  await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   const mended = await all.get('system:controller:ttl-controller');
   expect(mended.metadata.labels).toEqual({ 'kubernetes.io/bootstrapping': 'rbac-defaults', own: 'yes' });
   expect(mended.rules?.slice(0, 3)).toEqual([
@@ -71,7 +71,7 @@ test('what is missing of them is added, what is more stays', async () => {
     { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:kube-proxy' },
   ]);
   const before = await revision();
-  await keepBootstrapPolicy(t.client, t.server.resources);
+  await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   expect(await revision()).toBe(before);
 });
 
@@ -84,13 +84,13 @@ test('a binding to another role is made anew', async () => {
     subjects,
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
   });
-  await keepBootstrapPolicy(t.client, t.server.resources);
+  await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   expect((await bindings.get('system:discovery')).roleRef.name).toBe('system:discovery');
 });
 
 test('who says so keeps his own', async () => {
   const all = t.client.resource(clusterRoles);
   await all.patch('system:basic-user', MERGE, { metadata: { annotations: { [AUTO_UPDATE_ANNOTATION]: 'false' } }, rules: [] });
-  await keepBootstrapPolicy(t.client, t.server.resources);
+  await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   expect((await all.get('system:basic-user')).rules ?? []).toEqual([]);
 });

@@ -7,7 +7,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
+import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 import { uncovered } from '../rbac/rules.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from './cluster-roles.ts';
 import { controllerPolicy } from './controller-roles.ts';
@@ -42,12 +42,12 @@ interface Access<T extends Kept> {
   delete(name: string, options: { readonly preconditions: { readonly uid?: string } }): Promise<unknown>;
 }
 
-/** Safe to be run at every start, by several servers at once. `client`: as system:masters; `served`: what there are roles for. */
-export async function keepBootstrapPolicy(client: Client, served: readonly Kind[]): Promise<void> {
-  const groups = new Set(served.map(({ type }) => type.group));
+/** Safe to be run at every start, by several servers at once. `client`: as system:masters. */
+export async function keepBootstrapPolicy(client: Client, snapshot: CatalogSnapshot): Promise<void> {
+  const serves = (group: string): boolean => snapshot.group(group)?.served === true;
   // Roles that were there before still hold; nothing is added to what nobody can look at.
-  if (!groups.has(clusterRoles.group)) return;
-  const ofControllers = controllerPolicy((group) => groups.has(group));
+  if (!serves(clusterRoles.group)) return;
+  const ofControllers = controllerPolicy(serves);
   // Typed clients return more than is looked at here, and take less than what they return.
   const access = <T extends Kept>(resource: unknown): Access<T> => resource as Access<T>;
   await Promise.all([

@@ -10,6 +10,7 @@ import type { Kind } from '#apiserver/catalog/kind.ts';
 export function customResourceDefinitionResource({ storage }: { readonly storage: Storage }): Kind {
   return {
     type: customResourceDefinitions,
+    visibility: 'unlisted',
     rest: {
       get: (_context, name) => Promise.reject(apierrors.notFound(customResourceDefinitions, name)),
       list: async () => ({ items: [], resourceVersion: String(await storage.currentRevision()) }),

@@ -8,13 +8,12 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import { findAllIn, findIn } from '#apiserver/catalog/find.ts';
+import { findEvery, findOne, internalContext } from '#apiserver/catalog/internal-client.ts';
 import type { KindDefinition } from '#apiserver/catalog/define-kind.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
 import { plainRest } from '#apiserver/registry/plain-rest.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
-import type { RequestContext } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
 import { flowSchemaKind } from './flow-schema.ts';
 import { priorityLevelConfigurationKind } from './priority-level-configuration.ts';
@@ -27,12 +26,6 @@ const CODEC = new DescriptorCodec({
   kind: { group: GROUP, version: 'v1', kind: 'FlowSchema' },
   message: messageDescriptor('flowcontrol/v1.FlowSchema'),
 });
-const SERVER: RequestContext = {
-  user: { name: 'system:apiserver', groups: ['system:masters'] },
-  namespace: '',
-  signal: new AbortController().signal,
-  warnings: [],
-};
 
 /** Flow schemas and priority levels: a write of one may change what is true of the other. */
 export const flowControlKinds: KindDefinition = {
@@ -52,25 +45,23 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
     subresource: 'status',
     now: () => clock.now(),
   });
-  const findLevel = findIn([levels]);
-  const findSchemas = findAllIn([schemas]);
 
   async function settle(name: string): Promise<void> {
     const apply = async (current: unknown): Promise<FlowSchema> => {
       const schema = current as FlowSchema | undefined;
       if (schema === undefined) throw apierrors.notFound({ group: GROUP, resource: 'flowschemas' }, name);
       const level = schema.spec.priorityLevelConfiguration.name;
-      const isThere = (await findLevel(GROUP, 'prioritylevelconfigurations', '', level)) !== undefined;
+      const isThere = (await findOne(levels.rest, '', level)) !== undefined;
       const condition = missingCondition(schema, isThere, clock.now());
       if (condition === undefined) return schema;
       const config = { apiVersion: `${GROUP}/v1`, kind: 'FlowSchema', metadata: { name }, status: { conditions: [condition] } };
       return CODEC.decode(manager.apply(schema, config, MANAGER, true)).object as unknown as FlowSchema;
     };
-    await status?.update?.(SERVER, name, { apply }, { dryRun: false, fieldManager: MANAGER });
+    await status?.update?.(internalContext(''), name, { apply }, { dryRun: false, fieldManager: MANAGER });
   }
 
   async function settleAll(): Promise<void> {
-    for (const { metadata } of await findSchemas<FlowSchema>(GROUP, 'flowschemas', '')) await settle(metadata.name ?? '');
+    for (const { metadata } of await findEvery(schemas.rest, '')) await settle(metadata.name ?? '');
   }
 
   // One after the other: what was read first is written first.

@@ -7,7 +7,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { Reservation } from '#apiserver/registry/strategy.ts';
 
 const LABEL = 'resource.kubernetes.io/admin-access';

@@ -5,7 +5,7 @@ import type * as resource from '#api/groups/resource/v1/index.ts';
 import { validateResourceClaimTemplate, validateResourceClaimTemplateUpdate } from '#api/groups/resource/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { namedTable } from '#apiserver/tables/named.ts';

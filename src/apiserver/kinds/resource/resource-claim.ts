@@ -10,7 +10,7 @@ import {
 } from '#api/groups/resource/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';

@@ -62,7 +62,7 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
     const hooks = await this.#source.hooksFor(attributes);
     if (hooks.length === 0) return attributes.object;
-    const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks, this.#services.served());
+    const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks);
     if (found.length === 0) return attributes.object;
     const problems: Problem[] = [];
     const turns: Turn[] = [];
@@ -147,7 +147,7 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
   /** The object in its own version. Throws MutationError, OutOfBudgetError, StatusError. */
   async #apply(request: PolicyRequest, turn: Turn, { how, expression }: Mutation): Promise<KubeObject> {
     const { kind } = turn.matched;
-    const codec = findCodec(this.#services.scheme, this.#services.served(), kind);
+    const codec = findCodec(this.#services.scheme, this.#services.catalog.snapshot(), kind);
     if (codec === undefined) throw apierrors.serviceUnavailable(`Resource kind ${kind.kind} not found.`);
     if (expression.compiled.program === undefined) throw new MutationError(expression.compiled.problem);
     const outcome = await (await this.#evaluation(request, turn)).evaluate(expression, new Budget());

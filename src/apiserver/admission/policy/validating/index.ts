@@ -55,7 +55,7 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     if (hooks.length === 0) return;
     const request = new PolicyRequest(attributes, this.#services);
     const denials: Denial[] = [];
-    for (const { invocation, misconfiguration } of await findInvocations(request, hooks, this.#services.served())) {
+    for (const { invocation, misconfiguration } of await findInvocations(request, hooks)) {
       if (invocation !== undefined) {
         denials.push(...(await this.#invoke(request, invocation)));
       } else if (misconfiguration.policy.spec.failurePolicy !== 'Ignore') {

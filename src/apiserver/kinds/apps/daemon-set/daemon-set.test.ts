@@ -92,7 +92,7 @@ describe('daemon sets', () => {
     expect(changed.object.spec).not.toHaveProperty('minReadySeconds');
     const refused = await daemonSets.patch('agent/status', { status: { numberAvailable: -1 } });
     expect([refused.code, refused.causes]).toEqual([422, ['status.numberAvailable']]);
-    const served = t.server.resources.find(({ type }) => type.resource === 'daemonsets');
+    const served = t.server.catalog.snapshot().get('apps', 'v1', 'daemonsets');
     expect(served?.subresources?.map(({ name }) => name)).toEqual(['status']);
   });
 

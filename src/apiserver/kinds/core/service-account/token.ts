@@ -10,7 +10,7 @@ import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { BoundObject, ServiceAccountTokens, TokenWish } from '#apiserver/authentication/service-account-tokens.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { formatTime } from '#apiserver/registry/time.ts';
 

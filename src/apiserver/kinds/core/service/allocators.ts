@@ -7,7 +7,7 @@ import type { IpFamily } from '#machinery/net/ip.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
-import type { FindAll } from '#apiserver/catalog/find.ts';
+import type { FindAll } from '#apiserver/catalog/internal-client.ts';
 import { serviceAddressRanges } from './address-range.ts';
 import { ClusterIPs } from './cluster-ips.ts';
 import { NodePorts } from './node-ports.ts';

@@ -3,7 +3,7 @@
 import { services } from '#api/groups/core/v1/index.ts';
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from '#api/groups/core/v1/validation/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import type { Find } from '#apiserver/catalog/find.ts';
+import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
 import { labelName } from '#apiserver/registry/metadata-validation.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';

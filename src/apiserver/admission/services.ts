@@ -1,0 +1,20 @@
+// What admission plugins get from the server that they are part of. Each plugin says which of these it needs.
+
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import type { InternalClient } from '../catalog/internal-client.ts';
+import type { DefaultTolerations } from './default-toleration-seconds.ts';
+import type { PodSecurityServices } from './pod-security/index.ts';
+import type { PolicyServices } from './policy/services.ts';
+
+export interface AdmissionServices
+  extends PolicyServices, PodSecurityServices, Pick<InternalClient, 'find' | 'findAll' | 'appears' | 'updateStatus'> {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** For permissions beyond the request itself: whether its user may approve, sign … */
+  readonly authorizer: Authorizer;
+  /** Pods get a volume with a token of their ServiceAccount. */
+  readonly mountTokens: boolean;
+  readonly defaultTolerationSeconds?: DefaultTolerations;
+}

@@ -1,0 +1,54 @@
+// The authenticators of a server, made from its config.
+
+import type { Client } from '#client/client.ts';
+import type { ApiServerConfig } from '../config.ts';
+import type { InternalClient } from '../catalog/internal-client.ts';
+import type { Authenticator, TokenAuthenticator } from './authenticator.ts';
+import { ClientCertificateAuthenticator } from './client-certificate.ts';
+import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
+import { noteTokenUse } from './legacy-token-tracking.ts';
+import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
+import { StaticTokenAuthenticator } from './static-tokens.ts';
+
+export interface Authentication {
+  /** For requests, in the order in which they are tried. */
+  readonly authenticators: readonly Authenticator[];
+  /** For TokenReviews. */
+  readonly tokenAuthenticators: readonly TokenAuthenticator[];
+  /** Signs tokens of ServiceAccounts. Undefined: the server has no key for that. */
+  readonly serviceAccountTokens: ServiceAccountTokens | undefined;
+}
+
+export interface AuthenticationServices {
+  readonly objects: Pick<InternalClient, 'find'>;
+  /** Records that a legacy token was used. */
+  readonly loopback: Client;
+}
+
+/** Throws TypeError for keys of ServiceAccounts that cannot be read. */
+export function createAuthentication(config: ApiServerConfig, services: AuthenticationServices): Authentication {
+  const { clock, random, logger, serviceAccounts } = config;
+  const { find } = services.objects;
+  const serviceAccountTokens =
+    serviceAccounts === undefined ? undefined : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
+  const legacyTokens =
+    serviceAccountTokens === undefined
+      ? undefined
+      : new LegacyServiceAccountTokens({
+          clock,
+          find,
+          verifier: serviceAccountTokens.verifier,
+          audiences: serviceAccountTokens.audiences,
+          noteUse: (secret, day) => noteTokenUse(services.loopback, logger, secret, day),
+        });
+  const staticTokens = new StaticTokenAuthenticator(
+    config.tokens ?? new Map(),
+    serviceAccountTokens?.audiences ?? [DEFAULT_ISSUER],
+  );
+  const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens].filter((each) => each !== undefined);
+  return {
+    authenticators: [new ClientCertificateAuthenticator(), ...tokenAuthenticators, ...(config.authenticators ?? [])],
+    tokenAuthenticators,
+    serviceAccountTokens,
+  };
+}

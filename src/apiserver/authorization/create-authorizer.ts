@@ -1,0 +1,31 @@
+// The authorizer of a server that is not given one: the privileged group first, then the modes of the config.
+
+import type { Authorizer } from './authorizer.ts';
+import { alwaysAllow, alwaysDeny, type AuthorizationMode } from './modes.ts';
+import type { NodeGraph } from './node/graph.ts';
+import { NodeAuthorizer } from './node/node-authorizer.ts';
+import { privilegedAuthorizer } from './privileged.ts';
+import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
+import type { RoleCache } from './rbac/role-cache.ts';
+import { UnionAuthorizer } from './union.ts';
+
+export interface AuthorizerSources {
+  readonly roles: RoleCache;
+  readonly nodeGraph: NodeGraph;
+}
+
+export function createAuthorizer(modes: readonly AuthorizationMode[], { roles, nodeGraph }: AuthorizerSources): Authorizer {
+  const authorizerOf = (mode: AuthorizationMode): Authorizer => {
+    switch (mode) {
+      case 'Node':
+        return new NodeAuthorizer(nodeGraph);
+      case 'RBAC':
+        return new RbacAuthorizer(roles);
+      case 'AlwaysAllow':
+        return alwaysAllow;
+      case 'AlwaysDeny':
+        return alwaysDeny;
+    }
+  };
+  return new UnionAuthorizer([privilegedAuthorizer, ...modes.map(authorizerOf)]);
+}

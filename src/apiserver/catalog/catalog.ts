@@ -1,0 +1,96 @@
+// The kinds that the server has, which come and go while it runs. Consumers take a snapshot for each piece of work, keep what they
+// derive under the snapshot's values, and subscribe with `onChange` only if they have to act when a kind comes or goes.
+
+import type { Rest } from '../registry/rest.ts';
+import type { Kind } from './kind.ts';
+import { CatalogSnapshot } from './snapshot.ts';
+
+export interface CatalogChange {
+  readonly added: readonly Kind[];
+  readonly removed: readonly Kind[];
+  /** The snapshot with the change. */
+  readonly snapshot: CatalogSnapshot;
+}
+
+/** Is called for each change, in the order of the changes, after the snapshot has changed. Must not throw. */
+export type CatalogListener = (change: CatalogChange) => void;
+
+/** Kinds that were installed together. */
+export interface Installation {
+  readonly kinds: readonly Kind[];
+  /**
+   * Installs these kinds instead, in one change: no snapshot has both, and none has neither. A kind that is in both lists stays as
+   * it is. Throws as `install` does; then nothing changes.
+   */
+  replace(kinds: readonly Kind[]): void;
+  /**
+   * Removes the kinds: requests that are being served finish, watches end, new requests find nothing. Idempotent.
+   */
+  uninstall(): void;
+}
+
+export class Catalog {
+  #snapshot = new CatalogSnapshot();
+  readonly #listeners = new Set<CatalogListener>();
+  /** By how many installed kinds and subresources each Rest is used: versions of a kind may share one. */
+  readonly #uses = new Map<Rest, number>();
+
+  /** Returns the kinds as they are now; what is returned does not change. */
+  snapshot(): CatalogSnapshot {
+    return this.#snapshot;
+  }
+
+  /** Installs kinds, in one change. Throws an Error that names the resource if one is installed already; then nothing changes. */
+  install(kinds: readonly Kind[]): Installation {
+    let installed: readonly Kind[] = [];
+    const replace = (next: readonly Kind[]): void => {
+      this.#change(installed, next);
+      installed = [...next];
+    };
+    replace(kinds);
+    return {
+      get kinds() {
+        return installed;
+      },
+      replace,
+      uninstall: () => replace([]),
+    };
+  }
+
+  /** Returns a function that ends the subscription. */
+  onChange(listener: CatalogListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Ends the watches of all kinds, normally. The kinds stay installed. */
+  close(): void {
+    for (const rest of this.#uses.keys()) rest.close?.();
+  }
+
+  #change(before: readonly Kind[], after: readonly Kind[]): void {
+    const [old, wanted] = [new Set(before), new Set(after)];
+    const removed = before.filter((kind) => !wanted.has(kind));
+    const added = after.filter((kind) => !old.has(kind));
+    if (removed.length === 0 && added.length === 0) return;
+    this.#snapshot = this.#snapshot.next(removed, added);
+    for (const rest of added.flatMap(restsOf)) this.#uses.set(rest, (this.#uses.get(rest) ?? 0) + 1);
+    const change = { added, removed, snapshot: this.#snapshot };
+    for (const listener of [...this.#listeners]) listener(change);
+    for (const rest of removed.flatMap(restsOf)) this.#release(rest);
+  }
+
+  #release(rest: Rest): void {
+    const uses = (this.#uses.get(rest) as number) - 1;
+    if (uses > 0) {
+      this.#uses.set(rest, uses);
+      return;
+    }
+    this.#uses.delete(rest);
+    rest.close?.();
+  }
+}
+
+function restsOf({ rest, subresources = [] }: Kind): readonly Rest[] {
+  return [rest, ...subresources.map((subresource) => subresource.rest)];
+}

@@ -1,0 +1,149 @@
+// The server's client of its own registry, for admission, authenticators and proxies: no authorization and no admission, and objects
+// at once where the storage has them in memory. Requests that should pass the whole handler chain use the loopback client instead.
+//
+// Each call reads the catalog as it is then. Of a resource with several versions it uses the stored one, which needs no conversion.
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { andThen } from '#machinery/awaitable.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import type { Clock } from '#machinery/clock.ts';
+import * as fields from '#machinery/selectors/fields.ts';
+import type { WatchStream } from '#machinery/watch.ts';
+import type { Rest } from '../registry/rest.ts';
+import { everything, Selection } from '../registry/selection.ts';
+import type { RequestContext } from '../registry/strategy.ts';
+import type { EncodedWatchEvent } from '../request.ts';
+import { API_SERVER_USER } from '../server-user.ts';
+import type { Catalog } from './catalog.ts';
+
+/** Returns the object; undefined if there is none, or no such resource. */
+export type Find = <T extends KubeObject>(
+  group: string,
+  resource: string,
+  namespace: string,
+  name: string,
+) => Awaitable<T | undefined>;
+
+/** Returns all objects of a resource in a namespace ('': in all); none if there is no such resource. */
+export type FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => Awaitable<readonly T[]>;
+
+/**
+ * Changes the status of an object; after a conflict with another writer it calls `change` again. Does nothing if the object or the
+ * resource does not exist, or if `change` returns its argument.
+ */
+export type UpdateStatus = <T extends KubeObject>(
+  group: string,
+  resource: string,
+  namespace: string,
+  name: string,
+  change: (current: T) => T,
+) => Promise<void>;
+
+/** Waits for an object: resolves true as soon as it exists, false when the time is over or if there is no such resource. */
+export type Appears = (group: string, resource: string, namespace: string, name: string, timeoutMs: number) => Promise<boolean>;
+
+const NEVER = new AbortController().signal;
+
+/** The context of a call that no client made. */
+export function internalContext(namespace: string): RequestContext {
+  return { user: API_SERVER_USER, namespace, signal: NEVER, warnings: [] };
+}
+
+/** Gets one object. Returns undefined if there is none. */
+export function findOne(rest: Rest, namespace: string, name: string, resourceVersion = ''): Awaitable<KubeObject | undefined> {
+  if (rest.find !== undefined) return rest.find(namespace, name);
+  return rest.get === undefined ? undefined : getOrUndefined(rest.get.bind(rest), namespace, name, resourceVersion);
+}
+
+async function getOrUndefined(
+  get: NonNullable<Rest['get']>,
+  namespace: string,
+  name: string,
+  resourceVersion: string,
+): Promise<KubeObject | undefined> {
+  try {
+    return (await get(internalContext(namespace), name, { resourceVersion })).object() as KubeObject;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Gets all objects of a namespace ('': of all). */
+export function findEvery(rest: Rest, namespace: string, resourceVersion = ''): Awaitable<readonly KubeObject[]> {
+  if (rest.findAll !== undefined) return rest.findAll(namespace);
+  if (rest.list === undefined) return [];
+  const options = { selection: everything, limit: 0, continue: '', resourceVersion, resourceVersionMatch: '' } as const;
+  return andThen(rest.list(internalContext(namespace), options), ({ items }) => items.map((item) => item.object() as KubeObject));
+}
+
+export class InternalClient {
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+
+  constructor(config: { readonly catalog: Catalog; readonly clock: Clock }) {
+    this.#catalog = config.catalog;
+    this.#clock = config.clock;
+  }
+
+  readonly find: Find = <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
+    const rest = this.#restOf(group, resource);
+    return rest === undefined ? undefined : (findOne(rest, namespace, name) as Awaitable<T | undefined>);
+  };
+
+  readonly findAll: FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => {
+    const rest = this.#restOf(group, resource);
+    return rest === undefined ? [] : (findEvery(rest, namespace) as Awaitable<readonly T[]>);
+  };
+
+  readonly updateStatus: UpdateStatus = async <T extends KubeObject>(
+    group: string,
+    resource: string,
+    namespace: string,
+    name: string,
+    change: (current: T) => T,
+  ) => {
+    const { subresources = [] } = this.#catalog.snapshot().stored(group, resource) ?? {};
+    const status = subresources.find((subresource) => subresource.name === 'status');
+    const apply = (current: KubeObject | undefined): KubeObject => {
+      if (current === undefined) throw apierrors.notFound({ group, resource }, name);
+      return change(current as T);
+    };
+    try {
+      await status?.rest.update?.(internalContext(namespace), name, { apply }, { dryRun: false, fieldManager: '' });
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
+    }
+  };
+
+  readonly appears: Appears = async (group, resource, namespace, name, timeoutMs) => {
+    const selection = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', name) });
+    const events = await watchAll(this.#restOf(group, resource), namespace, { selection, sendInitialEvents: undefined });
+    if (events === undefined) return false;
+    const timer = this.#clock.setTimer(timeoutMs, () => events.stop());
+    try {
+      for await (const event of events) if (event.type === 'ADDED' || event.type === 'MODIFIED') return true;
+      return false;
+    } finally {
+      timer.cancel();
+    }
+  };
+
+  #restOf(group: string, resource: string): Rest | undefined {
+    return this.#catalog.snapshot().stored(group, resource)?.rest;
+  }
+}
+
+/** Watches from the current state on. With `sendInitialEvents` a bookmark follows the current state. */
+export async function watchAll(
+  rest: Rest | undefined,
+  namespace: string,
+  options: { readonly selection: Selection; readonly sendInitialEvents: true | undefined },
+): Promise<WatchStream<EncodedWatchEvent> | undefined> {
+  return rest?.watch?.(internalContext(namespace), {
+    ...options,
+    resourceVersion: '',
+    allowBookmarks: options.sendInitialEvents === true,
+  });
+}

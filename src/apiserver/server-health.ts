@@ -1,0 +1,86 @@
+// The health checks of the server, under the names of upstream's.
+
+import { poolIsAlive } from '#machinery/files/thread-pool.ts';
+import { logCheck, pingCheck, StartHooks } from '#machinery/serving/health.ts';
+import type { HealthCheck } from '#machinery/serving/health.ts';
+import type { Storage } from '#storage/interface.ts';
+
+/**
+ * The steps of each start, under the names and in the order of upstream's checks. Hooks of servers that do not exist here
+ * (custom resources, aggregation, priority and fairness) are not among them.
+ */
+const START_HOOKS = [
+  'start-apiserver-admission-initializer',
+  'generic-apiserver-start-informers',
+  'start-system-namespaces-controller',
+  'storage-readiness',
+  'start-legacy-token-tracking-controller',
+  'start-service-ip-repair-controllers',
+  'rbac/bootstrap-roles',
+  'scheduling/bootstrap-system-priority-classes',
+  'priority-and-fairness-config-producer',
+  'bootstrap-controller',
+  'start-kubernetes-service-cidr-controller',
+  'kube-apiserver-autoregistration',
+] as const;
+
+export const HEALTH_PATHS = ['/healthz', '/livez', '/readyz'] as const;
+
+export interface ServerHealthConfig {
+  readonly storage: Storage;
+  /** Reports whether the server is shutting down. */
+  readonly isStopping: () => boolean;
+}
+
+export class ServerHealth {
+  readonly #config: ServerHealthConfig;
+  readonly #hooks = new StartHooks(START_HOOKS);
+
+  constructor(config: ServerHealthConfig) {
+    this.#config = config;
+  }
+
+  /** Records that steps of the start are done. */
+  finish(...hooks: readonly (typeof START_HOOKS)[number][]): void {
+    this.#hooks.finish(...hooks);
+  }
+
+  checks(path: string): readonly HealthCheck[] {
+    const storage = (): Promise<void> => this.#config.storage.health();
+    const etcd: HealthCheck = { name: 'etcd', check: storage };
+    const common = [path === '/readyz' ? poolCheck : pingCheck, logCheck, etcd];
+    const hooks = this.#hooks.checks;
+    const autoregistration: HealthCheck = {
+      name: 'autoregister-completion',
+      check: () => hooks.find(({ name }) => name === 'poststarthook/kube-apiserver-autoregistration')?.check(),
+    };
+    if (path !== '/readyz') return [...common, ...hooks, autoregistration];
+    const readiness: HealthCheck = { name: 'etcd-readiness', check: storage };
+    const informers: HealthCheck = {
+      name: 'informer-sync',
+      check: () => hooks.find(({ name }) => name === 'poststarthook/generic-apiserver-start-informers')?.check(),
+    };
+    const shutdown: HealthCheck = {
+      name: 'shutdown',
+      check: () => {
+        if (this.#config.isStopping()) throw new Error('process is shutting down');
+      },
+    };
+    return [...common, readiness, informers, ...hooks, autoregistration, shutdown];
+  }
+}
+
+/** A full queue of libuv's pool passes in less time than this. */
+const POOL_TIMEOUT_MS = 5000;
+
+/**
+ * 'ping' for readiness: whether anything completes that needs libuv's thread pool. Without the pool no token is verified and no
+ * response compressed, although the event loop answers.
+ */
+const poolCheck: HealthCheck = {
+  name: pingCheck.name,
+  check: async () => {
+    if (!(await poolIsAlive(POOL_TIMEOUT_MS)))
+      throw new Error(`libuv's thread pool is stuck for more than ${POOL_TIMEOUT_MS} ms`);
+  },
+};

@@ -1,0 +1,46 @@
+// The metrics of the server's parts.
+
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Storage } from '#storage/interface.ts';
+import { AdmissionMetrics } from './admission/metrics.ts';
+import { PodSecurityMetrics } from './admission/pod-security/metrics.ts';
+import { CelMetrics } from './admission/policy/cel-metrics.ts';
+import { PolicyMetrics } from './admission/policy/metrics.ts';
+import { RequestMetrics } from './filters/request-metrics.ts';
+import { StorageMetrics } from './registry/storage-metrics.ts';
+
+export interface ServerMetricsConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly storage: Storage;
+  /** The version of Kubernetes. */
+  readonly version: string;
+}
+
+export class ServerMetrics {
+  readonly requests: RequestMetrics;
+  readonly storage: StorageMetrics;
+  readonly admission = new AdmissionMetrics();
+  readonly cel: CelMetrics;
+  readonly policies = { validating: new PolicyMetrics('validating'), mutating: new PolicyMetrics('mutating') };
+  readonly podSecurity: PodSecurityMetrics;
+
+  constructor({ clock, logger, storage, version }: ServerMetricsConfig) {
+    this.requests = new RequestMetrics({ clock });
+    this.storage = new StorageMetrics({ storage, logger });
+    this.cel = new CelMetrics({ clock });
+    this.podSecurity = new PodSecurityMetrics({ version });
+  }
+
+  /** Each part, in Prometheus' text form. */
+  get texts(): readonly (() => string | Promise<string>)[] {
+    return [
+      () => this.requests.text(),
+      () => this.storage.text(),
+      () => this.admission.text(),
+      () => this.cel.text(),
+      () => this.policies.mutating.text() + this.policies.validating.text() + this.podSecurity.text(),
+    ];
+  }
+}

@@ -1,0 +1,82 @@
+// The paths of the server that belong to no resource, in the order in which they are tried.
+
+import type { Scheme } from '#api/machinery/scheme.ts';
+import { HealthSlis } from '#machinery/serving/health-slis.ts';
+import { versionInfo } from '#machinery/version-info.ts';
+import type { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
+import type { Catalog } from './catalog/catalog.ts';
+import type { ApiServerConfig } from './config.ts';
+import { createDiscovery } from './discovery/index.ts';
+import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
+import { metricsRoute, slisRoute } from './metrics.ts';
+import { createOpenApi } from './openapi/index.ts';
+import { isDiscoverable, JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdRoutes } from './openid-routes.ts';
+import { HEALTH_PATHS, type ServerHealth } from './server-health.ts';
+import type { ServerMetrics } from './server-metrics.ts';
+import { flagzRoute, healthRoute, statuszRoute } from './status-routes.ts';
+import { versionRoute } from './version.ts';
+
+/** The name of the server in metrics and at /statusz. */
+const COMPONENT = 'apiserver';
+
+export interface ServerRoutesConfig extends Pick<
+  ApiServerConfig,
+  'clock' | 'logger' | 'flags' | 'otherMetrics' | 'serviceAccounts'
+> {
+  readonly catalog: Catalog;
+  readonly scheme: Scheme;
+  readonly version: string;
+  readonly health: ServerHealth;
+  readonly metrics: ServerMetrics;
+  readonly serviceAccountTokens: ServiceAccountTokens | undefined;
+  /** Where clients reach the server: 'HOST:PORT'. The port may be known only after the start. */
+  readonly externalAddress: () => string;
+}
+
+export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
+  const { catalog, scheme, version, clock, logger, flags, health, metrics, externalAddress } = config;
+  const slis = new HealthSlis();
+  const ofHealth = HEALTH_PATHS.map((path) =>
+    healthRoute({ path, checks: () => health.checks(path), logger, slis, metrics: metrics.requests }),
+  );
+  const ofIssuer = issuerRoutes(config);
+  const otherPaths = [
+    ...HEALTH_PATHS.flatMap((path) => [path, ...health.checks(path).map(({ name }) => `${path}/${name}`)]),
+    '/metrics',
+    '/metrics/slis',
+    '/openapi/v2',
+    '/openapi/v3',
+    '/openapi/v3/',
+    '/statusz',
+    '/version',
+    ...(flags === undefined ? [] : ['/flagz']),
+    ...(ofIssuer.length === 0 ? [] : [OPENID_CONFIGURATION_PATH, JWKS_PATH]),
+  ];
+  const build = versionInfo(version);
+  return [
+    ...ofHealth,
+    slisRoute(slis),
+    ...ofIssuer,
+    statuszRoute(
+      { component: COMPONENT, clock, startedAt: clock.now(), version: build, paths: () => otherPaths },
+      metrics.requests,
+    ),
+    ...(flags === undefined ? [] : [flagzRoute(COMPONENT, flags, metrics.requests)]),
+    versionRoute(version),
+    createDiscovery({ catalog, otherPaths, externalAddress }),
+    createOpenApi({ catalog, scheme, version }),
+    metricsRoute({ build, parts: [...metrics.texts, () => config.otherMetrics?.() ?? ''] }),
+  ];
+}
+
+/** Discovery of the issuer of ServiceAccount tokens, if there is one that can be discovered. */
+function issuerRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
+  const { serviceAccountTokens: tokens, serviceAccounts, externalAddress } = config;
+  if (tokens === undefined || !isDiscoverable(tokens.issuer)) return [];
+  return openIdRoutes({
+    issuer: tokens.issuer,
+    keys: tokens.verifier.keys,
+    externalAddress,
+    jwksUri: serviceAccounts?.jwksUri,
+  });
+}
