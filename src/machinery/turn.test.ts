@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { runSteps, runStepsInTurns } from './turn.ts';
-import type { Steps } from './turn.ts';
+import type { Awaitable } from './awaitable.ts';
+import { nextTurn, runSteps, runStepsInTurns, runWaitingSteps, waitFor } from './turn.ts';
+import type { Steps, WaitingSteps } from './turn.ts';
 
 function* sum(values: readonly number[], onStep: (value: number) => void): Steps<number> {
   let total = 0;
@@ -36,4 +37,42 @@ test('runStepsInTurns rejects with the error of a step', async () => {
     if (value === 2) throw new Error('step 2 failed');
   });
   await expect(runStepsInTurns(failing)).rejects.toThrow('step 2 failed');
+});
+
+function* sumOf(values: readonly Awaitable<number>[]): WaitingSteps<number> {
+  let total = 0;
+  for (const value of values) {
+    total += yield* waitFor(value);
+    yield;
+  }
+  return total;
+}
+
+test('runWaitingSteps returns the result at once if no step waits', () => {
+  expect(runWaitingSteps(sumOf([1, 2, 3]))).toBe(6);
+});
+
+test.each([
+  ['runWaitingSteps', runWaitingSteps],
+  ['runStepsInTurns', runStepsInTurns],
+] as const)('%s waits for the values of steps', async (_, run) => {
+  const later = nextTurn().then(() => 2);
+  const result = run(sumOf([1, later, Promise.resolve(3), 4]));
+  expect(result).toBeInstanceOf(Promise);
+  expect(await result).toBe(10);
+});
+
+test.each([
+  ['runWaitingSteps', runWaitingSteps],
+  ['runStepsInTurns', runStepsInTurns],
+] as const)('%s throws into the steps what a value is rejected with', async (_, run) => {
+  function* steps(): WaitingSteps<number> {
+    try {
+      return yield* sumOf([Promise.reject(new Error('gone'))]);
+    } catch (error) {
+      return yield* waitFor(Promise.resolve((error as Error).message.length));
+    }
+  }
+  expect(await run(steps())).toBe(4);
+  await expect((async () => run(sumOf([Promise.reject(new Error('gone'))])))()).rejects.toThrow('gone');
 });

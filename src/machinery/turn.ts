@@ -1,5 +1,7 @@
 // Long work in parts: between two of them the event loop serves everything else.
 
+import type { Awaitable } from './awaitable.ts';
+
 /** Resolves in the next turn of the event loop. No time passes on a virtual clock. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -8,7 +10,15 @@ export function nextTurn(): Promise<void> {
 }
 
 /** Work in steps: it yields where the event loop may serve something else, and returns the result. */
-export type Steps<T> = Generator<undefined, T, undefined>;
+export type Steps<T> = Generator<undefined, T, unknown>;
+
+/** Steps of which some wait: such a step yields a promise, and gets its value or its error back. See waitFor. */
+export type WaitingSteps<T> = Generator<Promise<unknown> | undefined, T, unknown>;
+
+/** The step that waits for a value; no step at all if the value is there. */
+export function* waitFor<T>(value: Awaitable<T>): WaitingSteps<T> {
+  return value instanceof Promise ? ((yield value) as T) : value;
+}
 
 /** Does all steps at once and returns the result. */
 export function runSteps<T>(steps: Steps<T>): T {
@@ -18,13 +28,36 @@ export function runSteps<T>(steps: Steps<T>): T {
   }
 }
 
-/** Does each step in a turn of the event loop of its own. The first one is done at once. */
-export async function runStepsInTurns<T>(steps: Steps<T>): Promise<T> {
+/** Does all steps up to the first that waits, and returns the result if none does; otherwise does the others as they can be done. */
+export function runWaitingSteps<T>(steps: WaitingSteps<T>): Awaitable<T> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    await nextTurn();
+    if (value !== undefined) return goOn(steps, value, () => undefined);
   }
+}
+
+/** Does each step in a turn of the event loop of its own. The first one is done at once. */
+export async function runStepsInTurns<T>(steps: WaitingSteps<T>): Promise<T> {
+  const { done, value } = steps.next();
+  return done === true ? value : goOn(steps, value, nextTurn);
+}
+
+/** Does the steps after one that has yielded `yielded`. `pause` is called before a step, unless the step before it waits. */
+async function goOn<T>(steps: WaitingSteps<T>, yielded: Promise<unknown> | undefined, pause: () => Awaitable<void>): Promise<T> {
+  let result: IteratorResult<Promise<unknown> | undefined, T> = { done: false, value: yielded };
+  while (result.done !== true) {
+    if (result.value === undefined) {
+      await pause();
+      result = steps.next();
+    } else {
+      result = await result.value.then(
+        (value) => steps.next(value),
+        (error: unknown) => steps.throw(error),
+      );
+    }
+  }
+  return result.value;
 }
 
 /** From so many values on, the steps of a request (decoding, admission, validation, encoding) take milliseconds each. */

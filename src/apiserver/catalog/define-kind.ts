@@ -94,6 +94,7 @@ function buildStored<T extends KubeObject, S extends StoreServices>(config: Kind
         : buildView(name, type, store, subresource, services),
     ),
     ...(otherVersions !== undefined && { otherVersions: otherVersions.map(kindOf) }),
+    ...(converter !== undefined && { converter }),
     ...(storedType !== undefined && { storedKind: kindOf(storedType) }),
     ...(listKind !== undefined && { listKind }),
     ...(deprecation !== undefined && { deprecation }),

@@ -3,6 +3,7 @@
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ObjectConverter } from '../registry/object-converter.ts';
 import type { Rest } from '../registry/rest.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
@@ -39,6 +40,8 @@ export interface Kind {
   readonly listKind?: string;
   /** Other versions in which the same objects are written: who owns fields in one owns them in all. */
   readonly otherVersions?: readonly GroupVersionKind[];
+  /** Converts between this version and the others, for managed fields. Default: by the functions of the scheme. */
+  readonly converter?: ObjectConverter;
   /** The kind and version in which the objects are stored. Default: those of `type`. */
   readonly storedKind?: GroupVersionKind;
   /** What everybody who asks for it is warned of: it is deprecated. */

@@ -12,6 +12,8 @@ import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
 import { codecOf, subresourceCodec } from '../catalog/codec.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
+import { convertObjects } from '../registry/object-converter.ts';
+import type { ObjectConverter } from '../registry/object-converter.ts';
 import type { Rest } from '../registry/rest.ts';
 import type { RequestContext } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
@@ -42,6 +44,8 @@ export interface Scope {
   readonly createCode: number;
   /** Other versions of the resource's kind. */
   readonly otherVersions: readonly GroupVersionKind[];
+  /** Converts between the versions. Undefined: the scheme does. */
+  readonly converter: ObjectConverter | undefined;
 }
 
 export function resourceScope(services: EndpointServices, served: Kind): Scope {
@@ -57,6 +61,7 @@ export function resourceScope(services: EndpointServices, served: Kind): Scope {
     table: served.table,
     createCode: served.createCode ?? 201,
     otherVersions: served.otherVersions ?? [],
+    converter: served.converter,
   };
 }
 
@@ -73,6 +78,7 @@ export function subresourceScope(services: EndpointServices, served: Kind, subre
     createCode: subresource.createCode ?? 201,
     // Of a view of the whole object, as status is.
     otherVersions: subresource.kind.kind === served.type.kind ? (served.otherVersions ?? []) : [],
+    converter: served.converter,
   };
 }
 
@@ -95,7 +101,7 @@ export function fieldManagerOf(scope: Scope): FieldManager {
   return manager;
 }
 
-function versionsOf({ codec, otherVersions, services: { scheme } }: Scope): Versions {
+function versionsOf({ codec, otherVersions, converter, services: { scheme } }: Scope): Versions {
   const codecs = new Map<string, ObjectCodec>([[apiVersionOf(codec.kind), codec]]);
   for (const kind of otherVersions) {
     const other = scheme.codecOf(kind);
@@ -104,8 +110,20 @@ function versionsOf({ codec, otherVersions, services: { scheme } }: Scope): Vers
   const kindOf = (apiVersion: string): GroupVersionKind => (codecs.get(apiVersion) as ObjectCodec).kind;
   return {
     typeOf: (apiVersion) => codecs.get(apiVersion)?.mergeType,
-    convert: (value, from, to) => scheme.convert(value as object, kindOf(from), kindOf(to)),
+    convert: (values, from, to) =>
+      converter === undefined
+        ? values.map((value) => scheme.convert(value as object, kindOf(from), kindOf(to)))
+        : convertObjects(
+            converter,
+            values.map((value) => identifiedAs(kindOf(from), value)),
+            to,
+          ),
   };
+}
+
+/** Parts of an object, as managed fields have them, may lack kind and apiVersion. */
+function identifiedAs(kind: GroupVersionKind, value: unknown): KubeObject {
+  return { ...(value as KubeObject), kind: kind.kind, apiVersion: apiVersionOf(kind) };
 }
 
 function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly string[])[] {

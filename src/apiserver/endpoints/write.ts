@@ -155,7 +155,8 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
       request.warnings.length = warnings;
       const fieldManager = fieldManagerOf(scope);
       if (!isLarge(config.value) && !isLarge(current)) {
-        return finish(current, fieldManager.apply(current, config.value, query.fieldManager, query.force), false);
+        const applied = fieldManager.apply(current, config.value, query.fieldManager, query.force);
+        return andThen(applied, (raw) => finish(current, raw, false));
       }
       return nextTurn()
         .then(() => runStepsInTurns(fieldManager.applyInSteps(current, config.value, query.fieldManager, query.force)))

@@ -14,7 +14,8 @@ export interface ObjectConverter {
    * Returns the objects in the version `apiVersion` ('v1', 'apps/v1'), in the order of `objects`, which are in other versions, not all
    * need be in the same one, and are not changed. All objects of a list or of events that wait together come in one call. Throws or
    * rejects if one of them cannot be converted: the message is for clients (see conversionFailed). There is no promise that an object
-   * which is converted and converted back is the same.
+   * which is converted and converted back is the same. For managed fields, parts of objects are converted, too: all but kind and apiVersion
+   * may be missing.
    */
   convert(objects: readonly KubeObject[], apiVersion: string): Awaitable<readonly KubeObject[]>;
 }

@@ -45,7 +45,7 @@ class Endpoint {
 
   update(manager: string, yaml: string): this {
     const object = this.decode(parseYaml(yaml));
-    this.live = this.manager.update(this.live, object, manager);
+    this.live = this.manager.update(this.live, object, manager) as TestObject;
     return this;
   }
 
@@ -183,7 +183,8 @@ describe('update', () => {
   test('an empty list that the decoder dropped does, too', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const object = endpoint.decode(parseYaml(configMap('{x: "2"}')));
-    expect(endpoint.manager.update(endpoint.live, object, 'b', { reset: true }).metadata.managedFields).toBeUndefined();
+    const updated = endpoint.manager.update(endpoint.live, object, 'b', { reset: true }) as TestObject;
+    expect(updated.metadata.managedFields).toBeUndefined();
   });
 
   test.each([

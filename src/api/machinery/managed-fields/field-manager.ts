@@ -7,8 +7,9 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { runWaitingSteps } from '#machinery/turn.ts';
+import type { Steps, WaitingSteps } from '#machinery/turn.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
 import { ConflictsError } from './conflicts.ts';
@@ -111,7 +112,7 @@ export class FieldManager {
       apiVersion: this.#apiVersion,
       versions: config.versions ?? {
         typeOf: (apiVersion) => (apiVersion === this.#apiVersion ? type : undefined),
-        convert: (value) => value,
+        convert: (values) => values,
       },
       reset: config.reset ?? FieldSet.empty,
     };
@@ -121,15 +122,20 @@ export class FieldManager {
   /**
    * The object with the managedFields that it has after `manager` has made it of `live` (undefined: it is new). `reset`: the
    * client has sent an empty list, which a decoder may have dropped. Nobody is tracked in an object that has no managedFields
-   * until it is applied to.
+   * until it is applied to. Waits only if owners mean their fields in a version whose conversion waits.
    */
-  update<T extends ManagedObject>(live: T | undefined, object: T, manager: string, options?: { readonly reset?: boolean }): T {
+  update<T extends ManagedObject>(
+    live: T | undefined,
+    object: T,
+    manager: string,
+    options?: { readonly reset?: boolean },
+  ): Awaitable<T> {
     // Most creates: nothing is compared.
     if (live === undefined && entriesOf(object) === undefined) {
       const made = this.#madeLike(object, manager, this.#time());
       if (made !== undefined) return withEntries(object, made.entries);
     }
-    return runSteps(this.updateInSteps(live, object, manager, options));
+    return runWaitingSteps(this.updateInSteps(live, object, manager, options));
   }
 
   /** Does the same as `update`, in steps: for large objects. */
@@ -138,7 +144,7 @@ export class FieldManager {
     object: T,
     manager: string,
     { reset = false }: { readonly reset?: boolean } = {},
-  ): Steps<T> {
+  ): WaitingSteps<T> {
     const liveEntries = entriesOf(live);
     const entries = entriesOf(object);
     // What hardly any new object has need not be read.
@@ -159,14 +165,14 @@ export class FieldManager {
   /**
    * What a configuration makes of `live` (undefined: there is nothing yet), not decoded and without new defaults; `live`
    * itself if nothing changes. Throws StatusError: Conflict (409) if others own what it would change, BadRequest (400) if it
-   * is no such configuration.
+   * is no such configuration. Waits as `update` does.
    */
-  apply(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Json {
-    return runSteps(this.applyInSteps(live, config, manager, force));
+  apply(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Awaitable<Json> {
+    return runWaitingSteps(this.applyInSteps(live, config, manager, force));
   }
 
   /** Does the same as `apply`, in steps: for large objects. */
-  *applyInSteps(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Steps<Json> {
+  *applyInSteps(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): WaitingSteps<Json> {
     const applied = this.#checkedConfig(config);
     yield;
     let managers: Managers;
@@ -221,7 +227,7 @@ export class FieldManager {
     object: ManagedObject,
     before: Managers,
     name: string,
-  ): Steps<{ readonly managers: Managers }> {
+  ): WaitingSteps<{ readonly managers: Managers }> {
     const manager = this.#manager(name, 'Update');
     const id = managerId(manager);
     const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), object, before, id);
@@ -234,7 +240,7 @@ export class FieldManager {
   }
 
   /** Of an object that `name` has just made. Those of one shape share them for a second. */
-  *#entriesOfNew(object: ManagedObject, name: string): Steps<readonly ManagedFieldsEntry[] | undefined> {
+  *#entriesOfNew(object: ManagedObject, name: string): WaitingSteps<readonly ManagedFieldsEntry[] | undefined> {
     const time = this.#time();
     const last = this.#madeLike(object, name, time);
     if (last !== undefined) return last.entries;
@@ -250,7 +256,7 @@ export class FieldManager {
     return isLike ? last.made : undefined;
   }
 
-  *#madeOf(object: ManagedObject, name: string, time: string): Steps<Made> {
+  *#madeOf(object: ManagedObject, name: string, time: string): WaitingSteps<Made> {
     const shape = `${name} ${shapeText(this.#type, unmanaged(object))}`;
     const isCached = shape.length <= MAX_SHAPE;
     // Each is set anew once a second: that is use enough.
@@ -269,7 +275,7 @@ export class FieldManager {
     return made;
   }
 
-  *#applied(live: object, config: Json, managers: Managers, name: string, force: boolean): Steps<Applied> {
+  *#applied(live: object, config: Json, managers: Managers, name: string, force: boolean): WaitingSteps<Applied> {
     const manager = this.#manager(name, 'Apply');
     const applier = { id: managerId(manager), manager };
     try {

@@ -1,6 +1,7 @@
 // For the tests of this folder: types written in one line each, sets written as paths, and a history of writes to one object.
 
-import { runSteps } from '#machinery/turn.ts';
+import { runWaitingSteps } from '#machinery/turn.ts';
+import type { WaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { FieldSet } from './field-set.ts';
 import type { Path } from './field-set.ts';
@@ -82,6 +83,13 @@ export interface Write {
   readonly version?: string;
 }
 
+/** The conversions of a history do not wait. */
+function atOnce<T>(steps: WaitingSteps<T>): T {
+  const result = runWaitingSteps(steps);
+  if (result instanceof Promise) throw new Error('a conversion was asynchronous');
+  return result;
+}
+
 /** One object and its owners through a history of writes. */
 export class History {
   object: unknown = {};
@@ -90,7 +98,7 @@ export class History {
 
   constructor(type: MergeType | Versions, reset: FieldSet = FieldSet.empty) {
     const versions: Versions =
-      'typeOf' in type ? type : { typeOf: (version) => (version === 'v1' ? type : undefined), convert: (value) => value };
+      'typeOf' in type ? type : { typeOf: (version) => (version === 'v1' ? type : undefined), convert: (values) => values };
     this.#merging = { versions, reset };
   }
 
@@ -99,7 +107,7 @@ export class History {
     const config = parseYaml(object) ?? {};
     validateTyped(this.#merging.versions.typeOf(version) as MergeType, config);
     const owner = { manager, operation: 'Apply', apiVersion: version, subresource: '' } as const;
-    const applied = runSteps(
+    const applied = atOnce(
       applyManagers({ ...this.#merging, apiVersion: version }, this.object, config, this.managers, {
         id: managerId(owner),
         manager: { ...owner, time: undefined, fields: FieldSet.empty },
@@ -121,7 +129,7 @@ export class History {
   update({ manager, object, version = 'v1' }: Write): this {
     const updated = parseYaml(object) ?? {};
     const merging = { ...this.#merging, apiVersion: version };
-    const { managers, changed } = runSteps(updateManagers(merging, this.object, updated, this.managers));
+    const { managers, changed } = atOnce(updateManagers(merging, this.object, updated, this.managers));
     const owner = { manager, operation: 'Update', apiVersion: version, subresource: '' } as const;
     const id = managerId(owner);
     const result = new Map(managers);

@@ -1,13 +1,16 @@
 // Who owns what after histories of applies and updates. The cases are those of Kubernetes' structured merge.
 
 import { describe, expect, test } from 'vitest';
+import { runWaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { ConflictsError } from './conflicts.ts';
-import type { FieldSet } from './field-set.ts';
-import type { Operation } from './managers.ts';
+import { FieldSet } from './field-set.ts';
+import { managerId } from './managers.ts';
+import type { Manager, Operation } from './managers.ts';
 import type { MergeType } from './merge-type.ts';
 import { describePath } from './path-element.ts';
-import type { Versions } from './updater.ts';
+import { applyManagers, updateManagers } from './updater.ts';
+import type { Merging, Versions } from './updater.ts';
 import { any, atomicList, expectedOwners, History, keyed, map, number, set, setOf, string, struct } from './testing.ts';
 import { deduced } from './merge-type.ts';
 
@@ -539,9 +542,11 @@ describe('versions', () => {
   // The same field has another name in each version, as after a rename.
   const renamed = (version: string): MergeType => struct({ struct: struct({ name: string, [`field_${version}`]: string }) });
   const known = ['v1', 'v2', 'v3'];
+  const convertedAtOnce = (values: readonly unknown[], from: string, to: string): readonly unknown[] =>
+    JSON.parse(JSON.stringify(values).replaceAll(`field_${from}`, `field_${to}`)) as unknown[];
   const versions: Versions = {
     typeOf: (version) => (known.includes(version) ? renamed(version) : undefined),
-    convert: (value, from, to) => JSON.parse(JSON.stringify(value).replaceAll(`field_${from}`, `field_${to}`)) as unknown,
+    convert: (values, from, to) => convertedAtOnce(values, from, to),
   };
 
   for (const v1 of known) {
@@ -554,7 +559,7 @@ describe('versions', () => {
         ];
         const history = new History(versions);
         history.apply({ manager: 'one', object: steps[0]?.[2] as string, version: v1 });
-        history.object = versions.convert(history.object, v1, v2);
+        [history.object] = convertedAtOnce([history.object], v1, v2);
         history.apply({ manager: 'one', object: 'struct: {name: a}', version: v2 });
         expect(withoutNulls(history.object)).toEqual({ struct: { name: 'a' } });
         expect(history.owners()).toEqual(expectedOwners({ 'Apply one': set(['struct', 'name']) }));
@@ -563,7 +568,7 @@ describe('versions', () => {
       test(`a field applied in ${v1} is changed in ${v2}`, () => {
         const history = new History(versions);
         history.apply({ manager: 'one', object: `struct: {name: a, field_${v1}: a}`, version: v1 });
-        history.object = versions.convert(history.object, v1, v2);
+        [history.object] = convertedAtOnce([history.object], v1, v2);
         history.update({ manager: 'two', object: `struct: {name: a, field_${v2}: b}`, version: v2 });
         expect(history.owners()).toEqual(
           expectedOwners({ 'Apply one': set(['struct', 'name']), 'Update two': set(['struct', `field_${v2}`]) }),
@@ -571,6 +576,58 @@ describe('versions', () => {
       });
     }
   }
+
+  test('a conversion may be asynchronous, and takes one call for each version and comparison', async () => {
+    const calls: number[] = [];
+    const asynchronous: Versions = {
+      typeOf: (version) => versions.typeOf(version),
+      convert: async (values, from, to) => {
+        calls.push(values.length);
+        await Promise.resolve();
+        return convertedAtOnce(values, from, to);
+      },
+    };
+    const owner = (manager: string, operation: Operation, apiVersion: string): Manager => ({
+      manager,
+      operation,
+      apiVersion,
+      subresource: '',
+      time: undefined,
+      fields: FieldSet.empty,
+    });
+    const play = async (each: Versions): Promise<unknown> => {
+      const one = owner('one', 'Apply', 'v1');
+      const two = owner('two', 'Update', 'v2');
+      const merging = (apiVersion: string): Merging => ({ apiVersion, versions: each, reset: FieldSet.empty });
+      const applier = { id: managerId(one), force: false };
+      const config = { struct: { name: 'a', field_v1: 'a' } };
+      const first = await runWaitingSteps(applyManagers(merging('v1'), {}, config, new Map(), { ...applier, manager: one }));
+      const [live] = convertedAtOnce([first.object], 'v1', 'v2');
+      const changed = { struct: { name: 'b', field_v2: 'a' } };
+      const second = await runWaitingSteps(updateManagers(merging('v2'), live, changed, first.managers, managerId(two)));
+      const third = await runWaitingSteps(
+        applyManagers(merging('v3'), convertedAtOnce([changed], 'v2', 'v3')[0], { struct: {} }, second.managers, {
+          ...applier,
+          manager: one,
+        }),
+      );
+      return { second, third };
+    };
+    expect(await play(asynchronous)).toEqual(await play(versions));
+    expect(calls.length).toBeGreaterThan(0);
+    expect(calls[0]).toBe(2);
+  });
+
+  test('a conversion that fails fails the write', async () => {
+    const failing: Versions = {
+      typeOf: (version) => versions.typeOf(version),
+      convert: () => Promise.reject(new Error('no route')),
+    };
+    const history = new History(versions).apply({ manager: 'one', object: 'struct: {name: a, field_v1: a}', version: 'v1' });
+    const merging: Merging = { apiVersion: 'v2', versions: failing, reset: FieldSet.empty };
+    const steps = updateManagers(merging, { struct: { name: 'a' } }, { struct: { name: 'b' } }, history.managers);
+    await expect(runWaitingSteps(steps)).rejects.toThrow('no route');
+  });
 
   test('who owns in a version that is gone owns nothing, and prunes nothing', () => {
     const history = new History(versions).apply({ manager: 'one', object: 'struct: {name: a, field_v1: a}', version: 'v1' });

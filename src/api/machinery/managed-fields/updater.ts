@@ -5,7 +5,9 @@
 //            does not now is removed, unless somebody else owns it too. Changing what others own is a conflict, or with force
 //            takes it from them; applying the same value shares it.
 
-import type { Steps } from '#machinery/turn.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
+import { waitFor } from '#machinery/turn.ts';
+import type { Steps, WaitingSteps } from '#machinery/turn.ts';
 import { compare } from './compare.ts';
 import type { Comparison } from './compare.ts';
 import { ConflictsError } from './conflicts.ts';
@@ -20,8 +22,8 @@ import { toFieldSet } from './to-field-set.ts';
 export interface Versions {
   /** Undefined: there is no such version (any more); who owns fields in it owns nothing. */
   typeOf(apiVersion: string): MergeType | undefined;
-  /** A value in another version. Both exist. */
-  convert(value: unknown, from: string, to: string): unknown;
+  /** Returns the values in another version. Both versions exist. Throws or rejects if a value cannot be converted. */
+  convert(values: readonly unknown[], from: string, to: string): Awaitable<readonly unknown[]>;
 }
 
 export interface Merging {
@@ -45,7 +47,7 @@ export function* updateManagers(
   updated: unknown,
   managers: Managers,
   updater?: string,
-): Steps<Updated> {
+): WaitingSteps<Updated> {
   const { apiVersion, versions, reset } = merging;
   const comparison = compare(typeIn(merging, apiVersion), live, updated, reset);
   yield;
@@ -56,7 +58,7 @@ export function* updateManagers(
   const comparisons = new Map([[apiVersion, comparison]]);
   const remaining = new Map<string, Manager>();
   for (const [id, owner] of managers) {
-    const seen = comparisonIn(owner.apiVersion, comparisons, merging, live, updated);
+    const seen = yield* comparisonIn(owner.apiVersion, comparisons, merging, live, updated);
     if (seen === undefined || versions.typeOf(owner.apiVersion) === undefined) continue;
     const kept = id === updater ? owner.fields : owner.fields.difference(seen.modified).difference(seen.added);
     const fields = kept.difference(seen.removed);
@@ -78,7 +80,7 @@ export function* applyManagers(
   config: unknown,
   managers: Managers,
   applier: { readonly id: string; readonly manager: Manager; readonly force: boolean },
-): Steps<Applied> {
+): WaitingSteps<Applied> {
   const { apiVersion, reset } = merging;
   const type = typeIn(merging, apiVersion);
   const fields = toFieldSet(type, config).recursiveDifference(reset);
@@ -99,7 +101,7 @@ export function* applyManagers(
       continue;
     }
     yield;
-    const seen = comparisonIn(owner.apiVersion, comparisons, merging, live, object);
+    const seen = yield* comparisonIn(owner.apiVersion, comparisons, merging, live, object);
     if (seen === undefined) continue;
     const contested = owner.fields.intersection(seen.modified.union(seen.added));
     if (!contested.isEmpty) conflicts.push({ manager: owner, fields: contested });
@@ -119,18 +121,19 @@ function typeIn({ versions }: Merging, apiVersion: string): MergeType {
 }
 
 /** The same change as it looks in another version; undefined if there is no such version. */
-function comparisonIn(
+function* comparisonIn(
   apiVersion: string,
   known: Map<string, Comparison>,
   { apiVersion: own, versions, reset }: Merging,
   live: unknown,
   updated: unknown,
-): Comparison | undefined {
+): WaitingSteps<Comparison | undefined> {
   const found = known.get(apiVersion);
   if (found !== undefined) return found;
   const type = versions.typeOf(apiVersion);
   if (type === undefined) return undefined;
-  const made = compare(type, versions.convert(live, own, apiVersion), versions.convert(updated, own, apiVersion), reset);
+  const [liveThere, updatedThere] = yield* waitFor(versions.convert([live, updated], own, apiVersion));
+  const made = compare(type, liveThere, updatedThere, reset);
   known.set(apiVersion, made);
   return made;
 }
@@ -145,15 +148,16 @@ function* prune(
   owners: Managers,
   last: Manager | undefined,
   applied: FieldSet,
-): Steps<unknown> {
+): WaitingSteps<unknown> {
   if (last === undefined || last.fields.isEmpty) return merged;
   const { apiVersion: own, versions } = merging;
   const type = versions.typeOf(last.apiVersion);
   if (type === undefined) return merged;
   // All of it is applied again.
   if (last.apiVersion === own && last.fields.difference(applied).isEmpty) return merged;
-  const inVersion = (value: unknown, from: string, to: string): unknown =>
-    from === to ? value : versions.convert(value, from, to);
+  function* inVersion(values: readonly unknown[], from: string, to: string): WaitingSteps<readonly unknown[]> {
+    return from === to ? values : yield* waitFor(versions.convert(values, from, to));
+  }
   function* namedFieldsOf(versionType: MergeType, value: unknown): Steps<FieldSet> {
     const set = toFieldSet(versionType, value);
     yield;
@@ -163,7 +167,7 @@ function* prune(
   }
 
   yield;
-  const mergedThen = inVersion(merged, own, last.apiVersion);
+  const [mergedThen] = yield* inVersion([merged], own, last.apiVersion);
   const lastFields = withNamedFields(type, last.fields);
   yield;
   let pruned = removeItems(type, mergedThen, lastFields);
@@ -171,22 +175,22 @@ function* prune(
   for (const [version, owned] of fieldsByVersion(owners, last.apiVersion)) {
     const versionType = versions.typeOf(version);
     if (versionType === undefined) continue;
-    const full = inVersion(mergedThen, last.apiVersion, version);
-    const kept = inVersion(pruned, last.apiVersion, version);
+    const [full, kept] = yield* inVersion([mergedThen, pruned], last.apiVersion, version);
     const there = yield* namedFieldsOf(versionType, full);
     const left = yield* namedFieldsOf(versionType, kept);
     const ownedNamed = withNamedFields(versionType, owned);
     yield;
     const gone = there.difference(left).difference(ownedNamed);
     yield;
-    pruned = inVersion(removeItems(versionType, full, gone), version, last.apiVersion);
+    [pruned] = yield* inVersion([removeItems(versionType, full, gone)], version, last.apiVersion);
     yield;
   }
   const there = yield* namedFieldsOf(type, mergedThen);
   const left = yield* namedFieldsOf(type, pruned);
   const gone = there.difference(left).intersection(lastFields);
   yield;
-  return inVersion(removeItems(type, mergedThen, gone), last.apiVersion, own);
+  const [result] = yield* inVersion([removeItems(type, mergedThen, gone)], last.apiVersion, own);
+  return result;
 }
 
 /** What all owners own, `first` first: fields that a conversion needs are back before it is made. */

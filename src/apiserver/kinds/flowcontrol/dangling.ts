@@ -55,7 +55,7 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
       const condition = missingCondition(schema, isThere, clock.now());
       if (condition === undefined) return schema;
       const config = { apiVersion: `${GROUP}/v1`, kind: 'FlowSchema', metadata: { name }, status: { conditions: [condition] } };
-      return CODEC.decode(manager.apply(schema, config, MANAGER, true)).object as unknown as FlowSchema;
+      return CODEC.decode(await manager.apply(schema, config, MANAGER, true)).object as unknown as FlowSchema;
     };
     await status?.update?.(internalContext(''), name, { apply }, { dryRun: false, fieldManager: MANAGER });
   }
