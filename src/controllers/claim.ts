@@ -1,10 +1,13 @@
-// Which objects belong to a controller's object: it adopts those that match and have no other controller, releases those that no
-// longer match, and never takes one from somebody else. Decided as a value first, then carried out.
+// Which objects belong to an owner: it adopts the objects that match its selector and have no controller, and releases the objects
+// that it controls and that no longer match. It never takes an object from another controller. `decideClaims` decides as a value,
+// `claim` writes.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
-import type { Immutable, KubeObject, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
+import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { Immutable, KubeObject, LabelSelector, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import * as labels from '#machinery/selectors/labels.ts';
 import type { Selector } from '#machinery/selectors/labels.ts';
 import { controllerOf, newControllerRef } from './controller-ref.ts';
 import type { TypeName } from './controller-ref.ts';
@@ -12,6 +15,25 @@ import type { TypeName } from './controller-ref.ts';
 /** An object with its type, which objects in a list do not carry. */
 export interface Claimant extends TypeName {
   readonly metadata: Immutable<ObjectMeta>;
+}
+
+/** Returns the object with its type. */
+export function claimantOf(type: ResourceType, { metadata }: { readonly metadata: Immutable<ObjectMeta> }): Claimant {
+  return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
+}
+
+/** What the owners of dependents have in common. */
+export interface Selecting {
+  readonly spec: { readonly selector?: Immutable<LabelSelector> | undefined };
+}
+
+export function selectorOf({ spec }: Selecting): Selector {
+  return labels.labelSelectorAsSelector(spec.selector);
+}
+
+/** Reports whether the selector is empty, so that it matches every object of its namespace. */
+export function selectsEverything({ spec: { selector = {} } }: Selecting): boolean {
+  return Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 }
 
 export interface Claims<T> {
@@ -34,7 +56,7 @@ export function decideClaims<T extends KubeObject>(owner: KubeObject, selector: 
     if (controller !== undefined) {
       if (controller.uid !== owner.metadata.uid) continue;
       if (matches) owned.push(candidate);
-      // Whoever is being deleted lets the garbage collector decide about what it has.
+      // An owner that is being deleted leaves its dependents to the garbage collector.
       else if (!ownerIsGoing) release.push(candidate);
     } else if (matches && !ownerIsGoing && candidate.metadata.deletionTimestamp === undefined) {
       adopt.push(candidate);
@@ -46,13 +68,13 @@ export function decideClaims<T extends KubeObject>(owner: KubeObject, selector: 
 export interface ClaimConfig<Owner extends KubeObject, T extends KubeObject> {
   readonly client: Client;
   readonly ownerType: ResourceType<Owner>;
-  /** Of what is claimed. */
+  /** The type of the claimed objects. */
   readonly type: ResourceType<T>;
 }
 
 /**
- * Adopts and releases as decided; answers what is the owner's afterwards. Throws if the owner is gone by now, or with the first
- * thing that went wrong when everything has been tried.
+ * Adopts and releases as decided, and returns what the owner controls afterwards. Throws if the owner is gone by now, or the first
+ * failure when every patch was tried.
  */
 export async function claim<Owner extends KubeObject, T extends KubeObject>(
   config: ClaimConfig<Owner, T>,
@@ -64,7 +86,7 @@ export async function claim<Owner extends KubeObject, T extends KubeObject>(
   const { owned, adopt, release } = decideClaims<Immutable<T> & KubeObject>(owner, selector, candidates);
   if (adopt.length === 0 && release.length === 0) return owned;
   const namespaced = config.client.resource(config.type).namespace(owner.metadata.namespace ?? '');
-  // The UID goes with the patch: an object that was replaced under its name is not meant.
+  // The patch names the UID: a namesake that replaced the object is left alone.
   const patch = ({ metadata: { name, uid } }: KubeObject, ownerReference: object): Promise<Immutable<T>> => {
     const body = { metadata: { ownerReferences: [ownerReference], uid } };
     return namespaced.patch(name, 'application/strategic-merge-patch+json', body, { signal });
@@ -72,14 +94,14 @@ export async function claim<Owner extends KubeObject, T extends KubeObject>(
   const adopted: Immutable<T>[] = [];
   const failures: unknown[] = [];
   if (adopt.length > 0) {
-    // The cache may not show yet that the owner is gone, and nothing must be given to the dead.
+    // The cache may not show yet that the owner is gone.
     await checkStillThere(config, owner, signal);
     const reference = newControllerRef(owner.metadata, owner);
     for (const object of adopt) {
       try {
         adopted.push(await patch(object, reference));
       } catch (err) {
-        // Gone, or replaced: not this owner's any more.
+        // The object is gone, or a namesake replaced it.
         if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) failures.push(err);
       }
     }
@@ -88,7 +110,7 @@ export async function claim<Owner extends KubeObject, T extends KubeObject>(
     try {
       await patch(object, { $patch: 'delete', uid: owner.metadata.uid });
     } catch (err) {
-      // Gone, or replaced, or released by somebody else meanwhile.
+      // The object is gone, or a namesake replaced it, or it was released meanwhile.
       if (!apierrors.isNotFound(err) && !apierrors.isConflict(err) && !apierrors.isInvalid(err)) failures.push(err);
     }
   }

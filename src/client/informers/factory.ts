@@ -25,7 +25,12 @@ export interface InformerOptions {
   readonly labelSelector?: string;
 }
 
-export class SharedInformerFactory {
+/** What a component needs to declare the informers that it reads. */
+export interface InformerSource {
+  informerFor<T extends KubeObject>(type: ResourceType<T>, options?: InformerOptions): SharedInformer<Immutable<T>>;
+}
+
+export class SharedInformerFactory implements InformerSource {
   readonly #config: SharedInformerFactoryConfig;
   /** By resource and selection; the type parameter of each is that of the resource in its key. */
   readonly #informers = new Map<string, SharedInformer<KubeObject>>();
