@@ -8,20 +8,22 @@ import type { CronSchedule } from '#api/groups/batch/v1/schedule.ts';
 import { isTimeZone } from '#api/groups/batch/v1/time-zones.ts';
 import type { ObjectReference } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { EventType } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Histogram } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { BY_CONTROLLER, byController, controllerOf, isControlledBy, newControllerRef } from '../controller-ref.ts';
+import { isControlledBy, newControllerRef } from '../controller-ref.ts';
+import type { Dependents } from '../dependents.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
 import { missedTimes, nextTime } from './schedule-times.ts';
@@ -41,52 +43,33 @@ const LATE_MS = 100;
 
 export class CronJobController implements Controller {
   readonly name = COMPONENT;
+  readonly run: Controller['run'];
   readonly #config: CronJobControllerConfig;
   readonly #cronJobs: SharedInformer<ReadCronJob>;
-  readonly #jobs: SharedInformer<ReadJob>;
-  readonly #queue: RateLimitingQueue;
+  readonly #jobs: Dependents<CronJob, Job>;
   readonly #recorder: EventRecorder;
   readonly #writes: OwnWrites;
   readonly #skew: Histogram;
 
   constructor(config: CronJobControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { clock, workers = 5 } = config;
     this.#config = config;
     const skew = {
       name: 'cronjob_controller_job_creation_skew_duration_seconds',
       help: 'From when a job was due to its creation.',
     };
     this.#skew = (config.instruments ?? new Instruments()).histogram(skew, exponentialBuckets(1, 2, 10)).with();
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('cronjob') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
-    this.#writes = new OwnWrites({ clock });
-    this.#cronJobs = informers.informerFor(cronJobs);
-    this.#jobs = informers.informerFor(jobs);
-    this.#jobs.addIndexers({ [BY_CONTROLLER]: byController });
-    const changed = (cronJob: ReadCronJob): void => {
-      this.#writes.seen(objectKey(cronJob), cronJob);
-      this.#queue.add(objectKey(cronJob));
-    };
-    this.#cronJobs.addEventHandler({
-      onAdd: changed,
-      onUpdate: (_, cronJob) => changed(cronJob),
-      onDelete: (cronJob) => this.#writes.forget(objectKey(cronJob)),
+    const writes = new OwnWrites({ clock });
+    this.#writes = writes;
+    const builder = new ControllerBuilder(config, {
+      queue: 'cronjob',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    const wakeOwner = (job: ReadJob): void => {
-      const reference = controllerOf(job);
-      if (reference?.kind !== 'CronJob') return;
-      const key = `${job.metadata.namespace ?? ''}/${reference.name}`;
-      this.#writes.seen(key, job);
-      this.#queue.add(key);
-    };
-    this.#jobs.addEventHandler({ onAdd: wakeOwner, onUpdate: (_, job) => wakeOwner(job), onDelete: wakeOwner });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
-    await Promise.all([this.#cronJobs.waitForSync(signal), this.#jobs.waitForSync(signal)]);
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
+    this.#recorder = builder.recorder(COMPONENT);
+    this.#cronJobs = builder.for(cronJobs, { writes, predicate: { delete: false } });
+    this.#jobs = builder.owns(jobs, { ownerType: cronJobs, owners: this.#cronJobs.lister, writes });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -104,7 +87,7 @@ export class CronJobController implements Controller {
   }
 
   async #sync(key: string, cronJob: ReadCronJob, signal: AbortSignal): Promise<ReconcileResult> {
-    const owned = this.#jobs.lister.byIndex(BY_CONTROLLER, cronJob.metadata.uid);
+    const owned = this.#jobs.controlledBy(cronJob);
     await this.#cleanUp(cronJob, owned, signal);
     let current = await this.#report(key, cronJob, await this.#statusOf(cronJob, owned, signal), signal);
     const { metadata, spec } = current;

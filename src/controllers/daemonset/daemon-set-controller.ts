@@ -1,24 +1,24 @@
 // DaemonSets: one pod on each node where one belongs, replaced at the pace that the update strategy allows.
 
 import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
-import type { DaemonSet } from '#api/groups/apps/v1/index.ts';
+import type { ControllerRevision, DaemonSet } from '#api/groups/apps/v1/index.ts';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Node, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
-import * as labels from '#machinery/selectors/labels.ts';
-import { claim } from '../claim.ts';
-import type { ClaimConfig, Claimant } from '../claim.ts';
+import { ControllerBuilder } from '../builder.ts';
+import { claimantOf, selectorOf, selectsEverything } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
+import { newControllerRef } from '../controller-ref.ts';
+import type { Dependents } from '../dependents.ts';
 import { beyondLimit, History, REVISION_HASH, templateData } from '../history/index.ts';
 import type { ReadRevision } from '../history/index.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
@@ -44,161 +44,58 @@ const COMPONENT = 'daemonset-controller';
 
 export class DaemonSetController implements Controller {
   readonly name = COMPONENT;
+  readonly run: Controller['run'];
   readonly #config: DaemonSetControllerConfig;
   readonly #sets: SharedInformer<ReadDaemonSet>;
-  readonly #pods: SharedInformer<ReadPod>;
+  readonly #pods: Dependents<DaemonSet, Pod>;
   readonly #nodes: SharedInformer<ReadNode>;
-  readonly #revisions: SharedInformer<ReadRevision>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #podControl: PodControl;
-  readonly #claims: ClaimConfig<DaemonSet, Pod>;
   readonly #history: History<DaemonSet>;
   readonly #expectations: ControllerExpectations;
   readonly #writes: OwnWrites;
   readonly #backoff = new FailureBackoff();
 
   constructor(config: DaemonSetControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { client, clock, workers = 2 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('daemonset') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
-    this.#podControl = new PodControl({ client, recorder: this.#recorder });
-    this.#expectations = new ControllerExpectations({ clock });
+    const expectations = new ControllerExpectations({ clock });
+    this.#expectations = expectations;
     const instruments = config.instruments ?? new Instruments();
-    this.#writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'daemonset_controller') });
-    this.#claims = { client, ownerType: daemonSets, type: pods };
-    this.#sets = informers.informerFor(daemonSets);
-    this.#pods = informers.informerFor(pods);
-    this.#nodes = informers.informerFor(nodes);
-    this.#revisions = informers.informerFor(controllerRevisions);
-    this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
-    this.#history = new History({
-      client,
-      ownerType: daemonSets,
-      informer: this.#revisions,
-      hashLabel: REVISION_HASH,
-      wrote: (owner, revision) =>
-        this.#writes.wrote(objectKey(owner), revision, this.#revisions.lister.getByKey(objectKey(revision))),
+    const writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'daemonset_controller') });
+    this.#writes = writes;
+    const builder = new ControllerBuilder(config, {
+      queue: 'daemonset',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#sets.addEventHandler({
-      onAdd: (set) => this.#setChanged(set),
-      onUpdate: (before, set) => {
-        if (before.metadata.uid !== set.metadata.uid) this.#setGone(before);
-        this.#setChanged(set);
-      },
-      onDelete: (set) => this.#setGone(set),
+    this.#recorder = builder.recorder(COMPONENT);
+    this.#podControl = new PodControl({ client, recorder: this.#recorder });
+    this.#sets = builder.for(daemonSets, {
+      expectations,
+      writes,
+      predicate: { delete: false },
+      onGone: ({ metadata }) => this.#backoff.forget(metadata.uid),
     });
-    this.#pods.addEventHandler({
-      onAdd: (pod) => this.#podAdded(pod),
-      onUpdate: (before, pod) => this.#podUpdated(before, pod),
-      onDelete: (pod) => this.#podDeleted(pod),
+    const owner = { ownerType: daemonSets, owners: this.#sets.lister, selectorOf };
+    this.#pods = builder.owns<DaemonSet, Pod>(pods, { ...owner, expectations });
+    const revisions = builder.owns<DaemonSet, ControllerRevision>(controllerRevisions, { ...owner, writes });
+    this.#history = new History({ client, ownerType: daemonSets, revisions, hashLabel: REVISION_HASH, writes });
+    this.#nodes = builder.watches(nodes, (node, before) => this.#setsPlacedAnew(before, node), {
+      // Heartbeats do not change the placement.
+      predicate: { update: (before, node) => !samePlace(before, node) },
     });
-    this.#revisions.addEventHandler({
-      onAdd: (revision) => this.#revisionChanged(revision),
-      onUpdate: (_, revision) => this.#revisionChanged(revision),
-      onDelete: (revision) => this.#revisionGone(revision),
+    this.run = builder.complete();
+  }
+
+  /** Returns the keys of the DaemonSets for which the update changes whether their pod belongs on the node; all without an update. */
+  #setsPlacedAnew(before: ReadNode | undefined, node: ReadNode): readonly string[] {
+    return this.#sets.lister.list().flatMap((set) => {
+      if (before === undefined) return objectKey(set);
+      const [then, now] = [placementOn(before, set), placementOn(node, set)];
+      const isSame = then.shouldRun === now.shouldRun && then.shouldContinueRunning === now.shouldContinueRunning;
+      return isSame ? [] : objectKey(set);
     });
-    this.#nodes.addEventHandler({
-      onAdd: (node) => this.#nodeChanged(undefined, node),
-      onUpdate: (before, node) => this.#nodeChanged(before, node),
-      onDelete: (node) => this.#nodeChanged(node, undefined),
-    });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 2, logger } = this.#config;
-    const informers = [this.#sets, this.#pods, this.#nodes, this.#revisions];
-    await Promise.all(informers.map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
-  }
-
-  #setChanged(set: ReadDaemonSet): void {
-    this.#writes.seen(objectKey(set), set);
-    this.#queue.add(objectKey(set));
-  }
-
-  #setGone(set: ReadDaemonSet): void {
-    const key = objectKey(set);
-    this.#expectations.deleteExpectations(key);
-    this.#writes.forget(key);
-    this.#backoff.forget(set.metadata.uid);
-  }
-
-  #podAdded(pod: ReadPod): void {
-    if (pod.metadata.deletionTimestamp !== undefined) {
-      this.#podDeleted(pod);
-      return;
-    }
-    const owner = this.#ownerOf(pod);
-    if (owner !== undefined) {
-      this.#expectations.creationObserved(objectKey(owner));
-      this.#queue.add(objectKey(owner));
-    } else if (controllerOf(pod) === undefined) this.#wakeAdopters(pod);
-  }
-
-  #podUpdated(before: ReadPod, pod: ReadPod): void {
-    if (before.metadata.uid !== pod.metadata.uid) {
-      this.#podDeleted(before);
-      this.#podAdded(pod);
-      return;
-    }
-    if (pod.metadata.deletionTimestamp !== undefined) {
-      this.#podDeleted(pod);
-      return;
-    }
-    const [previous, owner] = [this.#ownerOf(before), this.#ownerOf(pod)];
-    if (previous !== undefined && previous !== owner) this.#queue.add(objectKey(previous));
-    if (owner !== undefined) this.#queue.add(objectKey(owner));
-    else if (controllerOf(pod) === undefined) this.#wakeAdopters(pod);
-  }
-
-  #podDeleted(pod: ReadPod): void {
-    const owner = this.#ownerOf(pod);
-    if (owner === undefined) return;
-    this.#expectations.deletionObserved(objectKey(owner), pod.metadata.uid);
-    this.#queue.add(objectKey(owner));
-  }
-
-  #revisionChanged(revision: ReadRevision): void {
-    const owner = this.#ownerOf(revision);
-    if (owner === undefined) return;
-    this.#writes.seen(objectKey(owner), revision);
-    this.#queue.add(objectKey(owner));
-  }
-
-  #revisionGone(revision: ReadRevision): void {
-    const owner = this.#ownerOf(revision);
-    if (owner === undefined) return;
-    this.#writes.gone(objectKey(owner), revision);
-    this.#queue.add(objectKey(owner));
-  }
-
-  /** Heartbeats change nothing: only where a node's place among a DaemonSet's nodes is another, that one is woken. */
-  #nodeChanged(before: ReadNode | undefined, node: ReadNode | undefined): void {
-    if (before !== undefined && node !== undefined && samePlace(before, node)) return;
-    for (const set of this.#sets.lister.list()) {
-      const then = before && placementOn(before, set);
-      const now = node && placementOn(node, set);
-      if (then?.shouldRun !== now?.shouldRun || then?.shouldContinueRunning !== now?.shouldContinueRunning) {
-        this.#queue.add(objectKey(set));
-      }
-    }
-  }
-
-  #wakeAdopters(pod: ReadPod): void {
-    for (const set of this.#sets.lister.list(pod.metadata.namespace ?? '')) {
-      if (selectorOf(set).matches(pod.metadata.labels)) this.#queue.add(objectKey(set));
-    }
-  }
-
-  /** The DaemonSet that controls the object, if the cache has that very one. */
-  #ownerOf(object: ReadPod | ReadRevision): ReadDaemonSet | undefined {
-    const reference = controllerOf(object);
-    if (reference === undefined || reference.kind !== 'DaemonSet') return undefined;
-    const owner = this.#sets.lister.get(object.metadata.namespace ?? '', reference.name);
-    return owner?.metadata.uid === reference.uid ? owner : undefined;
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -217,17 +114,16 @@ export class DaemonSetController implements Controller {
   }
 
   async #sync(key: string, set: ReadDaemonSet, signal: AbortSignal): Promise<ReconcileResult> {
-    const owner = claimantOf(set);
     if (selectsEverything(set)) {
       const message = 'This daemon set is selecting all pods. A non-empty selector is required.';
-      this.#recorder.event(owner, 'Warning', 'SelectingAll', message);
+      this.#recorder.event(claimantOf(daemonSets, set), 'Warning', 'SelectingAll', message);
       return reconciled;
     }
     // What it has is for the garbage collector now.
     if (set.metadata.deletionTimestamp !== undefined) return reconciled;
-    const present = await this.#history.claim(owner, selectorOf(set), signal);
+    const present = await this.#history.claim(set, signal);
     const { revision, revisions, collisionCount } = await this.#history.update(
-      owner,
+      set,
       set.spec.template.metadata.labels ?? {},
       templateData(set.spec.template),
       present,
@@ -254,10 +150,7 @@ export class DaemonSetController implements Controller {
 
   /** What there is of the DaemonSet by now. */
   async #facts(set: ReadDaemonSet, hash: string, signal: AbortSignal): Promise<Facts> {
-    const { uid, namespace = '' } = set.metadata;
-    const { lister } = this.#pods;
-    const near = [...lister.byIndex(BY_CONTROLLER, uid), ...lister.byIndex(BY_CONTROLLER, orphansOf(namespace))];
-    const owned = await claim(this.#claims, claimantOf(set), selectorOf(set), near, signal);
+    const owned = await this.#pods.claim(set, signal);
     const podsByNode = new Map<string, ReadPod[]>();
     for (const pod of owned) {
       // It has ended, is being deleted, and only a finalizer keeps it: nothing more to be done with it.
@@ -289,7 +182,7 @@ export class DaemonSetController implements Controller {
   ): { readonly remove: readonly ReadPod[]; readonly again: number | undefined } {
     const remove: ReadPod[] = [];
     let again: number | undefined;
-    const owner = claimantOf(set);
+    const owner = claimantOf(daemonSets, set);
     for (const { pod, node } of failed) {
       const waitMs = this.#backoff.take(`${set.metadata.uid}/${set.status.observedGeneration ?? 0}/${node}`, nowMs);
       if (waitMs > 0) {
@@ -314,7 +207,7 @@ export class DaemonSetController implements Controller {
     const create = plan.create.slice(0, burstReplicas);
     const remove = plan.remove.slice(0, burstReplicas);
     if (create.length + remove.length === 0) return undefined;
-    const owner = claimantOf(set);
+    const owner = claimantOf(daemonSets, set);
     const reference = newControllerRef(set.metadata, owner);
     this.#expectations.setExpectations(
       key,
@@ -375,16 +268,4 @@ export class DaemonSetController implements Controller {
 
 function samePlace(a: ReadNode, b: ReadNode): boolean {
   return semanticEqual(a.metadata.labels, b.metadata.labels) && semanticEqual(a.spec.taints, b.spec.taints);
-}
-
-function claimantOf({ metadata }: ReadDaemonSet): Claimant {
-  return { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata };
-}
-
-function selectorOf({ spec }: ReadDaemonSet): labels.Selector {
-  return labels.labelSelectorAsSelector(spec.selector);
-}
-
-function selectsEverything({ spec: { selector } }: ReadDaemonSet): boolean {
-  return Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 }

@@ -8,18 +8,18 @@ import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/groups/apps/
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
-import * as labels from '#machinery/selectors/labels.ts';
-import { claim } from '../claim.ts';
-import type { ClaimConfig, Claimant } from '../claim.ts';
+import { ControllerBuilder } from '../builder.ts';
+import { claimantOf, selectorOf, selectsEverything } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { BY_CONTROLLER, byController, controllerOf, isControlledBy, orphansOf } from '../controller-ref.ts';
+import { BY_CONTROLLER, byController, controllerOf, isControlledBy } from '../controller-ref.ts';
+import type { Dependents } from '../dependents.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
 import { isPodTerminal } from '../pod-state.ts';
@@ -56,90 +56,46 @@ const COMPONENT = 'deployment-controller';
 
 export class DeploymentController implements Controller {
   readonly name = COMPONENT;
+  readonly run: Controller['run'];
   readonly #config: DeploymentControllerConfig;
   readonly #deployments: SharedInformer<ReadDeployment>;
-  readonly #sets: SharedInformer<ReadReplicaSet>;
+  readonly #sets: Dependents<Deployment, ReplicaSet>;
   readonly #pods: SharedInformer<Immutable<Pod>>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
-  readonly #claims: ClaimConfig<Deployment, ReplicaSet>;
   readonly #writes: OwnWrites;
 
   constructor(config: DeploymentControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { clock, workers = 32 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('deployment') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
-    this.#writes = new OwnWrites({ clock });
-    this.#claims = { client, ownerType: deployments, type: replicaSets };
-    this.#deployments = informers.informerFor(deployments);
-    this.#sets = informers.informerFor(replicaSets);
-    this.#pods = informers.informerFor(pods);
-    this.#sets.addIndexers({ [BY_CONTROLLER]: byController });
-    this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
-    this.#deployments.addEventHandler({
-      onAdd: (deployment) => this.#saw(deployment),
-      onUpdate: (_, deployment) => this.#saw(deployment),
-      onDelete: (deployment) => {
-        this.#writes.forget(objectKey(deployment));
-        this.#queue.add(objectKey(deployment));
-      },
+    const writes = new OwnWrites({ clock });
+    this.#writes = writes;
+    const builder = new ControllerBuilder(config, {
+      queue: 'deployment',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#sets.addEventHandler({
-      onAdd: (set) => this.#setChanged(undefined, set),
-      onUpdate: (before, set) => this.#setChanged(before, set),
-      onDelete: (set) => {
-        const owner = this.#ownerOf(set);
-        if (owner === undefined) return;
-        this.#writes.gone(objectKey(owner), set);
-        this.#queue.add(objectKey(owner));
-      },
+    this.#recorder = builder.recorder(COMPONENT);
+    this.#deployments = builder.for(deployments, { writes });
+    this.#sets = builder.owns<Deployment, ReplicaSet>(replicaSets, {
+      ownerType: deployments,
+      owners: this.#deployments.lister,
+      selectorOf,
+      writes,
     });
-    this.#pods.addEventHandler({ onDelete: (pod) => this.#podDeleted(pod) });
+    this.#pods = builder.watches(pods, (pod) => this.#recreatedBy(pod), {
+      indexers: { [BY_CONTROLLER]: byController },
+      predicate: { add: false, update: false },
+    });
+    this.run = builder.complete();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 32, logger } = this.#config;
-    await Promise.all([this.#deployments, this.#sets, this.#pods].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
-  }
-
-  #saw(deployment: ReadDeployment): void {
-    const key = objectKey(deployment);
-    this.#writes.seen(key, deployment);
-    this.#queue.add(key);
-  }
-
-  #setChanged(before: ReadReplicaSet | undefined, set: ReadReplicaSet): void {
-    const owner = this.#ownerOf(set);
-    const previous = before === undefined ? undefined : this.#ownerOf(before);
-    if (previous !== undefined && previous !== owner) this.#queue.add(objectKey(previous));
-    if (owner !== undefined) {
-      this.#writes.seen(objectKey(owner), set);
-      this.#queue.add(objectKey(owner));
-    } else if (controllerOf(set) === undefined) {
-      for (const deployment of this.#deployments.lister.list(set.metadata.namespace ?? '')) {
-        if (selectorOf(deployment).matches(set.metadata.labels)) this.#queue.add(objectKey(deployment));
-      }
-    }
-  }
-
-  /** Recreate waits for the last of the old pods. */
-  #podDeleted(pod: Immutable<Pod>): void {
-    const set = controllerOf(pod);
-    if (set === undefined || set.kind !== 'ReplicaSet') return;
-    const known = this.#sets.lister.get(pod.metadata.namespace ?? '', set.name);
-    const owner = known === undefined || known.metadata.uid !== set.uid ? undefined : this.#ownerOf(known);
-    if (owner !== undefined && !isRollingUpdate(owner)) this.#queue.add(objectKey(owner));
-  }
-
-  /** The Deployment that controls the ReplicaSet, if the cache has that very object. */
-  #ownerOf(set: ReadReplicaSet): ReadDeployment | undefined {
-    const reference = controllerOf(set);
-    if (reference === undefined || reference.kind !== 'Deployment') return undefined;
-    const owner = this.#deployments.lister.get(set.metadata.namespace ?? '', reference.name);
-    return owner?.metadata.uid === reference.uid ? owner : undefined;
+  /** Returns the key of the Deployment to which the pod belongs, if its strategy is Recreate: it waits for the last of the old pods. */
+  #recreatedBy(pod: Immutable<Pod>): string | undefined {
+    const reference = controllerOf(pod);
+    if (reference === undefined || reference.kind !== 'ReplicaSet') return undefined;
+    const set = this.#sets.lister.get(pod.metadata.namespace ?? '', reference.name);
+    const owner = set === undefined || set.metadata.uid !== reference.uid ? undefined : this.#sets.ownerOf(set);
+    return owner === undefined || isRollingUpdate(owner) ? undefined : objectKey(owner);
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -165,13 +121,9 @@ export class DeploymentController implements Controller {
     const { client, clock } = this.#config;
     return {
       nowMs: clock.now(),
-      event: (deployment, type, reason, message) => this.#recorder.event(claimantOf(deployment), type, reason, message),
-      claimed: (deployment) => {
-        const { uid, namespace = '' } = deployment.metadata;
-        const { lister } = this.#sets;
-        const near = [...lister.byIndex(BY_CONTROLLER, uid), ...lister.byIndex(BY_CONTROLLER, orphansOf(namespace))];
-        return claim(this.#claims, claimantOf(deployment), selectorOf(deployment), near, signal);
-      },
+      event: (deployment, type, reason, message) =>
+        this.#recorder.event(claimantOf(deployments, deployment), type, reason, message),
+      claimed: (deployment) => this.#sets.claim(deployment, signal),
       podsOf: (set) => this.#pods.lister.byIndex(BY_CONTROLLER, set.metadata.uid),
       createSet: async (set) => {
         const created = await client.resource(replicaSets).create(set, { signal });
@@ -478,16 +430,4 @@ class Reconcile {
     if (semanticEqual(status, this.#deployment.status)) return;
     this.#deployment = await this.#work.updateStatus({ ...this.#deployment, status });
   }
-}
-
-function claimantOf({ metadata }: ReadDeployment): Claimant {
-  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata };
-}
-
-function selectorOf({ spec }: ReadDeployment): labels.Selector {
-  return labels.labelSelectorAsSelector(spec.selector);
-}
-
-function selectsEverything({ spec: { selector } }: ReadDeployment): boolean {
-  return Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 }

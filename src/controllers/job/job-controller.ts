@@ -9,21 +9,21 @@ import { isFinished } from '#api/groups/batch/v1/job-conditions.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import * as labels from '#machinery/selectors/labels.ts';
-import { claim } from '../claim.ts';
-import type { ClaimConfig, Claimant } from '../claim.ts';
+import { ControllerBuilder } from '../builder.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
+import { claimantOf, selectorOf } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
+import { BY_CONTROLLER, controllerOf, newControllerRef } from '../controller-ref.ts';
+import type { Dependents } from '../dependents.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, PodControl } from '../pod-control.ts';
 import { isPodReady, isPodTerminal } from '../pod-state.ts';
@@ -68,135 +68,80 @@ const FINALIZER_WORKERS = 16;
 
 export class JobController implements Controller {
   readonly name = COMPONENT;
+  readonly run: Controller['run'];
   readonly #config: JobControllerConfig;
   readonly #jobs: SharedInformer<ReadJob>;
-  readonly #pods: SharedInformer<ReadPod>;
-  readonly #queue: RateLimitingQueue;
-  /** Keys of pods whose job is gone, and that its finalizer keeps. */
+  readonly #pods: Dependents<Job, Pod>;
+  /** Keys of pods whose job is gone and that still carry the finalizer. */
   readonly #orphans: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #podControl: PodControl;
-  readonly #claims: ClaimConfig<Job, Pod>;
   readonly #expectations: ControllerExpectations;
   readonly #writes: OwnWrites;
   readonly #backoff = new JobBackoff();
   readonly #metrics: JobMetrics;
 
   constructor(config: JobControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { client, clock, workers = 5 } = config;
     this.#config = config;
     const instruments = config.instruments ?? new Instruments();
     this.#metrics = new JobMetrics(instruments);
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job') });
-    this.#orphans = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job_orphan_pod') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
+    const expectations = new ControllerExpectations({ clock });
+    this.#expectations = expectations;
+    const writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'job_controller') });
+    this.#writes = writes;
+    const builder = new ControllerBuilder(config, {
+      queue: 'job',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#orphans = builder.addQueue({
+      queue: 'job_orphan_pod',
+      workers: 1,
+      reconcile: (key, signal) => this.#releaseOrphan(key, signal),
+    });
+    this.#recorder = builder.recorder(COMPONENT);
     this.#podControl = new PodControl({ client, recorder: this.#recorder });
-    this.#expectations = new ControllerExpectations({ clock });
-    this.#writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'job_controller') });
-    this.#claims = { client, ownerType: jobs, type: pods };
-    this.#jobs = informers.informerFor(jobs);
-    this.#pods = informers.informerFor(pods);
-    this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
-    this.#jobs.addEventHandler({
-      onAdd: (job) => {
-        const { managedBy } = job.spec;
-        if (managedBy !== undefined && managedBy !== MANAGER) this.#metrics.runElsewhere(managedBy);
-        this.#jobChanged(job);
+    this.#jobs = builder.for(jobs, {
+      expectations,
+      writes,
+      predicate: { delete: false },
+      onSeen: ({ spec: { managedBy } }, before) => {
+        if (before === undefined && managedBy !== undefined && managedBy !== MANAGER) this.#metrics.runElsewhere(managedBy);
       },
-      onUpdate: (before, job) => {
-        if (before.metadata.uid !== job.metadata.uid) this.#jobGone(before);
-        this.#jobChanged(job);
+      onGone: ({ metadata }) => {
+        this.#backoff.forget(metadata.uid);
+        for (const pod of this.#pods.lister.byIndex(BY_CONTROLLER, metadata.uid)) this.#considerOrphan(pod);
       },
-      onDelete: (job) => this.#jobGone(job),
     });
-    this.#pods.addEventHandler({
-      onAdd: (pod) => {
-        this.#metrics.podChanged(undefined, pod);
-        this.#podAdded(pod);
-      },
-      onUpdate: (before, pod) => {
+    this.#pods = builder.owns<Job, Pod>(pods, {
+      ownerType: jobs,
+      owners: this.#jobs.lister,
+      selectorOf,
+      expectations,
+      writes,
+    });
+    builder.watches(pods, () => undefined, {
+      onSeen: (pod, before) => {
         this.#metrics.podChanged(before, pod);
-        this.#podUpdated(before, pod);
+        this.#considerOrphan(pod);
       },
-      onDelete: (pod) => {
-        this.#metrics.podChanged(pod, undefined);
-        const owner = this.#ownerOf(pod);
-        if (owner === undefined) return;
-        this.#writes.gone(objectKey(owner), pod);
-        this.#expectations.deletionObserved(objectKey(owner), pod.metadata.uid);
-        this.#queue.add(objectKey(owner));
-      },
+      onGone: (pod) => this.#metrics.podChanged(pod, undefined),
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
-    await Promise.all([this.#jobs.waitForSync(signal), this.#pods.waitForSync(signal)]);
-    // Pods that were told of before their jobs have one now, or never will.
-    for (const pod of this.#pods.lister.list('')) this.#considerOrphan(pod);
-    await Promise.all([
-      runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
-      runWorkers(this.#orphans, 1, (key, stop) => this.#releaseOrphan(key, stop), signal, { logger }),
-    ]);
-    this.#recorder.stop();
-  }
-
-  #jobChanged(job: ReadJob): void {
-    this.#writes.seen(objectKey(job), job);
-    this.#queue.add(objectKey(job));
-  }
-
-  #jobGone(job: ReadJob): void {
-    const key = objectKey(job);
-    this.#expectations.deleteExpectations(key);
-    this.#writes.forget(key);
-    this.#backoff.forget(job.metadata.uid);
-    for (const pod of this.#pods.lister.byIndex(BY_CONTROLLER, job.metadata.uid)) this.#considerOrphan(pod);
-  }
-
-  #podAdded(pod: ReadPod): void {
-    const owner = this.#ownerOf(pod);
-    if (owner !== undefined) {
-      this.#expectations.creationObserved(objectKey(owner));
-      this.#queue.add(objectKey(owner));
-      return;
-    }
-    this.#considerOrphan(pod);
-    if (controllerOf(pod) !== undefined || pod.metadata.deletionTimestamp !== undefined) return;
-    for (const job of this.#jobs.lister.list(pod.metadata.namespace ?? '')) {
-      if (selectorOf(job).matches(pod.metadata.labels)) this.#queue.add(objectKey(job));
-    }
-  }
-
-  #podUpdated(before: ReadPod, pod: ReadPod): void {
-    const previous = this.#ownerOf(before);
-    const owner = this.#ownerOf(pod);
-    if (previous !== undefined && previous !== owner) this.#queue.add(objectKey(previous));
-    if (owner === undefined) {
-      if (controllerOf(pod) === undefined) this.#podAdded(pod);
-      else this.#considerOrphan(pod);
-      return;
-    }
-    const key = objectKey(owner);
-    this.#writes.seen(key, pod);
-    if (pod.metadata.deletionTimestamp !== undefined) this.#expectations.deletionObserved(key, pod.metadata.uid);
-    this.#queue.add(key);
-  }
-
-  #ownerOf(pod: ReadPod): ReadJob | undefined {
-    const reference = controllerOf(pod);
-    if (reference === undefined || reference.kind !== 'Job') return undefined;
-    const owner = this.#jobs.lister.get(pod.metadata.namespace ?? '', reference.name);
-    return owner?.metadata.uid === reference.uid ? owner : undefined;
+    // The events of pods that came before their jobs: now the caches show which pods have one.
+    builder.alongside(async () => {
+      for (const pod of this.#pods.lister.list('')) this.#considerOrphan(pod);
+    });
+    this.run = builder.complete();
   }
 
   #considerOrphan(pod: ReadPod): void {
     const reference = controllerOf(pod);
     if (!hasFinalizer(pod) || (reference !== undefined && reference.kind !== 'Job')) return;
-    if (this.#ownerOf(pod) === undefined) this.#orphans.add(objectKey(pod));
+    if (this.#pods.ownerOf(pod) === undefined) this.#orphans.add(objectKey(pod));
   }
 
-  /** Nobody will count it any more. */
+  /** Removes the finalizer of a pod that no job counts any more. */
   async #releaseOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const pod = this.#pods.lister.getByKey(key);
     if (pod === undefined || !hasFinalizer(pod)) return reconciled;
@@ -258,11 +203,8 @@ export class JobController implements Controller {
 
   /** `done`: told as soon as it is known. */
   async #sync(key: string, job: ReadJob, done: { action: SyncAction }, signal: AbortSignal): Promise<ReconcileResult> {
-    const owner = claimantOf(job);
-    const { uid, namespace = '' } = job.metadata;
-    const { lister } = this.#pods;
-    const near = [...lister.byIndex(BY_CONTROLLER, uid), ...lister.byIndex(BY_CONTROLLER, orphansOf(namespace))];
-    const owned = await claim(this.#claims, owner, selectorOf(job), near, signal);
+    const { uid } = job.metadata;
+    const owned = await this.#pods.claim(job, signal);
     if (isFinished(job.status)) {
       this.#backoff.forget(uid);
       await this.#release(key, owned.filter(hasFinalizer), signal);
@@ -298,10 +240,10 @@ export class JobController implements Controller {
       const { completions } = job.spec;
       if (completions !== undefined && (job.status.succeeded ?? 0) > completions) {
         const message = 'Too many succeeded pods running after completion count reached';
-        this.#recorder.event(claimantOf(job), 'Warning', 'TooManySucceededPods', message);
+        this.#recorder.event(claimantOf(jobs, job), 'Warning', 'TooManySucceededPods', message);
       }
-      this.#recorder.event(claimantOf(job), 'Normal', 'Completed', 'Job completed');
-    } else this.#recorder.event(claimantOf(job), 'Warning', reason, message);
+      this.#recorder.event(claimantOf(jobs, job), 'Normal', 'Completed', 'Job completed');
+    } else this.#recorder.event(claimantOf(jobs, job), 'Warning', reason, message);
   }
 
   /** Creates and deletes pods; or deletes all that are active, if the job is over or suspended. */
@@ -339,7 +281,7 @@ export class JobController implements Controller {
         return waitMs === 0;
       });
     }
-    const owner = claimantOf(job);
+    const owner = claimantOf(jobs, job);
     const reference = newControllerRef(job.metadata, owner);
     const pending = slots.values();
     this.#expectations.expectCreations(key, slots.length);
@@ -374,7 +316,7 @@ export class JobController implements Controller {
     const results = await Promise.allSettled(
       chosen.map(async (pod) => {
         try {
-          await this.#podControl.delete(claimantOf(job), pod, signal);
+          await this.#podControl.delete(claimantOf(jobs, job), pod, signal);
         } catch (err) {
           this.#expectations.deletionObserved(key, pod.metadata.uid);
           if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
@@ -426,8 +368,8 @@ export class JobController implements Controller {
   #announceSuspension(before: ReadJob, job: ReadJob): void {
     const [was, is] = [conditionOf(before, 'Suspended') !== undefined, conditionOf(job, 'Suspended') !== undefined];
     if (was === is) return;
-    if (is) this.#recorder.event(claimantOf(job), 'Normal', 'Suspended', 'Job suspended');
-    else this.#recorder.event(claimantOf(job), 'Normal', 'Resumed', 'Job resumed');
+    if (is) this.#recorder.event(claimantOf(jobs, job), 'Normal', 'Suspended', 'Job suspended');
+    else this.#recorder.event(claimantOf(jobs, job), 'Normal', 'Resumed', 'Job resumed');
   }
 }
 
@@ -652,12 +594,4 @@ function nextTime(job: ReadJob, { againInMs }: Managed, expectedInMs: number | u
   }
   const positive = times.filter((ms) => ms > 0);
   return positive.length === 0 ? reconciled : requeueAfter(Math.min(...positive));
-}
-
-function claimantOf({ metadata }: ReadJob): Claimant {
-  return { apiVersion: 'batch/v1', kind: 'Job', metadata };
-}
-
-function selectorOf({ spec }: ReadJob): labels.Selector {
-  return labels.labelSelectorAsSelector(spec.selector);
 }

@@ -4,30 +4,29 @@
 // lost, the API server refuses another. Nothing is decided before the cache has this controller's own writes.
 
 import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
-import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
+import type { ControllerRevision, StatefulSet } from '#api/groups/apps/v1/index.ts';
 import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import type { Lister, SharedInformer } from '#client/informers/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
-import * as labels from '#machinery/selectors/labels.ts';
-import { claim } from '../claim.ts';
-import type { ClaimConfig, Claimant } from '../claim.ts';
+import { ControllerBuilder } from '../builder.ts';
+import { claimantOf, selectorOf } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { BY_CONTROLLER, byController, controllerOf, orphansOf } from '../controller-ref.ts';
+import type { Dependents } from '../dependents.ts';
 import { beyondLimit, History, templateData, templateOf } from '../history/index.ts';
 import type { ReadRevision } from '../history/index.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
 import { nextAvailability } from '../replicaset/status.ts';
 import { slowStartBatch } from '../slow-start.ts';
-import { claimsOf, newPod, ordinalOf, podRevision, STATEFUL_SET } from './identity.ts';
+import { claimsOf, newPod, ordinalOf, podRevision } from './identity.ts';
 import type { ReadPod, ReadStatefulSet } from './identity.ts';
 import { isBelowPartition, plan } from './plan.ts';
 import type { Plan } from './plan.ts';
@@ -45,119 +44,55 @@ const COMPONENT = 'statefulset-controller';
 
 export class StatefulSetController implements Controller {
   readonly name = COMPONENT;
+  readonly run: Controller['run'];
   readonly #config: StatefulSetControllerConfig;
   readonly #sets: SharedInformer<ReadStatefulSet>;
-  readonly #pods: SharedInformer<ReadPod>;
+  readonly #pods: Dependents<StatefulSet, Pod>;
   readonly #volumeClaims: SharedInformer<ReadClaim>;
-  readonly #revisions: SharedInformer<ReadRevision>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
-  readonly #claims: ClaimConfig<StatefulSet, Pod>;
   readonly #history: History<StatefulSet>;
   readonly #writes: OwnWrites;
 
   constructor(config: StatefulSetControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { client, clock, workers = 5 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('statefulset') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     const instruments = config.instruments ?? new Instruments();
-    this.#writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'statefulset_controller') });
-    this.#claims = { client, ownerType: statefulSets, type: pods };
-    this.#sets = informers.informerFor(statefulSets);
-    this.#pods = informers.informerFor(pods);
-    this.#volumeClaims = informers.informerFor(persistentVolumeClaims);
-    this.#revisions = informers.informerFor(controllerRevisions);
-    this.#history = new History({
-      client,
-      ownerType: statefulSets,
-      informer: this.#revisions,
-      wrote: (owner, revision) => this.#writes.wrote(objectKey(owner), revision, cachedAs(this.#revisions, revision)),
+    const writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'statefulset_controller') });
+    this.#writes = writes;
+    const builder = new ControllerBuilder(config, {
+      queue: 'statefulset',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
-    this.#sets.addEventHandler({
-      onAdd: (set) => this.#saw(set),
-      onUpdate: (_, set) => this.#saw(set),
-      onDelete: (set) => {
-        this.#writes.forget(objectKey(set));
-        this.#queue.add(objectKey(set));
+    this.#recorder = builder.recorder(COMPONENT);
+    this.#sets = builder.for(statefulSets, { writes });
+    const owner = { ownerType: statefulSets, owners: this.#sets.lister, selectorOf, writes };
+    this.#pods = builder.owns<StatefulSet, Pod>(pods, {
+      ...owner,
+      mayAdopt: (set, pod) => ordinalOf(set, pod) !== undefined,
+    });
+    const revisions = builder.owns<StatefulSet, ControllerRevision>(controllerRevisions, owner);
+    this.#history = new History({ client, ownerType: statefulSets, revisions, writes });
+    // The name of a claim tells its StatefulSet; the owner reference depends on the retention policy.
+    this.#volumeClaims = builder.watches(persistentVolumeClaims, (volumeClaim) => this.#setsWith(volumeClaim), {
+      onSeen: (volumeClaim) => {
+        for (const key of this.#setsWith(volumeClaim)) writes.seen(key, volumeClaim);
+      },
+      onGone: (volumeClaim) => {
+        for (const key of this.#setsWith(volumeClaim)) writes.gone(key, volumeClaim);
       },
     });
-    this.#pods.addEventHandler({
-      onAdd: (pod) => this.#podChanged(undefined, pod),
-      onUpdate: (before, pod) => this.#podChanged(before, pod),
-      onDelete: (pod) => this.#gone(pod),
-    });
-    this.#revisions.addEventHandler({
-      onAdd: (revision) => this.#seen(revision),
-      onUpdate: (_, revision) => this.#seen(revision),
-      onDelete: (revision) => this.#gone(revision),
-    });
-    this.#volumeClaims.addEventHandler({
-      onAdd: (volumeClaim) => this.#claimChanged(volumeClaim, true),
-      onUpdate: (_, volumeClaim) => this.#claimChanged(volumeClaim, true),
-      onDelete: (volumeClaim) => this.#claimChanged(volumeClaim, false),
-    });
+    this.run = builder.complete();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
-    const informers = [this.#sets, this.#pods, this.#volumeClaims, this.#revisions];
-    await Promise.all(informers.map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
-  }
-
-  #saw(set: ReadStatefulSet): void {
-    this.#writes.seen(objectKey(set), set);
-    this.#queue.add(objectKey(set));
-  }
-
-  /** Something of a set is as the cache has it now. */
-  #seen(object: KubeObject): void {
-    const owner = this.#ownerOf(object);
-    if (owner === undefined) return;
-    this.#writes.seen(objectKey(owner), object);
-    this.#queue.add(objectKey(owner));
-  }
-
-  #gone(object: KubeObject): void {
-    const owner = this.#ownerOf(object);
-    if (owner === undefined) return;
-    this.#writes.gone(objectKey(owner), object);
-    this.#queue.add(objectKey(owner));
-  }
-
-  #podChanged(before: ReadPod | undefined, pod: ReadPod): void {
-    if (before !== undefined && before.metadata.uid !== pod.metadata.uid) this.#gone(before);
-    else if (before !== undefined && controllerOf(before)?.uid !== controllerOf(pod)?.uid) this.#seen(before);
-    if (controllerOf(pod) !== undefined) {
-      this.#seen(pod);
-      return;
-    }
-    for (const set of this.#sets.lister.list(pod.metadata.namespace ?? '')) {
-      if (ordinalOf(set, pod) !== undefined && selectorOf(set).matches(pod.metadata.labels)) this.#queue.add(objectKey(set));
-    }
-  }
-
-  /** Claims say in their names, not always in their owners, whose they are. */
-  #claimChanged(volumeClaim: ReadClaim, exists: boolean): void {
-    const { name, namespace = '' } = volumeClaim.metadata;
-    for (const set of this.#sets.lister.list(namespace)) {
-      const { volumeClaimTemplates = [] } = set.spec;
-      if (!volumeClaimTemplates.some((template) => name.startsWith(`${template.metadata.name}-${set.metadata.name}-`))) continue;
-      if (exists) this.#writes.seen(objectKey(set), volumeClaim);
-      else this.#writes.gone(objectKey(set), volumeClaim);
-      this.#queue.add(objectKey(set));
-    }
-  }
-
-  /** The StatefulSet that controls the object, if the cache has that very one. */
-  #ownerOf(object: KubeObject): ReadStatefulSet | undefined {
-    const reference = controllerOf(object);
-    if (reference === undefined || reference.kind !== STATEFUL_SET.kind) return undefined;
-    const owner = this.#sets.lister.get(object.metadata.namespace ?? '', reference.name);
-    return owner?.metadata.uid === reference.uid ? owner : undefined;
+  /** Returns the keys of the StatefulSets from whose templates the claim may have been made. */
+  #setsWith({ metadata: { name, namespace = '' } }: ReadClaim): readonly string[] {
+    return this.#sets.lister
+      .list(namespace)
+      .filter(({ metadata, spec: { volumeClaimTemplates = [] } }) =>
+        volumeClaimTemplates.some((template) => name.startsWith(`${template.metadata.name}-${metadata.name}-`)),
+      )
+      .map(objectKey);
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -180,14 +115,9 @@ export class StatefulSetController implements Controller {
   }
 
   async #sync(key: string, set: ReadStatefulSet, signal: AbortSignal): Promise<ReconcileResult> {
-    const owner = claimantOf(set);
-    const selector = selectorOf(set);
-    const known = await this.#history.claim(owner, selector, signal);
-    const { uid, namespace = '' } = set.metadata;
-    const { lister } = this.#pods;
-    const orphans = lister.byIndex(BY_CONTROLLER, orphansOf(namespace)).filter((pod) => ordinalOf(set, pod) !== undefined);
-    const near = [...lister.byIndex(BY_CONTROLLER, uid), ...orphans];
-    const owned = await claim(this.#claims, owner, selector, near, signal);
+    const known = await this.#history.claim(set, signal);
+    const owned = await this.#pods.claim(set, signal);
+    const { namespace = '' } = set.metadata;
 
     const isGoing = set.metadata.deletionTimestamp !== undefined;
     const data = templateData(set.spec.template);
@@ -195,7 +125,7 @@ export class StatefulSetController implements Controller {
     const collisions = set.status.collisionCount ?? 0;
     const history = isGoing
       ? { revision: known.at(-1), revisions: known, collisionCount: collisions }
-      : await this.#history.update(owner, labelsOf, data, known, collisions, signal);
+      : await this.#history.update(set, labelsOf, data, known, collisions, signal);
     const update = history.revision;
     if (update === undefined) return reconciled;
     const current = known.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update;
@@ -252,7 +182,12 @@ export class StatefulSetController implements Controller {
     for (const name of foreign) {
       const why =
         'has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim';
-      this.#recorder.event(claimantOf(set), 'Warning', 'ConflictingController', `PersistentVolumeClaim ${name} ${why}`);
+      this.#recorder.event(
+        claimantOf(statefulSets, set),
+        'Warning',
+        'ConflictingController',
+        `PersistentVolumeClaim ${name} ${why}`,
+      );
     }
     for (const volumeClaim of reclaim) {
       const updated = await client.resource(persistentVolumeClaims).update(volumeClaim, { signal });
@@ -297,7 +232,7 @@ export class StatefulSetController implements Controller {
         throw new Error(`failed to create PVC ${name}: ${messageOf(err)}`, { cause: err });
       }
       const message = `create Claim ${name} Pod ${pod} in StatefulSet ${set.metadata.name} success`;
-      this.#recorder.event(claimantOf(set), 'Normal', 'SuccessfulCreate', message);
+      this.#recorder.event(claimantOf(statefulSets, set), 'Normal', 'SuccessfulCreate', message);
     }
   }
 
@@ -333,7 +268,7 @@ export class StatefulSetController implements Controller {
       }
       throw err;
     }
-    this.#recorder.event(claimantOf(set), 'Normal', `Successful${reason}`, `${what} successful`);
+    this.#recorder.event(claimantOf(statefulSets, set), 'Normal', `Successful${reason}`, `${what} successful`);
   }
 
   /** Not of what happens in a namespace that is going away, or because the controller stops. */
@@ -346,7 +281,7 @@ export class StatefulSetController implements Controller {
     signal?: AbortSignal,
   ): void {
     if (isNamespaceTerminating(err) || signal?.aborted === true) return;
-    this.#recorder.event(claimantOf(set), type, reason, message);
+    this.#recorder.event(claimantOf(statefulSets, set), type, reason, message);
   }
 
   async #report(key: string, set: ReadStatefulSet, status: ReadStatus, signal: AbortSignal): Promise<void> {
@@ -360,7 +295,7 @@ export class StatefulSetController implements Controller {
   }
 }
 
-function cachedAs<T extends KubeObject>(informer: SharedInformer<T>, object: KubeObject): T | undefined {
+function cachedAs<T extends KubeObject>(informer: { readonly lister: Lister<T> }, object: KubeObject): T | undefined {
   const cached = informer.lister.getByKey(objectKey(object));
   return cached?.metadata.uid === object.metadata.uid ? cached : undefined;
 }
@@ -368,12 +303,4 @@ function cachedAs<T extends KubeObject>(informer: SharedInformer<T>, object: Kub
 /** A pod that goes gracefully is answered as it is now; of one that is gone the answer is another. */
 function isPodOf(answer: unknown, uid: string): answer is ReadPod {
   return (answer as Partial<ReadPod> | undefined)?.metadata?.uid === uid;
-}
-
-function claimantOf({ metadata }: ReadStatefulSet): Claimant {
-  return { ...STATEFUL_SET, metadata };
-}
-
-function selectorOf({ spec }: ReadStatefulSet): labels.Selector {
-  return labels.labelSelectorAsSelector(spec.selector);
 }
