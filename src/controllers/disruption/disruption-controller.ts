@@ -7,15 +7,16 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { withSyncFailed } from '#api/groups/policy/v1/conditions.ts';
 import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/groups/policy/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import * as labels from '#machinery/selectors/labels.ts';
+import { ControllerBuilder } from '../builder.ts';
+import { selectorOf } from '../claim.ts';
 import { noDisruptionTarget } from '../disruption-target.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { messageOf } from '../pod-control.ts';
@@ -39,6 +40,7 @@ const IDENTITY = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' } as con
 
 export class DisruptionController implements Controller {
   readonly name = 'disruption-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #budgets: SharedInformer<ReadBudget>;
   readonly #pods: SharedInformer<ReadPod>;
@@ -49,18 +51,23 @@ export class DisruptionController implements Controller {
   readonly #recorder: EventRecorder;
 
   constructor(config: ControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('disruption') });
-    this.#stale = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('stale_pod_disruption') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'controllermanager' });
-    this.#budgets = informers.informerFor(podDisruptionBudgets);
-    this.#pods = informers.informerFor(pods);
-    this.#expected = new ExpectedPods(informers, new ScaleClient(client));
-    this.#budgets.addEventHandler({
-      onAdd: (budget) => this.#queue.add(objectKey(budget)),
-      onUpdate: (_, budget) => this.#queue.add(objectKey(budget)),
+    const builder = new ControllerBuilder(config, {
+      queue: 'disruption',
+      workers: 1,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
+    this.#queue = builder.queue;
+    this.#stale = builder.addQueue({
+      queue: 'stale_pod_disruption',
+      workers: 1,
+      reconcile: (key, signal) => this.#clearStale(key, signal),
+    });
+    this.#recorder = builder.recorder('controllermanager');
+    this.#budgets = builder.for(podDisruptionBudgets, { predicate: { delete: false } });
+    this.#expected = new ExpectedPods(builder, new ScaleClient(config.client));
+    this.#pods = builder.informerFor(pods);
+    // A handler of its own: the budgets of a pod are looked up once, for the queue and for the event.
     this.#pods.addEventHandler({
       onAdd: (pod) => this.#podChanged(pod),
       onUpdate: (before, pod) => {
@@ -69,17 +76,7 @@ export class DisruptionController implements Controller {
       },
       onDelete: (pod) => this.#enqueueBudgetsOf(pod),
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    const synced = [this.#budgets, this.#pods].map((informer) => informer.waitForSync(signal));
-    await Promise.all([...synced, this.#expected.waitForSync(signal)]);
-    await Promise.all([
-      runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
-      runWorkers(this.#stale, 1, (key, stop) => this.#clearStale(key, stop), signal, { logger }),
-    ]);
-    this.#recorder.stop();
+    this.run = builder.complete();
   }
 
   #podChanged(pod: ReadPod): void {
@@ -211,8 +208,4 @@ export class DisruptionController implements Controller {
   #tell({ metadata }: ReadBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#recorder.event({ ...IDENTITY, metadata }, type, reason, message);
   }
-}
-
-function selectorOf({ spec }: ReadBudget): labels.Selector {
-  return labels.labelSelectorAsSelector(spec.selector);
 }

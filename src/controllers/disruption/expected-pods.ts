@@ -5,7 +5,7 @@ import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { replicationControllers } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { controllerOf } from '../controller-ref.ts';
@@ -27,14 +27,10 @@ export class ExpectedPods {
   /** By group and kind. */
   readonly #informers: ReadonlyMap<string, SharedInformer<Scaled>>;
 
-  constructor(informers: SharedInformerFactory, scales: ScaleClient) {
+  constructor(informers: InformerSource, scales: ScaleClient) {
     this.#scales = scales;
     const kinds: readonly ResourceType<Scaled>[] = [deployments, replicaSets, statefulSets, replicationControllers];
     this.#informers = new Map(kinds.map((type) => [`${type.kind}.${type.group}`, informers.informerFor(type)]));
-  }
-
-  async waitForSync(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#informers.values()].map((informer) => informer.waitForSync(signal)));
   }
 
   /** Throws Error for a pod whose controller is not there, or cannot be scaled. */

@@ -1,21 +1,23 @@
 // Keeps the Endpoints object of every service that selects pods, for clients that do not read endpoint slices.
 
-import { endpoints } from '#api/groups/core/v1/index.ts';
-import type { Endpoints, Pod, Service } from '#api/groups/core/v1/index.ts';
+import { endpoints, pods, services } from '#api/groups/core/v1/index.ts';
+import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey, splitKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isHeadless, lastChangeMs } from '../endpointslice/pod-endpoints.ts';
 import { changesEndpoints, hasSelector, ServicePods } from '../endpointslice/selection.ts';
 import { HEADLESS, LAST_CHANGE } from '../endpointslice/slice-metadata.ts';
 import { OwnWrites } from '../own-writes.ts';
+import { PodBatching } from '../pod-batching.ts';
 import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
 import { subsetsOf, truncate } from './subsets.ts';
 
@@ -25,11 +27,6 @@ const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const MANAGER = 'endpoint-controller';
 
-/** A reconcile looks at all pods of a service: the more it has, the longer changes are collected before. */
-const COLLECT_MS_PER_POD = 0.1;
-const COLLECT_MAX_MS = 200;
-const COLLECT_MIN_MS = 1;
-
 export interface EndpointsControllerConfig extends ControllerConfig {
   /** Services that are reconciled at once. Default: 5. */
   readonly workers?: number;
@@ -37,75 +34,38 @@ export interface EndpointsControllerConfig extends ControllerConfig {
 
 export class EndpointsController implements Controller {
   readonly name = 'endpoints-controller';
+  readonly run: Controller['run'];
   readonly #config: EndpointsControllerConfig;
   readonly #servicePods: ServicePods;
   readonly #endpoints: SharedInformer<ReadEndpoints>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #own: OwnWrites;
-  /** Keys of services that were deleted: their endpoints go with them, also those that somebody else wrote. */
+  /** Keys of services that were deleted: their endpoints are deleted with them, even if another client wrote them. */
   readonly #deletedServices = new Set<string>();
-  /** By key: how many pods the service had when it was last reconciled. */
-  readonly #podCounts = new Map<string, number>();
+  readonly #batching = new PodBatching();
 
   constructor(config: EndpointsControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { clock, workers = 5 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('endpoint') });
     this.#own = new OwnWrites({ clock });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-controller' });
-    this.#servicePods = new ServicePods(informers);
-    this.#endpoints = informers.informerFor(endpoints);
-    const add = (object: Immutable<Service>): void => this.#queue.add(objectKey(object));
-    this.#servicePods.services.addEventHandler({
-      onAdd: add,
-      onUpdate: (_, service) => add(service),
-      onDelete: (service) => {
-        this.#deletedServices.add(objectKey(service));
-        add(service);
-      },
+    const builder = new ControllerBuilder(config, {
+      queue: 'endpoint',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#servicePods.pods.addEventHandler({
-      onAdd: (pod) => this.#wake(pod),
-      onUpdate: (before, pod) => {
-        if (!changesEndpoints(before, pod)) return;
-        this.#wake(before);
-        this.#wake(pod);
-      },
-      onDelete: (pod) => this.#wake(pod),
+    this.#recorder = builder.recorder('endpoint-controller');
+    this.#servicePods = new ServicePods(builder);
+    builder.for(services, { onGone: (service) => void this.#deletedServices.add(objectKey(service)) });
+    builder.watches(pods, (pod) => this.#servicePods.servicesOf(pod).map(objectKey), {
+      predicate: { update: changesEndpoints },
+      maps: 'both',
+      enqueue: (key) => builder.queue.addAfter(key, this.#batching.delayMs(key)),
     });
-    this.#endpoints.addEventHandler({
-      onAdd: (object) => this.#seen(object),
-      onUpdate: (before, object) => {
-        if (before.metadata.uid !== object.metadata.uid) this.#own.gone(objectKey(before), before);
-        this.#seen(object);
-      },
-      onDelete: (object) => {
-        this.#own.gone(objectKey(object), object);
-        this.#queue.add(objectKey(object));
-      },
+    this.#endpoints = builder.watches(endpoints, objectKey, {
+      onSeen: (object) => this.#own.seen(objectKey(object), object),
+      onGone: (object) => this.#own.gone(objectKey(object), object),
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
-    const { services, pods } = this.#servicePods;
-    await Promise.all([services, pods, this.#endpoints].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
-  }
-
-  #seen(object: ReadEndpoints): void {
-    this.#own.seen(objectKey(object), object);
-    this.#queue.add(objectKey(object));
-  }
-
-  #wake(pod: Immutable<Pod>): void {
-    for (const service of this.#servicePods.servicesOf(pod)) {
-      const key = objectKey(service);
-      const collectMs = Math.min((this.#podCounts.get(key) ?? 0) * COLLECT_MS_PER_POD, COLLECT_MAX_MS);
-      this.#queue.addAfter(key, collectMs < COLLECT_MIN_MS ? 0 : collectMs);
-    }
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -115,7 +75,7 @@ export class EndpointsController implements Controller {
     const present = this.#endpoints.lister.getByKey(key);
     try {
       if (service === undefined) {
-        this.#podCounts.delete(key);
+        this.#batching.forget(key);
         // Endpoints that somebody made without a service are none of this controller's.
         const goes = this.#deletedServices.has(key) || present?.metadata.labels?.[MANAGED_BY] === MANAGER;
         if (present !== undefined && goes) await this.#delete(present, signal);
@@ -143,9 +103,9 @@ export class EndpointsController implements Controller {
   }
 
   async #write(key: string, service: Immutable<Service>, present: ReadEndpoints | undefined, signal: AbortSignal): Promise<void> {
-    const pods = this.#servicePods.podsOf(service);
-    this.#podCounts.set(key, pods.length);
-    const all = subsetsOf(service, pods);
+    const selected = this.#servicePods.podsOf(service);
+    this.#batching.record(key, selected.length);
+    const all = subsetsOf(service, selected);
     const truncated = truncate(all);
     const subsets = truncated ?? all;
     const labels = labelsOf(service);
@@ -157,7 +117,7 @@ export class EndpointsController implements Controller {
       semanticEqual(present.metadata.labels, labels) &&
       before === over;
     if (same) return;
-    const changed = lastChangeMs(service, pods);
+    const changed = lastChangeMs(service, selected);
     const annotations = {
       ...others,
       ...(changed !== undefined && { [LAST_CHANGE]: formatTime(changed) }),

@@ -4,14 +4,15 @@ import { endpoints, services } from '#api/groups/core/v1/index.ts';
 import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { MirroringMetrics } from '../endpointslice/metrics.ts';
@@ -34,40 +35,35 @@ export interface EndpointSliceMirroringConfig extends ControllerConfig {
 
 export class EndpointSliceMirroringController implements Controller {
   readonly name = 'endpointslice-mirroring-controller';
+  readonly run: Controller['run'];
   readonly #config: EndpointSliceMirroringConfig;
   readonly #services: SharedInformer<Immutable<Service>>;
   readonly #endpoints: SharedInformer<Immutable<Endpoints>>;
   readonly #writer: SliceWriter;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #metrics: MirroringMetrics;
 
   constructor(config: EndpointSliceMirroringConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { client, clock, workers = 5 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('endpoint_slice_mirroring') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-mirroring-controller' });
-    this.#services = informers.informerFor(services);
-    this.#endpoints = informers.informerFor(endpoints);
     this.#metrics = new MirroringMetrics(config.instruments ?? new Instruments());
+    const builder = new ControllerBuilder(config, {
+      queue: 'endpoint_slice_mirroring',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#recorder = builder.recorder('endpoint-slice-mirroring-controller');
+    this.#services = builder.for(services);
+    this.#endpoints = builder.watches(endpoints, objectKey);
     this.#writer = new SliceWriter({
       client,
       clock,
-      informers,
+      informers: builder,
       managedBy: MANAGER,
-      onChange: (key) => this.#queue.add(key),
+      onChange: (key) => builder.queue.add(key),
       metrics: this.#metrics,
     });
-    const add = (object: Immutable<Service> | Immutable<Endpoints>): void => this.#queue.add(objectKey(object));
-    this.#services.addEventHandler({ onAdd: add, onUpdate: (_, service) => add(service), onDelete: add });
-    this.#endpoints.addEventHandler({ onAdd: add, onUpdate: (_, object) => add(object), onDelete: add });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
-    await Promise.all([this.#services, this.#endpoints, this.#writer.slices].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

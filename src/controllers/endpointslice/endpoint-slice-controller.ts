@@ -1,21 +1,23 @@
 // Keeps the EndpointSlices of every service that selects pods: which addresses serve it, on which ports, how they do, and whom
 // they should serve.
 
-import { nodes } from '#api/groups/core/v1/index.ts';
+import { nodes, pods, services } from '#api/groups/core/v1/index.ts';
 import type { Node, Pod, Service } from '#api/groups/core/v1/index.ts';
 import type { Endpoint, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
+import { PodBatching } from '../pod-batching.ts';
 import { messageOf } from '../pod-control.ts';
 import { cpuByZone, nearbyHints, sharedHints, sharesByZone, trafficDistributionOf } from './hints.ts';
 import { ServiceSliceMetrics } from './metrics.ts';
@@ -40,86 +42,51 @@ export interface EndpointSliceControllerConfig extends ControllerConfig {
   readonly maxEndpointsPerSlice?: number;
 }
 
-/** A reconcile looks at all pods of a service: the more it has, the longer changes are collected before. */
-const COLLECT_MS_PER_POD = 0.1;
-const COLLECT_MAX_MS = 200;
-const COLLECT_MIN_MS = 1;
-
 export class EndpointSliceController implements Controller {
   readonly name = 'endpointslice-controller';
+  readonly run: Controller['run'];
   readonly #config: EndpointSliceControllerConfig;
   readonly #servicePods: ServicePods;
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #writer: SliceWriter;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #metrics: ServiceSliceMetrics;
   /** Keys of services that wait for a node which the cache does not have. */
   readonly #waiting = new Set<string>();
   /** Keys of services whose hints depend on all nodes, and whether each family's have been given. */
   readonly #sharing = new Map<string, Map<AddressType, boolean>>();
-  /** By key: how many pods the service had when it was last reconciled. */
-  readonly #podCounts = new Map<string, number>();
+  readonly #batching = new PodBatching();
 
   constructor(config: EndpointSliceControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { client, clock, workers = 5 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('endpoint_slice') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-controller' });
-    this.#servicePods = new ServicePods(informers);
-    this.#nodes = informers.informerFor(nodes);
     this.#metrics = new ServiceSliceMetrics(config.instruments ?? new Instruments());
+    const builder = new ControllerBuilder(config, {
+      queue: 'endpoint_slice',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#recorder = builder.recorder('endpoint-slice-controller');
+    this.#servicePods = new ServicePods(builder);
     this.#writer = new SliceWriter({
       client,
       clock,
-      informers,
+      informers: builder,
       managedBy: MANAGER,
-      onChange: (key) => this.#queue.add(key),
+      onChange: (key) => builder.queue.add(key),
       metrics: this.#metrics,
     });
-    this.#servicePods.services.addEventHandler({
-      onAdd: (service) => this.#queue.add(objectKey(service)),
-      onUpdate: (_, service) => this.#queue.add(objectKey(service)),
-      onDelete: (service) => this.#queue.add(objectKey(service)),
+    builder.for(services);
+    builder.watches(pods, (pod) => this.#servicePods.servicesOf(pod).map(objectKey), {
+      predicate: { update: changesEndpoints },
+      maps: 'both',
+      enqueue: (key) => builder.queue.addAfter(key, this.#batching.delayMs(key)),
     });
-    this.#servicePods.pods.addEventHandler({
-      onAdd: (pod) => this.#wake(pod),
-      onUpdate: (before, pod) => {
-        if (!changesEndpoints(before, pod)) return;
-        this.#wake(before);
-        this.#wake(pod);
-      },
-      onDelete: (pod) => this.#wake(pod),
+    this.#nodes = builder.watches(nodes, () => [...this.#sharing.keys()], {
+      predicate: { update: (before, node) => !deepEqual(toldOfNode(before), toldOfNode(node)) },
     });
-    this.#nodes.addEventHandler({
-      onAdd: () => this.#nodesChanged(true),
-      onUpdate: (before, node) => {
-        if (!deepEqual(toldOfNode(before), toldOfNode(node))) this.#nodesChanged(false);
-      },
-      onDelete: () => this.#nodesChanged(false),
-    });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
-    const { services, pods } = this.#servicePods;
-    await Promise.all([services, pods, this.#nodes, this.#writer.slices].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
-  }
-
-  #wake(pod: ReadPod): void {
-    for (const service of this.#servicePods.servicesOf(pod)) {
-      const key = objectKey(service);
-      const collectMs = Math.min((this.#podCounts.get(key) ?? 0) * COLLECT_MS_PER_POD, COLLECT_MAX_MS);
-      this.#queue.addAfter(key, collectMs < COLLECT_MIN_MS ? 0 : collectMs);
-    }
-  }
-
-  #nodesChanged(isNew: boolean): void {
-    for (const key of this.#sharing.keys()) this.#queue.add(key);
-    if (!isNew) return;
-    for (const key of this.#waiting) this.#queue.add(key);
+    builder.watches(nodes, () => [...this.#waiting], { predicate: { update: false, delete: false } });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -128,7 +95,7 @@ export class EndpointSliceController implements Controller {
       // What was made for it goes with it, or stays for whoever cares for it now.
       this.#waiting.delete(key);
       this.#sharing.delete(key);
-      this.#podCounts.delete(key);
+      this.#batching.forget(key);
       this.#metrics.forget(key);
       this.#metrics.synced('success');
       if (service === undefined) this.#writer.forget(key);
@@ -139,12 +106,12 @@ export class EndpointSliceController implements Controller {
       this.#metrics.synced('stale');
       return requeueAfter(waitMs);
     }
-    const pods = this.#servicePods.podsOf(service);
-    this.#podCounts.set(key, pods.length);
+    const selected = this.#servicePods.podsOf(service);
+    this.#batching.record(key, selected.length);
     // Before the cache is looked at, so that a node which comes meanwhile is not missed.
     this.#waiting.add(key);
     try {
-      const missing = await this.#writeSlices(key, service, pods, signal);
+      const missing = await this.#writeSlices(key, service, selected, signal);
       if (missing === undefined) this.#waiting.delete(key);
       else this.#failed(service, missing);
       this.#metrics.synced(missing === undefined ? 'success' : 'error');

@@ -3,7 +3,7 @@
 import { pods, services } from '#api/groups/core/v1/index.ts';
 import type { Pod, Service } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadService = Immutable<Service>;
@@ -38,7 +38,7 @@ export class ServicePods {
   readonly services: SharedInformer<ReadService>;
   readonly pods: SharedInformer<ReadPod>;
 
-  constructor(informers: SharedInformerFactory) {
+  constructor(informers: InformerSource) {
     this.services = informers.informerFor(services);
     this.pods = informers.informerFor(pods);
     this.services.addIndexers({ [BY_SELECTOR]: bySelector });

@@ -5,7 +5,7 @@ import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable, New, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { OwnWrites } from '../own-writes.ts';
@@ -21,7 +21,7 @@ const BY_SERVICE = (managedBy: string): string => `service/${managedBy}`;
 export interface SliceWriterConfig {
   readonly client: Client;
   readonly clock: Clock;
-  readonly informers: SharedInformerFactory;
+  readonly informers: InformerSource;
   readonly managedBy: string;
   /** Something happened to a slice of the service with this key. */
   readonly onChange: (key: string) => void;

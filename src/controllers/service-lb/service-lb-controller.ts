@@ -6,13 +6,14 @@ import type { Node, Service } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
 import { messageOf } from '../pod-control.ts';
@@ -37,57 +38,47 @@ const BY_SERVICE = 'service-name';
 
 export class ServiceLbController implements Controller {
   readonly name = 'service-lb-controller';
+  readonly run: Controller['run'];
   readonly #config: ServiceLbConfig;
   readonly #services: SharedInformer<ReadService>;
   readonly #nodes: SharedInformer<ReadNode>;
   readonly #slices: SharedInformer<ReadSlice>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
-  /** By key: why a service has no address, as it was last told. */
+  /** By key: the reason why a service has no address, as it was recorded last. */
   readonly #told = new Map<string, string>();
 
   constructor(config: ServiceLbConfig) {
-    const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('service') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'service-controller' });
-    this.#services = informers.informerFor(services);
-    this.#nodes = informers.informerFor(nodes);
-    this.#slices = informers.informerFor(endpointSlices);
-    this.#slices.addIndexers({
-      [BY_SERVICE]: ({ metadata }) => [`${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME] ?? ''}`],
+    const builder = new ControllerBuilder(config, {
+      queue: 'service',
+      workers: 1,
+      reconcile: (_, signal) => this.#reconcile(signal),
     });
-    const wake = (): void => this.#queue.addAfter(ALL, COLLECT_MS);
-    const wakeFor = (service: ReadService): void => {
-      if (isBalanced(service)) wake();
-    };
-    this.#services.addEventHandler({
-      onAdd: wakeFor,
-      onUpdate: (before, service) => {
-        if (isBalanced(before) || isBalanced(service)) wake();
+    this.#recorder = builder.recorder('service-controller');
+    const enqueue = (key: string): void => builder.queue.addAfter(key, COLLECT_MS);
+    this.#services = builder.watches(services, () => ALL, {
+      predicate: { ...only(isBalanced), update: (before, service) => isBalanced(before) || isBalanced(service) },
+      enqueue,
+    });
+    this.#nodes = builder.watches(nodes, () => ALL, {
+      predicate: {
+        update: (before, node) =>
+          !semanticEqual([isEligible(before), addressesOf(before)], [isEligible(node), addressesOf(node)]),
       },
-      onDelete: wakeFor,
+      enqueue,
     });
-    this.#nodes.addEventHandler({
-      onAdd: wake,
-      onUpdate: (before, node) => {
-        if (!semanticEqual([isEligible(before), addressesOf(before)], [isEligible(node), addressesOf(node)])) wake();
+    this.#slices = builder.watches(endpointSlices, () => ALL, {
+      indexers: {
+        [BY_SERVICE]: ({ metadata }) => [`${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME] ?? ''}`],
       },
-      onDelete: wake,
+      predicate: only(({ metadata }) => {
+        const service = this.#services.lister.get(metadata.namespace ?? '', metadata.labels?.[SERVICE_NAME] ?? '');
+        // The endpoints of the API server tell which ports services cannot have.
+        return service !== undefined && (isLocal(service) || isApiServer(service));
+      }),
+      enqueue,
     });
-    const sliceChanged = (slice: ReadSlice): void => {
-      const service = this.#services.lister.get(slice.metadata.namespace ?? '', slice.metadata.labels?.[SERVICE_NAME] ?? '');
-      // The endpoints of the API server say which ports are not for services.
-      if (service !== undefined && (isLocal(service) || isApiServer(service))) wake();
-    };
-    this.#slices.addEventHandler({ onAdd: sliceChanged, onUpdate: (_, slice) => sliceChanged(slice), onDelete: sliceChanged });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await Promise.all([this.#services, this.#nodes, this.#slices].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, 1, (_, stop) => this.#reconcile(stop), signal, { logger });
-    this.#recorder.stop();
+    this.run = builder.complete();
   }
 
   async #reconcile(signal: AbortSignal): Promise<ReconcileResult> {

@@ -4,12 +4,13 @@
 import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { IPAddress } from '#api/groups/networking/v1/index.ts';
 import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { canGo, hasAddress, touch } from './ranges.ts';
 import type { ReadServiceCIDR } from './ranges.ts';
@@ -36,51 +37,41 @@ const IN_USE: Verdict = {
 
 export class ServiceCidrController implements Controller {
   readonly name = NAME;
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #ranges: SharedInformer<ReadServiceCIDR>;
   readonly #addresses: SharedInformer<ReadIPAddress>;
   readonly #recorder: EventRecorder;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    const { client, clock, random, logger } = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('ipaddresses') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: NAME });
-    this.#ranges = config.informers.informerFor(serviceCIDRs);
-    this.#addresses = config.informers.informerFor(ipAddresses);
-    this.#ranges.addEventHandler({
-      onAdd: (range) => this.#considerWithNeighbours(range),
-      onUpdate: (previous, range) => {
-        // Another family covers other ranges than before.
-        if (previous.spec.cidrs?.length === range.spec.cidrs?.length) this.#queue.add(range.metadata.name);
-        else this.#considerWithNeighbours(range);
-      },
-      onDelete: (range) => this.#considerWithNeighbours(range),
-    });
-    // Only a range that is to go waits for addresses.
-    const changed = ({ metadata }: ReadIPAddress): void => {
-      if (metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return;
-      for (const range of this.#ranges.lister.list()) {
-        if (isGoing(range) && hasAddress(range, metadata.name)) this.#queue.add(range.metadata.name);
-      }
-    };
-    this.#addresses.addEventHandler({ onAdd: changed, onDelete: changed });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await Promise.all([this.#ranges.waitForSync(signal), this.#addresses.waitForSync(signal)]);
-    await runWorkers(this.#queue, WORKERS, (name, stop) => this.#reconcile(name, stop), signal, {
-      logger,
+    const builder = new ControllerBuilder(config, {
+      queue: 'ipaddresses',
+      workers: WORKERS,
       maxRetries: MAX_RETRIES,
+      reconcile: (name, signal) => this.#reconcile(name, signal),
     });
-    this.#recorder.stop();
+    this.#recorder = builder.recorder(NAME);
+    this.#ranges = builder.watches(serviceCIDRs, (range, before) => {
+      const { name } = range.metadata;
+      // A range that is new, or gets another family, covers other addresses than before.
+      return before?.spec.cidrs?.length === range.spec.cidrs?.length ? name : [name, ...this.#neighboursOf(range)];
+    });
+    // Only a range that is to be deleted waits for addresses.
+    this.#addresses = builder.watches(ipAddresses, (address) => this.#deletedRangesWith(address), {
+      predicate: { update: false },
+    });
+    this.run = builder.complete();
   }
 
-  #considerWithNeighbours(range: ReadServiceCIDR): void {
-    this.#queue.add(range.metadata.name);
-    for (const other of this.#ranges.lister.list()) if (touch(range, other)) this.#queue.add(other.metadata.name);
+  #neighboursOf(range: ReadServiceCIDR): readonly string[] {
+    return this.#ranges.lister.list().flatMap((other) => (touch(range, other) ? [other.metadata.name] : []));
+  }
+
+  #deletedRangesWith({ metadata }: ReadIPAddress): readonly string[] {
+    if (metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return [];
+    const ranges = this.#ranges.lister.list().filter((range) => isGoing(range) && hasAddress(range, metadata.name));
+    return ranges.map((range) => range.metadata.name);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
