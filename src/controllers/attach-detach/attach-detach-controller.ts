@@ -9,14 +9,16 @@ import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#api/gr
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { csiDrivers, volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import type { CSIDriver, VolumeAttachment } from '#api/groups/storage/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
+import type { Keys } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
@@ -53,6 +55,7 @@ const BY_INLINE = 'inline-volume';
 
 export class AttachDetachController implements Controller {
   readonly name = 'persistentvolume-attach-detach-controller';
+  readonly run: Controller['run'];
   readonly #config: AttachDetachConfig;
   readonly #maxWaitMs: number;
   readonly #pods: SharedInformer<ReadPod>;
@@ -61,122 +64,87 @@ export class AttachDetachController implements Controller {
   readonly #nodes: SharedInformer<ReadNode>;
   readonly #attachments: SharedInformer<ReadAttachment>;
   readonly #drivers: SharedInformer<Immutable<CSIDriver>>;
-  /** 'node/volume'. */
-  readonly #queue: RateLimitingQueue;
   readonly #nodeQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
-  /** By key: since when nobody needs a volume that is attached, on the clock's monotonic scale. */
+  /** By key: since when no pod needs a volume that is attached, on the clock's monotonic scale. */
   readonly #unneeded = new Map<string, number>();
-  /** By key: volumes of which a node is told that they are not attached any more, before they are. */
+  /** By key: volumes that the node's status no longer lists as attached, and that still are. */
   readonly #detaching = new Set<string>();
-  /** Volumes for which an attachment is being made. */
+  /** Volumes for which an attachment is being created. */
   readonly #attaching = new Set<string>();
-  /** By the volume's name: attachments made. */
+  /** By the volume's name: attachments created. */
   readonly #writes: OwnWrites;
-  /** Volumes that are gone while something is still attached, as they were last. */
+  /** The last versions of volumes that are gone while they are still attached somewhere. */
   readonly #removed = new Map<string, ReadVolume>();
-  /** By the pod's UID, then by volume: what was told last. */
+  /** By the pod's UID, then by volume: the event that was recorded last. */
   readonly #told = new Map<string, Map<string, string>>();
 
   readonly #forced: Family<Counter>;
   readonly #times: OperationTimes;
 
   constructor(config: AttachDetachConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { clock } = config;
     this.#config = config;
     this.#maxWaitMs = config.maxWaitForUnmountMs ?? 360_000;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('attach_detach') });
-    this.#nodeQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('attach_detach_nodes') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'attachdetach-controller' });
     this.#writes = new OwnWrites({ clock });
-    this.#pods = informers.informerFor(pods);
-    this.#claims = informers.informerFor(persistentVolumeClaims);
-    this.#volumes = informers.informerFor(persistentVolumes);
-    this.#nodes = informers.informerFor(nodes);
-    this.#attachments = informers.informerFor(volumeAttachments);
-    this.#drivers = informers.informerFor(csiDrivers);
     const instruments = config.instruments ?? new Instruments();
     this.#forced = this.#tellOf(instruments);
     this.#times = new OperationTimes(instruments, clock);
-    this.#pods.addIndexers({
-      [BY_CLAIM]: byClaim,
-      [BY_NODE]: byNode,
-      [BY_INLINE]: (pod) => inlineVolumesOf(pod).map(({ metadata }) => metadata.name),
+    // Keys are 'node/volume'.
+    const builder = new ControllerBuilder(config, {
+      queue: 'attach_detach',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#attachments.addIndexers({
-      [BY_NODE]: ({ spec }) => [spec.nodeName],
-      [BY_VOLUME]: (attachment) => [volumeOf(attachment)],
+    this.#nodeQueue = builder.addQueue({
+      queue: 'attach_detach_nodes',
+      workers: 2,
+      reconcile: (name, signal) => this.#reconcileNode(name, signal),
     });
-    const podChanged = (pod: ReadPod): void => this.#podChanged(pod);
-    this.#pods.addEventHandler({
-      onAdd: podChanged,
-      onUpdate: (before, pod) => {
-        podChanged(pod);
-        if (before.metadata.uid !== pod.metadata.uid) this.#podGone(before);
+    this.#recorder = builder.recorder('attachdetach-controller');
+    this.#pods = builder.watches(pods, (pod) => this.#keysOfPod(pod), {
+      indexers: {
+        [BY_CLAIM]: byClaim,
+        [BY_NODE]: byNode,
+        [BY_INLINE]: (pod) => inlineVolumesOf(pod).map(({ metadata }) => metadata.name),
       },
-      onDelete: (pod) => this.#podGone(pod),
+      onGone: (pod) => void this.#told.delete(pod.metadata.uid),
     });
-    const claimChanged = (claim: ReadClaim): void => {
-      const { volumeName } = claim.spec;
-      if (volumeName !== undefined) this.#wakeVolume(this.#volume(volumeName));
-    };
-    this.#claims.addEventHandler({ onAdd: claimChanged, onUpdate: (_, claim) => claimChanged(claim), onDelete: claimChanged });
-    const volumeChanged = (volume: ReadVolume): void => this.#wakeVolume(asDriverSees(volume));
-    this.#volumes.addEventHandler({
-      onAdd: volumeChanged,
-      onUpdate: (_, volume) => volumeChanged(volume),
-      onDelete: (deleted) => {
+    this.#claims = builder.watches(persistentVolumeClaims, ({ spec: { volumeName } }) =>
+      volumeName === undefined ? undefined : this.#keysOfVolume(this.#volume(volumeName)),
+    );
+    this.#volumes = builder.watches(persistentVolumes, (volume) => this.#keysOfVolume(asDriverSees(volume)), {
+      onGone: (deleted) => {
         const volume = asDriverSees(deleted);
         const { name } = volume.metadata;
         if (this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) this.#removed.set(name, volume);
-        volumeChanged(volume);
       },
     });
-    const attachmentChanged = (attachment: ReadAttachment): void => {
-      const { nodeName } = attachment.spec;
-      this.#nodeQueue.add(nodeName);
-      const name = volumeOf(attachment);
-      if (name === '') return;
-      const volume = this.#volume(name);
-      if (volume === undefined) this.#queue.add(`${nodeName}/${name}`);
-      else this.#wakeVolume(volume);
-    };
-    this.#attachments.addEventHandler({
-      onAdd: (attachment) => {
-        this.#writes.seen(volumeOf(attachment), attachment);
-        attachmentChanged(attachment);
+    this.#attachments = builder.watches(volumeAttachments, (attachment) => this.#keysOfAttachment(attachment), {
+      indexers: {
+        [BY_NODE]: ({ spec }) => [spec.nodeName],
+        [BY_VOLUME]: (attachment) => [volumeOf(attachment)],
       },
-      onUpdate: (before, attachment) => {
-        this.#timeAttaching(before, attachment);
-        attachmentChanged(attachment);
+      onSeen: (attachment, before) => {
+        this.#nodeQueue.add(attachment.spec.nodeName);
+        if (before === undefined) this.#writes.seen(volumeOf(attachment), attachment);
+        else this.#timeAttaching(before, attachment);
       },
-      onDelete: (attachment) => {
+      onGone: (attachment) => {
+        this.#nodeQueue.add(attachment.spec.nodeName);
         this.#writes.gone(volumeOf(attachment), attachment);
         const { uid } = attachment.metadata;
         this.#times.end('volume_detach', uid, this.#operated(attachment), true);
         this.#times.forget(uid);
-        attachmentChanged(attachment);
       },
     });
-    const nodeChanged = ({ metadata }: ReadNode): void => this.#wakeNode(metadata.name);
-    this.#nodes.addEventHandler({
-      onAdd: nodeChanged,
-      onUpdate: (before, node) => {
-        if (!semanticEqual(mattersOf(before), mattersOf(node))) nodeChanged(node);
-      },
-      onDelete: nodeChanged,
+    this.#nodes = builder.watches(nodes, ({ metadata: { name } }) => this.#keysOfNode(name), {
+      predicate: { update: (before, node) => !semanticEqual(mattersOf(before), mattersOf(node)) },
+      // The name alone is the key of the node.
+      enqueue: (key) => (key.includes('/') ? builder.queue : this.#nodeQueue).add(key),
     });
-    const driverChanged = ({ metadata }: Immutable<CSIDriver>): void => {
-      const inline = this.#pods.lister.list().flatMap(inlineVolumesOf);
-      for (const volume of [...this.#volumes.lister.list().map(asDriverSees), ...inline]) {
-        if (volume.spec.csi?.driver === metadata.name) this.#wakeVolume(volume);
-      }
-    };
-    this.#drivers.addEventHandler({
-      onAdd: driverChanged,
-      onUpdate: (_, driver) => driverChanged(driver),
-      onDelete: driverChanged,
-    });
+    this.#drivers = builder.watches(csiDrivers, ({ metadata }) => this.#keysOfDriver(metadata.name));
+    this.run = builder.complete();
   }
 
   /** Under the names that Kubernetes' has. */
@@ -226,17 +194,6 @@ export class AttachDetachController implements Controller {
     });
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    const needed = [this.#pods, this.#claims, this.#volumes, this.#nodes, this.#attachments, this.#drivers];
-    await Promise.all(needed.map((informer) => informer.waitForSync(signal)));
-    await Promise.all([
-      runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
-      runWorkers(this.#nodeQueue, 2, (key, stop) => this.#reconcileNode(key, stop), signal, { logger }),
-    ]);
-    this.#recorder.stop();
-  }
-
   #timeAttaching(before: ReadAttachment, attachment: ReadAttachment): void {
     const { uid } = attachment.metadata;
     const { attached, attachError } = attachment.status;
@@ -253,15 +210,23 @@ export class AttachDetachController implements Controller {
     return { plugin: `kubernetes.io/csi:${attacher}`, isMigrated };
   }
 
-  #podChanged(pod: ReadPod): void {
+  #keysOfPod(pod: ReadPod): readonly string[] {
     const { nodeName } = pod.spec;
-    if (nodeName === undefined) return;
-    for (const volume of this.#volumesOf(pod)) this.#queue.add(`${nodeName}/${volume.metadata.name}`);
+    return nodeName === undefined ? [] : this.#volumesOf(pod).map(({ metadata }) => `${nodeName}/${metadata.name}`);
   }
 
-  #podGone(pod: ReadPod): void {
-    this.#podChanged(pod);
-    this.#told.delete(pod.metadata.uid);
+  #keysOfAttachment(attachment: ReadAttachment): Keys {
+    const name = volumeOf(attachment);
+    if (name === '') return undefined;
+    const volume = this.#volume(name);
+    return volume === undefined ? `${attachment.spec.nodeName}/${name}` : this.#keysOfVolume(volume);
+  }
+
+  #keysOfDriver(driver: string): readonly string[] {
+    const inline = this.#pods.lister.list().flatMap(inlineVolumesOf);
+    return [...this.#volumes.lister.list().map(asDriverSees), ...inline]
+      .filter(({ spec }) => spec.csi?.driver === driver)
+      .flatMap((volume) => this.#keysOfVolume(volume));
   }
 
   /** Those of CSI drivers that it has through its claims, or names itself. */
@@ -285,19 +250,20 @@ export class AttachDetachController implements Controller {
     return attachment === undefined ? undefined : inlineVolumeOf(attachment);
   }
 
-  /** Wherever it is wanted, or attached. */
-  #wakeVolume(volume: ReadVolume | undefined): void {
-    if (volume?.spec.csi === undefined) return;
+  /** Returns a key for each node on which the volume is wanted or attached. */
+  #keysOfVolume(volume: ReadVolume | undefined): readonly string[] {
+    if (volume?.spec.csi === undefined) return [];
     const { name } = volume.metadata;
     const wanted = this.#podsWith(volume).map(({ spec }) => spec.nodeName);
     const attached = this.#attachments.lister.byIndex(BY_VOLUME, name).map(({ spec }) => spec.nodeName);
-    for (const node of new Set([...wanted, ...attached])) if (node !== undefined) this.#queue.add(`${node}/${name}`);
+    return [...new Set([...wanted, ...attached])].flatMap((node) => (node === undefined ? [] : `${node}/${name}`));
   }
 
-  #wakeNode(name: string): void {
-    this.#nodeQueue.add(name);
-    for (const attachment of this.#attachments.lister.byIndex(BY_NODE, name)) this.#queue.add(`${name}/${volumeOf(attachment)}`);
-    for (const pod of this.#pods.lister.byIndex(BY_NODE, name)) this.#podChanged(pod);
+  /** Returns the key of the node, and the keys of the volumes that are wanted or attached there. */
+  #keysOfNode(name: string): readonly string[] {
+    const attached = this.#attachments.lister.byIndex(BY_NODE, name).map((attachment) => `${name}/${volumeOf(attachment)}`);
+    const wanted = this.#pods.lister.byIndex(BY_NODE, name).flatMap((pod) => this.#keysOfPod(pod));
+    return [name, ...attached, ...wanted];
   }
 
   /** Pods that have a node and the volume: through the claim to which it is bound, or because they name it. */

@@ -3,14 +3,15 @@
 import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolumeClaim, Pod, Volume } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
@@ -21,48 +22,38 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 export class EphemeralVolumeController implements Controller {
   readonly name = 'ephemeral-volume-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #pods: SharedInformer<ReadPod>;
   readonly #claims: SharedInformer<ReadClaim>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #tries: Counter;
   readonly #failures: Counter;
 
   constructor(config: ControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('ephemeral_volume') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'ephemeral_volume' });
     const instruments = config.instruments ?? new Instruments();
     const counter = (name: string, help: string): Counter =>
       instruments.counter({ name: `ephemeral_volume_controller_${name}`, help }).with();
     this.#tries = counter('create_total', 'Claims that were to be made.');
     this.#failures = counter('create_failures_total', 'Claims that could not be made.');
-    this.#pods = informers.informerFor(pods);
-    this.#claims = informers.informerFor(persistentVolumeClaims);
-    this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
-    const consider = (pod: ReadPod): void => {
-      if (needsClaims(pod)) this.#queue.add(objectKey(pod));
-    };
-    this.#pods.addEventHandler({ onAdd: consider, onUpdate: (_, pod) => consider(pod) });
-    // Somebody has deleted a claim whose pod still needs it, or one that was in the way of another.
-    const claimGone = (claim: ReadClaim): void => {
-      for (const pod of this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim))) consider(pod);
-    };
-    this.#claims.addEventHandler({
-      onUpdate: (before, claim) => {
-        if (before.metadata.uid !== claim.metadata.uid) claimGone(before);
-      },
-      onDelete: claimGone,
+    const builder = new ControllerBuilder(config, {
+      queue: 'ephemeral_volume',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await Promise.all([this.#pods, this.#claims].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
+    this.#recorder = builder.recorder('ephemeral_volume');
+    this.#pods = builder.for(pods, {
+      indexers: { [BY_CLAIM]: byClaim },
+      predicate: { ...only(needsClaims), delete: false },
+    });
+    // A claim is deleted whose pod still needs it, or one that was in the way of another.
+    this.#claims = builder.watches(
+      persistentVolumeClaims,
+      (claim) => this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim)).filter(needsClaims).map(objectKey),
+      { predicate: { add: false, update: false } },
+    );
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

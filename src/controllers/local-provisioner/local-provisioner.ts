@@ -9,13 +9,14 @@ import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/groups/
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import type { StorageClass } from '#api/groups/storage/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BETA_STORAGE_PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER } from '../persistent-volume/names.ts';
 import { classOfClaim, defaultClass } from '../persistent-volume/storage-classes.ts';
@@ -45,74 +46,64 @@ const REMOVED = 'ok';
 
 export class LocalProvisioner implements Controller {
   readonly name = 'local-provisioner-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #volumes: SharedInformer<ReadVolume>;
   readonly #classes: SharedInformer<ReadClass>;
   readonly #nodes: SharedInformer<ReadNode>;
-  readonly #claimQueue: RateLimitingQueue;
-  readonly #volumeQueue: RateLimitingQueue;
-  readonly #classQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
-  /** By UID: why a claim gets no volume, as it was last told. */
+  /** By UID: the reason why a claim gets no volume, as it was recorded last. */
   readonly #told = new Map<string, string>();
 
   constructor(config: ControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#claimQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('local_provisioner_claims') });
-    this.#volumeQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('local_provisioner_volumes') });
-    this.#classQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('local_provisioner_classes') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: PROVISIONER });
-    this.#claims = informers.informerFor(persistentVolumeClaims);
-    this.#volumes = informers.informerFor(persistentVolumes);
-    this.#classes = informers.informerFor(storageClasses);
-    this.#nodes = informers.informerFor(nodes);
-    this.#claims.addIndexers({ [BY_CLASS]: (claim) => [classOfClaim(claim)] });
-    this.#volumes.addIndexers({ [BY_NODE]: ({ metadata }) => [metadata.annotations?.[VOLUME_NODE] ?? ''] });
-    const claimChanged = (claim: ReadClaim): void => this.#claimQueue.add(objectKey(claim));
-    this.#claims.addEventHandler({
-      onAdd: claimChanged,
-      onUpdate: (_, claim) => claimChanged(claim),
-      onDelete: ({ metadata }) => void this.#told.delete(metadata.uid),
+    const builder = new ControllerBuilder(config, {
+      queue: 'local_provisioner_claims',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcileClaim(key, signal),
     });
-    const volumeChanged = (volume: ReadVolume): void => {
-      if (!isOurs(volume)) return;
-      this.#volumeQueue.add(volume.metadata.name);
-      const { namespace = '', name = '' } = volume.spec.claimRef ?? {};
-      this.#claimQueue.add(`${namespace}/${name}`);
-    };
-    this.#volumes.addEventHandler({ onAdd: volumeChanged, onUpdate: (_, volume) => volumeChanged(volume) });
-    const classChanged = ({ metadata, provisioner }: ReadClass): void => {
-      if (provisioner !== PROVISIONER) return;
-      for (const claim of this.#claims.lister.byIndex(BY_CLASS, metadata.name)) claimChanged(claim);
-    };
-    this.#classes.addEventHandler({ onAdd: classChanged, onUpdate: (_, changed) => classChanged(changed) });
-    const wakeNode = ({ metadata }: ReadNode): void => {
-      for (const volume of this.#volumes.lister.byIndex(BY_NODE, metadata.name)) {
-        if (isToBeRemoved(volume)) this.#volumeQueue.add(volume.metadata.name);
-      }
-    };
-    this.#nodes.addEventHandler({
-      onUpdate: (before, node) => {
-        if (!isReady(before) && isReady(node)) wakeNode(node);
-      },
-      onDelete: wakeNode,
+    const volumeQueue = builder.addQueue({
+      queue: 'local_provisioner_volumes',
+      workers: 5,
+      reconcile: (name, signal) => this.#reconcileVolume(name, signal),
     });
+    const classQueue = builder.addQueue({
+      queue: 'local_provisioner_classes',
+      workers: 1,
+      reconcile: (name, signal) => this.#createClass(name, signal),
+    });
+    this.#recorder = builder.recorder(PROVISIONER);
+    this.#claims = builder.for(persistentVolumeClaims, {
+      indexers: { [BY_CLASS]: (claim) => [classOfClaim(claim)] },
+      predicate: { delete: false },
+      onGone: ({ metadata }) => void this.#told.delete(metadata.uid),
+    });
+    const ours = { ...only(isOurs), delete: false } as const;
+    const enqueue = (name: string): void => volumeQueue.add(name);
+    this.#volumes = builder.watches(persistentVolumes, ({ metadata }) => metadata.name, {
+      indexers: { [BY_NODE]: ({ metadata }) => [metadata.annotations?.[VOLUME_NODE] ?? ''] },
+      predicate: ours,
+      enqueue,
+    });
+    builder.watches(persistentVolumes, claimKeyOf, { predicate: ours });
+    this.#classes = builder.watches(
+      storageClasses,
+      ({ metadata }) => this.#claims.lister.byIndex(BY_CLASS, metadata.name).map(objectKey),
+      { predicate: { ...only(({ provisioner }) => provisioner === PROVISIONER), delete: false } },
+    );
+    this.#nodes = builder.watches(nodes, (node) => this.#volumesToRemoveOn(node), {
+      predicate: { add: false, update: (before, node) => !isReady(before) && isReady(node) },
+      enqueue,
+    });
+    // Once for each run: the class is not created again when it is deleted, nor marked again when it loses the mark.
+    builder.alongside(async () => classQueue.add(DEFAULT_CLASS));
+    this.run = builder.complete();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    const needed = [this.#claims, this.#volumes, this.#classes, this.#nodes];
-    await Promise.all(needed.map((informer) => informer.waitForSync(signal)));
-    // Once: who deletes it, or takes the mark off it, does not want it.
-    this.#classQueue.add(DEFAULT_CLASS);
-    await Promise.all([
-      runWorkers(this.#claimQueue, 5, (key, stop) => this.#reconcileClaim(key, stop), signal, { logger }),
-      runWorkers(this.#volumeQueue, 5, (key, stop) => this.#reconcileVolume(key, stop), signal, { logger }),
-      runWorkers(this.#classQueue, 1, (key, stop) => this.#createClass(key, stop), signal, { logger }),
-    ]);
-    this.#recorder.stop();
+  #volumesToRemoveOn({ metadata }: ReadNode): readonly string[] {
+    const volumes = this.#volumes.lister.byIndex(BY_NODE, metadata.name).filter(isToBeRemoved);
+    return volumes.map((volume) => volume.metadata.name);
   }
 
   async #createClass(name: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -295,4 +286,10 @@ function regardingClaim({ metadata }: ReadClaim) {
 
 function isReady({ status }: ReadNode): boolean {
   return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+}
+
+/** Returns the key of the claim to which the volume is bound. */
+function claimKeyOf({ spec }: ReadVolume): string {
+  const { namespace = '', name = '' } = spec.claimRef ?? {};
+  return `${namespace}/${name}`;
 }

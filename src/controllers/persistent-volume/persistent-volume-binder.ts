@@ -8,13 +8,14 @@ import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/c
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import type { StorageClass } from '#api/groups/storage/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { NewestObjects } from '../newest-objects.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
@@ -42,6 +43,7 @@ const BY_VOLUME = 'volume-name';
 
 export class PersistentVolumeBinder implements Controller {
   readonly name = 'persistentvolume-binder-controller';
+  readonly run: Controller['run'];
   readonly #config: PersistentVolumeBinderConfig;
   readonly #claimInformer: SharedInformer<ReadClaim>;
   readonly #volumeInformer: SharedInformer<ReadVolume>;
@@ -58,24 +60,34 @@ export class PersistentVolumeBinder implements Controller {
   readonly #recorder: EventRecorder;
   readonly #metrics: VolumeMetrics;
   readonly #times: OperationTimes;
-  /** By UID: why a claim waits, as it was last told. */
+  /** By UID: the reason why a claim waits, as it was recorded last. */
   readonly #told = new Map<string, string>();
 
   constructor(config: PersistentVolumeBinderConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { clock, workers = 5 } = config;
     this.#config = config;
-    this.#claimQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('claims') });
-    this.#volumeQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('volumes') });
-    this.#classQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('volume_classes') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'persistentvolume-controller' });
-    this.#claimInformer = informers.informerFor(persistentVolumeClaims);
-    this.#volumeInformer = informers.informerFor(persistentVolumes);
-    this.#classes = informers.informerFor(storageClasses);
-    this.#pods = informers.informerFor(pods);
-    this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
+    const builder = new ControllerBuilder(config, {
+      queue: 'claims',
+      workers,
+      reconcile: (key, signal) => this.#reconcileClaim(key, signal),
+    });
+    this.#claimQueue = builder.queue;
+    this.#volumeQueue = builder.addQueue({
+      queue: 'volumes',
+      workers,
+      reconcile: (name, signal) => this.#reconcileVolume(name, signal),
+    });
+    this.#classQueue = builder.addQueue({
+      queue: 'volume_classes',
+      workers: 1,
+      reconcile: (name) => this.#wakeClaims(name),
+    });
+    this.#recorder = builder.recorder('persistentvolume-controller');
+    this.#claimInformer = builder.informerFor(persistentVolumeClaims);
     this.#claimInformer.addIndexers({
       [BY_VOLUME]: ({ spec }) => (spec.volumeName === undefined ? [] : [spec.volumeName]),
     });
+    this.#volumeInformer = builder.informerFor(persistentVolumes);
     const instruments = config.instruments ?? new Instruments();
     this.#times = new OperationTimes(instruments, clock);
     this.#metrics = new VolumeMetrics(instruments, {
@@ -84,28 +96,13 @@ export class PersistentVolumeBinder implements Controller {
     });
     this.#claims = new NewestObjects(this.#claimInformer, (before, after) => this.#claimChanged(before, after));
     this.#volumes = new NewestObjects(this.#volumeInformer, (before, after) => this.#volumeChanged(before, after));
-    this.#classes.addEventHandler({
-      onAdd: (added) => this.#classChanged(added),
-      onUpdate: (_, changed) => this.#classChanged(changed),
-      onDelete: (deleted) => this.#classChanged(deleted),
+    this.#classes = builder.watches(storageClasses, (changed) => this.#claimsWaitingForClass(changed));
+    // The reason why a claim waits changes with its first pod and with its last.
+    this.#pods = builder.watches(pods, (pod) => byClaim(pod).filter((key) => this.#isWaiting(key)), {
+      indexers: { [BY_CLAIM]: byClaim },
+      predicate: { update: false },
     });
-    const podChanged = (pod: Immutable<Pod>): void => {
-      for (const key of byClaim(pod)) if (this.#isWaiting(key)) this.#claimQueue.add(key);
-    };
-    // What a claim waits for is told anew when its first pod comes, or goes.
-    this.#pods.addEventHandler({ onAdd: podChanged, onDelete: podChanged });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger, workers = 5 } = this.#config;
-    const needed = [this.#claimInformer, this.#volumeInformer, this.#classes, this.#pods];
-    await Promise.all(needed.map((informer) => informer.waitForSync(signal)));
-    await Promise.all([
-      runWorkers(this.#claimQueue, workers, (key, stop) => this.#reconcileClaim(key, stop), signal, { logger }),
-      runWorkers(this.#volumeQueue, workers, (key, stop) => this.#reconcileVolume(key, stop), signal, { logger }),
-      runWorkers(this.#classQueue, 1, (key) => this.#wakeClaims(key), signal, { logger }),
-    ]);
-    this.#recorder.stop();
+    this.run = builder.complete();
   }
 
   #isWaiting(key: string): boolean {
@@ -144,10 +141,10 @@ export class PersistentVolumeBinder implements Controller {
     if (reference !== undefined) this.#claimQueue.add(`${reference.namespace ?? ''}/${reference.name ?? ''}`);
   }
 
-  #classChanged(changed: ReadClass): void {
+  #claimsWaitingForClass(changed: ReadClass): readonly string[] {
     const waiting = this.#waiting.ofClass(changed.metadata.name);
     const classless = isDefaultClass(changed) ? this.#waiting.ofClass('').filter(saysNoClass) : [];
-    for (const claim of [...waiting, ...classless]) this.#claimQueue.add(objectKey(claim));
+    return [...waiting, ...classless].map(objectKey);
   }
 
   /** Volumes of a class are free: of the claims that wait for one, as many are looked at as there are volumes. */

@@ -5,13 +5,13 @@ import { driverOfPlugin, pluginOfSource } from '#api/groups/core/v1/csi-migratio
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
-import { objectKey } from '#client/informers/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isOurs } from '../local-provisioner/local-volume.ts';
 import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
@@ -22,34 +22,29 @@ type ReadVolume = Immutable<PersistentVolume>;
 
 export class VolumeExpandController implements Controller {
   readonly name = 'persistentvolume-expander-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #claims: SharedInformer<ReadClaim>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
 
   constructor(config: ControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('volume_expand') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'volume_expand' });
-    this.#claims = informers.informerFor(persistentVolumeClaims);
-    this.#claims.addEventHandler({
-      onAdd: (claim) => {
-        if (wantsMore(claim)) this.#queue.add(objectKey(claim));
-      },
-      // Only what has changed about the sizes: a claim that waits is told once.
-      onUpdate: (before, claim) => {
-        const grows = requestedSize(claim).cmp(requestedSize(before)) > 0;
-        const has = statusSize(claim).cmp(statusSize(before)) !== 0;
-        if (grows || has || before.metadata.uid !== claim.metadata.uid) this.#queue.add(objectKey(claim));
+    const builder = new ControllerBuilder(config, {
+      queue: 'volume_expand',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#recorder = builder.recorder('volume_expand');
+    this.#claims = builder.for(persistentVolumeClaims, {
+      predicate: {
+        add: wantsMore,
+        // Only a change of the sizes: the event of a claim that waits is recorded once.
+        update: (before, claim) =>
+          requestedSize(claim).cmp(requestedSize(before)) > 0 || statusSize(claim).cmp(statusSize(before)) !== 0,
+        delete: false,
       },
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#claims.waitForSync(signal);
-    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger: this.#config.logger });
-    this.#recorder.stop();
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -6,30 +6,40 @@ import type { Client } from '#client/client.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import { reconciled, requeue } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { only } from '../builder.ts';
+import type { Predicate } from '../builder.ts';
 
 export const PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 export const PV_PROTECTION = 'kubernetes.io/pv-protection';
 export const VAC_PROTECTION = 'kubernetes.io/vac-protection';
 
-/** It is to be deleted, and this finalizer holds it. */
+/** Reports whether the object is to be deleted and kept by this finalizer. */
 export function isDeletionCandidate({ metadata }: KubeObject, finalizer: string): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer) === true;
 }
 
-/** Admission gives every new object the finalizer: these were made without it. */
+/** Reports whether the object was created without the finalizer, which admission adds to every new object. */
 export function lacksFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
   return metadata.deletionTimestamp === undefined && metadata.finalizers?.includes(finalizer) !== true;
+}
+
+/** Returns the predicate for objects that lack the finalizer or are to be deleted and have it. */
+export function concernsProtection(finalizer: string): Predicate<KubeObject> {
+  return {
+    ...only((object) => lacksFinalizer(object, finalizer) || isDeletionCandidate(object, finalizer)),
+    delete: false,
+  };
 }
 
 export interface ProtectConfig<T extends KubeObject> {
   readonly client: Client;
   readonly type: ResourceType<T>;
   readonly finalizer: string;
-  /** Asked only for what is to be deleted; the answer has to be certain. */
+  /** Reports whether the object is used. Called only for objects that are to be deleted; the result must be certain. */
   readonly isUsed: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Adds the finalizer where it is missing, and takes it from what is to be deleted and not used. */
+/** Adds the finalizer where it is missing, and removes it from an object that is to be deleted and is not used. */
 export async function protect<T extends KubeObject>(
   config: ProtectConfig<T>,
   object: Immutable<T>,
@@ -52,7 +62,7 @@ export async function protect<T extends KubeObject>(
     await (type.namespaced ? resource.namespace(namespace) : resource).update(changed, { signal });
   } catch (err) {
     if (apierrors.isNotFound(err)) return reconciled;
-    // The cache will know more soon; else it is tried again with what it knows then.
+    // The cache is behind: the next try sees more.
     if (apierrors.isConflict(err)) return requeue;
     throw err;
   }

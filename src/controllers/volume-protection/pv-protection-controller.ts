@@ -3,36 +3,31 @@
 import { persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolume } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { isDeletionCandidate, lacksFinalizer, protect, PV_PROTECTION } from './finalizers.ts';
+import { protect, PV_PROTECTION } from './finalizers.ts';
+import { concernsProtection } from './finalizers.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 
 export class PvProtectionController implements Controller {
   readonly name = 'persistentvolume-protection-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #volumes: SharedInformer<ReadVolume>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('pvprotection') });
-    this.#volumes = config.informers.informerFor(persistentVolumes);
-    const changed = (volume: ReadVolume): void => {
-      if (lacksFinalizer(volume, PV_PROTECTION) || isDeletionCandidate(volume, PV_PROTECTION)) {
-        this.#queue.add(objectKey(volume));
-      }
-    };
-    this.#volumes.addEventHandler({ onAdd: changed, onUpdate: (_, volume) => changed(volume) });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#volumes.waitForSync(signal);
-    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger: this.#config.logger });
+    const builder = new ControllerBuilder(config, {
+      queue: 'pvprotection',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#volumes = builder.for(persistentVolumes, { predicate: concernsProtection(PV_PROTECTION) });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -5,55 +5,43 @@ import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
 import { isPodTerminal } from '../pod-state.ts';
-import { isDeletionCandidate, lacksFinalizer, protect, PVC_PROTECTION } from './finalizers.ts';
+import { protect, PVC_PROTECTION } from './finalizers.ts';
+import { concernsProtection } from './finalizers.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 export class PvcProtectionController implements Controller {
   readonly name = 'persistentvolumeclaim-protection-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #pods: SharedInformer<ReadPod>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('pvcprotection') });
-    this.#claims = config.informers.informerFor(persistentVolumeClaims);
-    this.#pods = config.informers.informerFor(pods);
-    this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
-    const claimChanged = (claim: ReadClaim): void => {
-      if (lacksFinalizer(claim, PVC_PROTECTION) || isDeletionCandidate(claim, PVC_PROTECTION)) this.#queue.add(objectKey(claim));
-    };
-    this.#claims.addEventHandler({ onAdd: claimChanged, onUpdate: (_, claim) => claimChanged(claim) });
-    const wake = (pod: ReadPod): void => {
-      for (const key of byClaim(pod)) this.#queue.add(key);
-    };
-    // Only pods that are gone, have ended or were never given a node can let a claim go.
-    const podChanged = (pod: ReadPod): void => {
-      if (pod.spec.nodeName === undefined || isPodTerminal(pod) || isShutDown(pod)) wake(pod);
-    };
-    this.#pods.addEventHandler({
-      onAdd: podChanged,
-      onUpdate: (before, pod) => {
-        podChanged(pod);
-        if (before.metadata.uid !== pod.metadata.uid) wake(before);
-      },
-      onDelete: wake,
+    const builder = new ControllerBuilder(config, {
+      queue: 'pvcprotection',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await Promise.all([this.#claims, this.#pods].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#claims = builder.for(persistentVolumeClaims, { predicate: concernsProtection(PVC_PROTECTION) });
+    this.#pods = builder.watches(pods, byClaim, {
+      indexers: { [BY_CLAIM]: byClaim },
+      // Only pods that are gone, have ended or were never given a node can let a claim go.
+      predicate: {
+        ...only((pod) => pod.spec.nodeName === undefined || isPodTerminal(pod) || isShutDown(pod)),
+        delete: undefined,
+      },
+    });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -5,12 +5,13 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { volumeAttributesClasses } from '#api/groups/storage/v1/index.ts';
 import type { VolumeAttributesClass } from '#api/groups/storage/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { isDeletionCandidate, lacksFinalizer, protect, VAC_PROTECTION } from './finalizers.ts';
+import { protect, VAC_PROTECTION } from './finalizers.ts';
+import { concernsProtection } from './finalizers.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadVolume = Immutable<PersistentVolume>;
@@ -20,42 +21,32 @@ const BY_CLASS = 'volume-attributes-class';
 
 export class VacProtectionController implements Controller {
   readonly name = 'volumeattributesclass-protection-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #classes: SharedInformer<ReadClass>;
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #volumes: SharedInformer<ReadVolume>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
-    const { informers } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('vacprotection') });
-    this.#classes = informers.informerFor(volumeAttributesClasses);
-    this.#claims = informers.informerFor(persistentVolumeClaims);
-    this.#volumes = informers.informerFor(persistentVolumes);
-    this.#claims.addIndexers({ [BY_CLASS]: classesOfClaim });
-    this.#volumes.addIndexers({ [BY_CLASS]: classesOfVolume });
-    const changed = (each: ReadClass): void => {
-      if (lacksFinalizer(each, VAC_PROTECTION) || isDeletionCandidate(each, VAC_PROTECTION)) this.#queue.add(objectKey(each));
-    };
-    this.#classes.addEventHandler({ onAdd: changed, onUpdate: (_, each) => changed(each) });
-    const wake = (names: readonly string[]): void => {
-      for (const name of names) this.#queue.add(name);
-    };
-    this.#claims.addEventHandler({
-      onUpdate: (before) => wake(classesOfClaim(before)),
-      onDelete: (claim) => wake(classesOfClaim(claim)),
+    const builder = new ControllerBuilder(config, {
+      queue: 'vacprotection',
+      workers: 1,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#volumes.addEventHandler({
-      onUpdate: (before) => wake(classesOfVolume(before)),
-      onDelete: (volume) => wake(classesOfVolume(volume)),
+    this.#classes = builder.for(volumeAttributesClasses, { predicate: concernsProtection(VAC_PROTECTION) });
+    // A class may go when the last claim or volume that named it is gone, or names another.
+    this.#claims = builder.watches(persistentVolumeClaims, classesOfClaim, {
+      indexers: { [BY_CLASS]: classesOfClaim },
+      predicate: { add: false },
+      maps: 'old',
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await Promise.all([this.#classes, this.#claims, this.#volumes].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#volumes = builder.watches(persistentVolumes, classesOfVolume, {
+      indexers: { [BY_CLASS]: classesOfVolume },
+      predicate: { add: false },
+      maps: 'old',
+    });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
