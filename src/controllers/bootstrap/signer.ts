@@ -6,10 +6,11 @@ import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import type { ConfigMap, Secret } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BOOTSTRAP_TOKEN_NAMESPACE, BOOTSTRAP_TOKEN_TYPE, expirationOf, signingToken } from './bootstrap-token.ts';
 
@@ -22,28 +23,28 @@ const KEY = '';
 
 export class BootstrapSigner implements Controller {
   readonly name = 'bootstrap-signer-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #info: SharedInformer<Immutable<ConfigMap>>;
   readonly #tokens: SharedInformer<Immutable<Secret>>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('bootstrap_signer_queue') });
-    this.#info = config.informers.informerFor(configMaps, { namespace: NAMESPACE, fieldSelector: `metadata.name=${NAME}` });
-    this.#tokens = config.informers.informerFor(secrets, {
+    const builder = new ControllerBuilder(config, {
+      queue: 'bootstrap_signer_queue',
+      workers: 1,
+      reconcile: (_, signal) => this.#reconcile(signal),
+    });
+    this.#info = builder.watches(configMaps, () => KEY, {
+      namespace: NAMESPACE,
+      fieldSelector: `metadata.name=${NAME}`,
+      predicate: { delete: false },
+    });
+    this.#tokens = builder.watches(secrets, () => KEY, {
       namespace: BOOTSTRAP_TOKEN_NAMESPACE,
       fieldSelector: `type=${BOOTSTRAP_TOKEN_TYPE}`,
     });
-    const changed = (): void => this.#queue.add(KEY);
-    this.#info.addEventHandler({ onAdd: changed, onUpdate: changed });
-    this.#tokens.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#info.waitForSync(signal), this.#tokens.waitForSync(signal)]);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (_, stop) => this.#reconcile(stop), signal, { logger });
+    this.run = builder.complete();
   }
 
   async #reconcile(signal: AbortSignal): Promise<ReconcileResult> {

@@ -3,11 +3,11 @@
 import { secrets } from '#api/groups/core/v1/index.ts';
 import type { Secret } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BOOTSTRAP_TOKEN_NAMESPACE, BOOTSTRAP_TOKEN_TYPE, expirationOf } from './bootstrap-token.ts';
 
@@ -15,27 +15,23 @@ type ReadSecret = Immutable<Secret>;
 
 export class BootstrapTokenCleaner implements Controller {
   readonly name = 'token-cleaner-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #secrets: SharedInformer<ReadSecret>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('token_cleaner') });
-    this.#secrets = config.informers.informerFor(secrets, {
+    const builder = new ControllerBuilder(config, {
+      queue: 'token_cleaner',
+      workers: 1,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#secrets = builder.for(secrets, {
       namespace: BOOTSTRAP_TOKEN_NAMESPACE,
       fieldSelector: `type=${BOOTSTRAP_TOKEN_TYPE}`,
+      predicate: { delete: false },
     });
-    this.#secrets.addEventHandler({
-      onAdd: (secret) => this.#queue.add(objectKey(secret)),
-      onUpdate: (_, secret) => this.#queue.add(objectKey(secret)),
-    });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#secrets.waitForSync(signal);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

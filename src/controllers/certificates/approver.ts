@@ -10,7 +10,7 @@ import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { RequestQueue } from './request-queue.ts';
+import { runOnRequests } from './request-queue.ts';
 import type { Request } from './request-queue.ts';
 
 /** What a requester needs to be allowed to create, and how it is told. The first that fits counts. */
@@ -31,16 +31,16 @@ const KINDS = [
 
 export class CertificateApprover implements Controller {
   readonly name = 'certificatesigningrequest-approving-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
-  readonly #queue: RequestQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RequestQueue(config, 'certificate');
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return this.#queue.run(1, (request, stop) => this.#reconcile(request, stop), signal);
+    this.run = runOnRequests(config, {
+      queue: 'certificate',
+      workers: 1,
+      reconcile: (request, signal) => this.#reconcile(request, signal),
+    });
   }
 
   async #reconcile(request: Request, signal: AbortSignal): Promise<ReconcileResult> {

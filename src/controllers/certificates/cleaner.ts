@@ -8,7 +8,7 @@ import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { RequestQueue } from './request-queue.ts';
+import { runOnRequests } from './request-queue.ts';
 import type { Request } from './request-queue.ts';
 
 const HOUR_MS = 3_600_000;
@@ -18,16 +18,16 @@ const PENDING_MS = 24 * HOUR_MS;
 
 export class CertificateCleaner implements Controller {
   readonly name = 'certificatesigningrequest-cleaner-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
-  readonly #queue: RequestQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RequestQueue(config, 'certificate_cleaner');
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return this.#queue.run(1, (request, stop) => this.#reconcile(request, stop), signal);
+    this.run = runOnRequests(config, {
+      queue: 'certificate_cleaner',
+      workers: 1,
+      reconcile: (request, signal) => this.#reconcile(request, signal),
+    });
   }
 
   async #reconcile(request: Request, signal: AbortSignal): Promise<ReconcileResult> {

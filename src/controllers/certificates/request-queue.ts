@@ -3,42 +3,27 @@
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
-import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
-import type { ControllerConfig } from '../controller.ts';
+import { ControllerBuilder } from '../builder.ts';
+import type { QueueConfig } from '../builder.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
 
 export type Request = Immutable<CertificateSigningRequest>;
 
-export class RequestQueue {
-  readonly #config: ControllerConfig;
-  readonly #requests: SharedInformer<Request>;
-  readonly #queue: RateLimitingQueue;
+export interface RequestQueueConfig extends Omit<QueueConfig, 'reconcile'> {
+  readonly reconcile: (request: Request, signal: AbortSignal) => Promise<ReconcileResult>;
+}
 
-  /** `name`: of the queue, in metrics. */
-  constructor(config: ControllerConfig, name: string) {
-    this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.(name) });
-    this.#requests = config.informers.informerFor(certificateSigningRequests);
-    this.#requests.addEventHandler({
-      onAdd: (request) => this.#queue.add(objectKey(request)),
-      onUpdate: (_, request) => this.#queue.add(objectKey(request)),
-    });
-  }
-
-  /** Until the signal aborts. A request that has gone meanwhile is not looked at. */
-  async run(
-    workers: number,
-    reconcile: (request: Request, signal: AbortSignal) => Promise<ReconcileResult>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await this.#requests.waitForSync(signal);
-    const { logger } = this.#config;
-    const work = (key: string, stop: AbortSignal): Promise<ReconcileResult> => {
-      const request = this.#requests.lister.getByKey(key);
-      return request === undefined ? Promise.resolve(reconciled) : reconcile(request, stop);
-    };
-    await runWorkers(this.#queue, workers, work, signal, { logger });
-  }
+/** Returns the function that runs a controller of requests. A request that is gone is not reconciled. */
+export function runOnRequests(config: ControllerConfig, { reconcile, ...queue }: RequestQueueConfig): Controller['run'] {
+  const builder = new ControllerBuilder(config, {
+    ...queue,
+    reconcile: (key, signal) => {
+      const request = requests.lister.getByKey(key);
+      return request === undefined ? Promise.resolve(reconciled) : reconcile(request, signal);
+    },
+  });
+  const requests = builder.for(certificateSigningRequests, { predicate: { delete: false } });
+  return builder.complete();
 }

@@ -16,7 +16,7 @@ import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { RequestQueue } from './request-queue.ts';
+import { runOnRequests } from './request-queue.ts';
 import type { Request } from './request-queue.ts';
 import { makeCertificate } from './x509.ts';
 import type { Authority } from './x509.ts';
@@ -36,16 +36,16 @@ const SHORT_MS = 8 * 60 * MINUTE_MS;
 
 export class CertificateSigner implements Controller {
   readonly name = 'certificatesigningrequest-signing-controller';
+  readonly run: Controller['run'];
   readonly #config: CertificateSignerConfig;
-  readonly #queue: RequestQueue;
 
   constructor(config: CertificateSignerConfig) {
     this.#config = config;
-    this.#queue = new RequestQueue(config, 'certificate_signing');
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return this.#queue.run(5, (request, stop) => this.#reconcile(request, stop), signal);
+    this.run = runOnRequests(config, {
+      queue: 'certificate_signing',
+      workers: 5,
+      reconcile: (request, signal) => this.#reconcile(request, signal),
+    });
   }
 
   async #reconcile(request: Request, signal: AbortSignal): Promise<ReconcileResult> {

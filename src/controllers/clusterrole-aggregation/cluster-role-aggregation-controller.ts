@@ -5,10 +5,11 @@ import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import type { ClusterRole, PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as labels from '#machinery/selectors/labels.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type ReadRole = Immutable<ClusterRole>;
@@ -18,25 +19,25 @@ const NAME = 'clusterrole-aggregation-controller';
 
 export class ClusterRoleAggregationController implements Controller {
   readonly name = NAME;
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #roles: SharedInformer<ReadRole>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('ClusterRoleAggregator') });
-    this.#roles = config.informers.informerFor(clusterRoles);
-    // What changes in one may change every role that is made of others.
-    const changed = (): void => {
-      for (const role of this.#roles.lister.list()) if (role.aggregationRule !== undefined) this.#queue.add(objectKey(role));
-    };
-    this.#roles.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#roles.waitForSync(signal);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    const builder = new ControllerBuilder(config, {
+      queue: 'ClusterRoleAggregator',
+      workers: 1,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    // A change of one role may change every role that aggregates others.
+    this.#roles = builder.watches(clusterRoles, () =>
+      this.#roles.lister
+        .list()
+        .filter(({ aggregationRule }) => aggregationRule !== undefined)
+        .map(objectKey),
+    );
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -6,15 +6,16 @@ import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import type { DeviceTaint, ResourceClaim, ResourceSlice } from '#api/groups/resource/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { controllerOf } from '../controller-ref.ts';
 import { disruptionTarget } from '../disruption-target.ts';
@@ -42,11 +43,11 @@ const poolOf = ({ spec }: ReadSlice): string => poolKey(spec.driver, spec.pool.n
 
 export class DeviceTaintEvictionController implements Controller {
   readonly name = NAME;
+  readonly run: Controller['run'];
   readonly #config: DeviceTaintEvictionConfig;
   readonly #pods: SharedInformer<ReadPod>;
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #slices: SharedInformer<ReadSlice>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #deletions: Counter;
   /** From when a pod had to go to when it was deleted. */
@@ -55,75 +56,53 @@ export class DeviceTaintEvictionController implements Controller {
   readonly #due = new Map<string, string>();
 
   constructor(config: DeviceTaintEvictionConfig) {
-    const { client, clock, random, logger, informers } = config;
+    const { workers = 10 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.(NAME) });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: NAME });
     const instruments = config.instruments ?? new Instruments();
     const names = 'device_taint_eviction_controller_pod_deletion';
     this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
     const duration = { name: `${names}_duration_seconds`, help: 'From when a pod had to leave its devices to its deletion.' };
     this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
-    this.#pods = informers.informerFor(pods);
-    this.#claims = informers.informerFor(resourceClaims);
-    this.#slices = informers.informerFor(resourceSlices);
-    this.#claims.addIndexers({
-      [BY_POOL]: ({ status }) => [
-        ...new Set(status.allocation?.devices?.results?.map(({ driver, pool }) => poolKey(driver, pool))),
-      ],
+    const builder = new ControllerBuilder(config, {
+      queue: NAME,
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#slices.addIndexers({ [BY_POOL]: (slice) => [poolOf(slice)] });
-    this.#pods.addEventHandler({
-      onAdd: (pod) => this.#wake(pod),
-      onUpdate: (before, pod) => {
-        const isSame =
-          before.metadata.uid === pod.metadata.uid &&
-          before.spec.nodeName === pod.spec.nodeName &&
-          semanticEqual(before.status.resourceClaimStatuses, pod.status.resourceClaimStatuses);
-        if (!isSame) this.#wake(pod);
+    this.#recorder = builder.recorder(NAME);
+    this.#pods = builder.for(pods, {
+      predicate: {
+        add: usesClaims,
+        update: (before, pod) =>
+          usesClaims(pod) &&
+          (before.spec.nodeName !== pod.spec.nodeName ||
+            !semanticEqual(before.status.resourceClaimStatuses, pod.status.resourceClaimStatuses)),
+        delete: false,
       },
-      onDelete: (pod) => void this.#due.delete(objectKey(pod)),
+      onGone: (pod) => void this.#due.delete(objectKey(pod)),
     });
-    this.#claims.addEventHandler({
-      onAdd: (claim) => this.#wakeUsers(claim),
-      onUpdate: (before, claim) => {
-        this.#wakeUsers(before);
-        this.#wakeUsers(claim);
+    this.#claims = builder.watches(resourceClaims, usersOf, {
+      indexers: {
+        [BY_POOL]: ({ status }) => [
+          ...new Set(status.allocation?.devices?.results?.map(({ driver, pool }) => poolKey(driver, pool))),
+        ],
       },
-      onDelete: (claim) => this.#wakeUsers(claim),
+      maps: 'both',
     });
-    this.#slices.addEventHandler({
-      onAdd: (slice) => this.#wakePool(slice),
-      onUpdate: (before, slice) => {
-        const isSame = poolOf(before) === poolOf(slice) && before.spec.pool.generation === slice.spec.pool.generation;
-        if (isSame && semanticEqual(taintsIn(before), taintsIn(slice))) return;
-        this.#wakePool(before);
-        this.#wakePool(slice);
+    this.#slices = builder.watches(
+      resourceSlices,
+      (slice) => this.#claims.lister.byIndex(BY_POOL, poolOf(slice)).flatMap(usersOf),
+      {
+        indexers: { [BY_POOL]: (slice) => [poolOf(slice)] },
+        predicate: {
+          update: (before, slice) =>
+            poolOf(before) !== poolOf(slice) ||
+            before.spec.pool.generation !== slice.spec.pool.generation ||
+            !semanticEqual(taintsIn(before), taintsIn(slice)),
+        },
+        maps: 'both',
       },
-      onDelete: (slice) => this.#wakePool(slice),
-    });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 10, logger } = this.#config;
-    await Promise.all([this.#pods, this.#claims, this.#slices].map((informer) => informer.waitForSync(signal)));
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
-  }
-
-  #wake(pod: ReadPod): void {
-    if ((pod.spec.resourceClaims ?? []).length > 0) this.#queue.add(objectKey(pod));
-  }
-
-  #wakeUsers({ metadata, status }: ReadClaim): void {
-    if (status.allocation === undefined) return;
-    for (const { apiGroup = '', resource, name } of status.reservedFor ?? []) {
-      if (apiGroup === '' && resource === 'pods') this.#queue.add(`${metadata.namespace}/${name}`);
-    }
-  }
-
-  #wakePool(slice: ReadSlice): void {
-    for (const claim of this.#claims.lister.byIndex(BY_POOL, poolOf(slice))) this.#wakeUsers(claim);
+    );
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -209,4 +188,16 @@ export class DeviceTaintEvictionController implements Controller {
 /** By device. */
 function taintsIn({ spec }: ReadSlice): unknown {
   return (spec.devices ?? []).map(({ name, taints }) => [name, taints ?? []]);
+}
+
+function usesClaims({ spec }: ReadPod): boolean {
+  return (spec.resourceClaims ?? []).length > 0;
+}
+
+/** Returns the keys of the pods that use the claim. */
+function usersOf({ metadata, status }: ReadClaim): readonly string[] {
+  if (status.allocation === undefined) return [];
+  return (status.reservedFor ?? []).flatMap(({ apiGroup = '', resource, name }) =>
+    apiGroup === '' && resource === 'pods' ? [`${metadata.namespace}/${name}`] : [],
+  );
 }

@@ -9,18 +9,19 @@ import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus, MetricStat
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { EventType } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { messageOf } from '../pod-control.ts';
 import { groupOf, ScaleClient } from '../scale-client.ts';
@@ -57,53 +58,47 @@ interface Desired {
 
 export class HorizontalPodAutoscalerController implements Controller {
   readonly name = 'horizontal-pod-autoscaler-controller';
+  readonly run: Controller['run'];
   readonly #config: HorizontalPodAutoscalerConfig;
   readonly #autoscalers: SharedInformer<Autoscaler>;
   readonly #pods: SharedInformer<Immutable<Pod>>;
   readonly #scales: ScaleClient;
   readonly #metrics: MetricReplicas;
   readonly #work: AutoscalerMetrics;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   /** By the autoscaler's key; dropped with it. */
   readonly #past = new Map<string, Past>();
   /**
-   * What was wrong the last time, and what is wrong this time, by the autoscaler's key. A trouble is told when it begins: one that
-   * lasts is in the conditions, and a cluster at rest need not write it every quarter of a minute.
+   * By the autoscaler's key: the problems of the last reconcile and of this one. An event is recorded when a problem begins; while it
+   * lasts it is in the conditions only, so that a cluster at rest does not write every 15 seconds.
    */
   readonly #troubles = new Map<string, { readonly before: ReadonlySet<string>; readonly now: Set<string> }>();
-  /** The pods that each selected when it was last looked at; two must not select the same. */
+  /** The pods that each selected when it was last reconciled; two autoscalers must not select the same pods. */
   readonly #selectors = new Map<string, labels.Selector>();
 
   constructor(config: HorizontalPodAutoscalerConfig) {
-    const { client, clock, random, informers, logger } = config;
+    const { client, workers = 5 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('horizontalpodautoscaler') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'horizontal-pod-autoscaler' });
     this.#scales = new ScaleClient(client);
     this.#work = new AutoscalerMetrics(config.instruments ?? new Instruments(), () => this.#autoscalers.lister.list());
     this.#metrics = new MetricReplicas(new MetricsClient(client), this.#scales);
-    this.#autoscalers = informers.informerFor(horizontalPodAutoscalers);
-    this.#pods = informers.informerFor(pods);
-    this.#autoscalers.addEventHandler({
-      onAdd: (autoscaler) => this.#queue.add(objectKey(autoscaler)),
-      // Its status is this controller's own.
-      onUpdate: (before, autoscaler) => {
-        if (!semanticEqual(before.spec, autoscaler.spec)) this.#queue.add(objectKey(autoscaler));
-      },
-      onDelete: (autoscaler) => {
+    const builder = new ControllerBuilder(config, {
+      queue: 'horizontalpodautoscaler',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#recorder = builder.recorder('horizontal-pod-autoscaler');
+    this.#autoscalers = builder.for(horizontalPodAutoscalers, {
+      // This controller writes the status itself.
+      predicate: { update: (before, autoscaler) => !semanticEqual(before.spec, autoscaler.spec), delete: false },
+      onGone: (autoscaler) => {
         this.#past.delete(objectKey(autoscaler));
         this.#troubles.delete(objectKey(autoscaler));
         this.#selectors.delete(objectKey(autoscaler));
       },
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
-    await Promise.all([this.#autoscalers.waitForSync(signal), this.#pods.waitForSync(signal)]);
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
+    this.#pods = builder.informerFor(pods);
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

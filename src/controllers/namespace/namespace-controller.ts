@@ -3,12 +3,12 @@
 import { namespaces, pods } from '#api/groups/core/v1/index.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { discoverResources, hasVerbs } from '../discovery.ts';
 import { conditionsWith } from './conditions.ts';
@@ -25,31 +25,28 @@ const FINALIZER = 'kubernetes';
 
 export class NamespaceController implements Controller {
   readonly name = 'namespace-controller';
+  readonly run: Controller['run'];
   readonly #config: NamespaceControllerConfig;
   readonly #namespaces: SharedInformer<Immutable<Namespace>>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: NamespaceControllerConfig) {
+    const { workers = 10 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('namespace') });
-    this.#namespaces = config.informers.informerFor(namespaces);
-    const wake = (namespace: Immutable<Namespace>): void => {
-      if (namespace.metadata.deletionTimestamp !== undefined) this.#queue.add(objectKey(namespace));
-    };
-    this.#namespaces.addEventHandler({ onAdd: wake, onUpdate: (_, namespace) => wake(namespace) });
-    // Pods are what is waited for longest; with the last of them it goes on at once.
-    config.informers.informerFor(pods).addEventHandler({
-      onDelete: ({ metadata }) => {
-        const namespace = this.#namespaces.lister.getByKey(metadata.namespace ?? '');
-        if (namespace !== undefined) wake(namespace);
-      },
+    const builder = new ControllerBuilder(config, {
+      queue: 'namespace',
+      workers,
+      reconcile: (name, signal) => this.#reconcile(name, signal),
     });
+    this.#namespaces = builder.for(namespaces, { predicate: { ...only(isTerminating), delete: false } });
+    // A namespace waits for its pods longest: the last deletion wakes it at once.
+    builder.watches(pods, ({ metadata }) => this.#terminating(metadata.namespace), { predicate: { add: false, update: false } });
+    this.run = builder.complete();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 10, logger } = this.#config;
-    await this.#namespaces.waitForSync(signal);
-    await runWorkers(this.#queue, workers, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+  /** Returns the name if the namespace is terminating. */
+  #terminating(name: string = ''): string | undefined {
+    const namespace = this.#namespaces.lister.getByKey(name);
+    return namespace !== undefined && isTerminating(namespace) ? name : undefined;
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -133,4 +130,8 @@ export class NamespaceController implements Controller {
       throw err;
     }
   }
+}
+
+function isTerminating({ metadata }: Immutable<Namespace>): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }

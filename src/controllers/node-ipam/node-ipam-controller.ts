@@ -3,13 +3,14 @@
 import { nodes } from '#api/groups/core/v1/index.ts';
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { CidrSet } from './cidr.ts';
 
@@ -28,6 +29,7 @@ export interface NodeIpamConfig extends ControllerConfig {
 
 export class NodeIpamController implements Controller {
   readonly name = 'node-ipam-controller';
+  readonly run: Controller['run'];
   readonly #config: NodeIpamConfig;
   readonly #sets: readonly CidrSet[];
   readonly #nodes: SharedInformer<ReadNode>;
@@ -36,14 +38,14 @@ export class NodeIpamController implements Controller {
   readonly #allocations: Family<Counter>;
   readonly #releases: Family<Counter>;
   readonly #tries: Family<Histogram>;
-  /** What was given to nodes that the cache does not show yet, by UID. */
+  /** By UID: ranges that were given to nodes and that the cache does not show yet. */
   readonly #given = new Map<string, readonly string[]>();
-  /** Those of #given of whom nobody knows whether they were told: the answer of the write was lost. */
+  /** UIDs in #given for which the result of the write is unknown. */
   readonly #uncertain = new Set<string>();
 
   /** Throws RangeError if the ranges cannot be used. */
   constructor(config: NodeIpamConfig) {
-    const { client, clock, random, logger, informers, nodeMaskSizeIPv4 = 24, nodeMaskSizeIPv6 = 64 } = config;
+    const { nodeMaskSizeIPv4 = 24, nodeMaskSizeIPv6 = 64 } = config;
     this.#config = config;
     this.#sets = config.clusterCidrs.map((cidr) => new CidrSet(cidr, cidr.includes(':') ? nodeMaskSizeIPv6 : nodeMaskSizeIPv4));
     for (const cidr of config.serviceCidrs ?? []) for (const set of this.#sets) set.occupy(cidr);
@@ -59,36 +61,28 @@ export class NodeIpamController implements Controller {
       instruments.gauge(description(name, help), () =>
         this.#sets.map((set, index) => [[config.clusterCidrs[index] ?? ''], value(set)]),
       );
-    // Its name is Kubernetes', slip of the pen and all.
+    // The spelling of the name is upstream's.
     gauge('cirdset_max_cidrs', 'How many ranges there are.', ({ size }) => size);
     gauge('cidrset_usage_cidrs', 'Which share of the ranges is taken.', ({ size, free }) => (size - free) / size);
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('cidr_allocator_node') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'cidrAllocator' });
-    this.#nodes = informers.informerFor(nodes);
-    this.#nodes.addEventHandler({
-      onAdd: (node) => this.#seen(node),
-      onUpdate: (before, node) => {
-        if (before.metadata.uid !== node.metadata.uid) this.#gone(before);
-        this.#seen(node);
-      },
-      onDelete: (node) => this.#gone(node),
+    // The workers start after the sync: every range that is taken is known before the first is given away.
+    const builder = new ControllerBuilder(config, {
+      queue: 'cidr_allocator_node',
+      workers: 5,
+      reconcile: (name, signal) => this.#reconcile(name, signal),
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    // Before the first range is given away, all that are taken must be known.
-    await this.#nodes.waitForSync(signal);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 5, (name, stop) => this.#reconcile(name, stop), signal, { logger });
-    this.#recorder.stop();
+    this.#queue = builder.queue;
+    this.#recorder = builder.recorder('cidrAllocator');
+    this.#nodes = builder.for(nodes, {
+      predicate: { ...only((node) => rangesOf(node).length === 0), delete: false },
+      onSeen: (node) => this.#seen(node),
+      onGone: (node) => this.#gone(node),
+    });
+    this.run = builder.complete();
   }
 
   #seen(node: ReadNode): void {
     const cidrs = rangesOf(node);
-    if (cidrs.length === 0) {
-      this.#queue.add(node.metadata.name);
-      return;
-    }
+    if (cidrs.length === 0) return;
     this.#forget(node.metadata.uid, cidrs);
     for (const cidr of cidrs) {
       if (!this.#occupy(cidr)) {

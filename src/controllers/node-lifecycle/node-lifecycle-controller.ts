@@ -13,15 +13,16 @@ import type { Lease } from '#api/groups/coordination/v1/index.ts';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Node, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodReady } from '../pod-state.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
@@ -60,6 +61,7 @@ const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 
 export class NodeLifecycleController implements Controller {
   readonly name = 'node-lifecycle-controller';
+  readonly run: Controller['run'];
   readonly #config: NodeLifecycleConfig;
   readonly #nodes: SharedInformer<ReadNode>;
   readonly #leases: SharedInformer<Immutable<Lease>>;
@@ -80,11 +82,9 @@ export class NodeLifecycleController implements Controller {
   #allDisrupted = false;
 
   constructor(config: NodeLifecycleConfig) {
-    const { client, clock, random, logger, informers } = config;
+    const { clock, workers = 8, monitorPeriodMs = 5000 } = config;
     this.#config = config;
     this.#limiters = new EvictionLimiters(clock, config.evictionRates);
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('node_lifecycle_controller') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'node-controller' });
     const instruments = config.instruments ?? new Instruments();
     const description = (name: string, help: string) => ({ name: `node_collector_${name}`, help });
     this.#evictions = instruments.counter({
@@ -107,36 +107,30 @@ export class NodeLifecycleController implements Controller {
       'How many of a hundred nodes of a zone are ready.',
       (members) => (100 * (members.length - unhealthy(members))) / members.length,
     );
-    this.#nodes = informers.informerFor(nodes);
-    this.#leases = informers.informerFor(leases, { namespace: NODE_LEASE_NAMESPACE });
-    this.#pods = informers.informerFor(pods);
-    this.#pods.addIndexers({ [BY_NODE]: byNode });
-    this.#nodes.addEventHandler({
-      onAdd: (node) => {
-        this.#event(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
+    const builder = new ControllerBuilder(config, {
+      queue: 'node_lifecycle_controller',
+      workers,
+      reconcile: (name, signal) => this.#reconcile(name, signal),
+    });
+    this.#queue = builder.queue;
+    this.#recorder = builder.recorder('node-controller');
+    this.#nodes = builder.for(nodes, {
+      predicate: { delete: false },
+      onSeen: (node, before) => {
+        if (before === undefined) this.#event(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
         this.#observe(node);
-        this.#queue.add(node.metadata.name);
       },
-      onUpdate: (_, node) => {
-        this.#observe(node);
-        this.#queue.add(node.metadata.name);
-      },
-      onDelete: (node) => {
+      onGone: (node) => {
         this.#heartbeats.delete(node.metadata.name);
         this.#permits.delete(node.metadata.name);
         this.#event(node, 'RemovingNode', `Removing Node ${node.metadata.name} from Controller`);
       },
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, workers = 8, monitorPeriodMs = 5000 } = this.#config;
-    await Promise.all([this.#nodes, this.#leases, this.#pods].map((informer) => informer.waitForSync(signal)));
-    await Promise.all([
-      wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)),
-      runWorkers(this.#queue, workers, (name, stop) => this.#reconcile(name, stop), signal, { logger }),
-    ]);
-    this.#recorder.stop();
+    this.#leases = builder.informerFor(leases, { namespace: NODE_LEASE_NAMESPACE });
+    this.#pods = builder.informerFor(pods);
+    this.#pods.addIndexers({ [BY_NODE]: byNode });
+    builder.alongside((signal) => wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)));
+    this.run = builder.complete();
   }
 
   /** Runs one monitor pass over all nodes. */

@@ -6,14 +6,15 @@ import type { Pod, PodResourceClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
 import type { ResourceClaim, ResourceClaimTemplate } from '#api/groups/resource/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef } from '../controller-ref.ts';
 import { OwnWrites } from '../own-writes.ts';
@@ -29,11 +30,11 @@ const FINALIZER = 'resource.kubernetes.io/delete-protection';
 
 export class ResourceClaimController implements Controller {
   readonly name = 'resourceclaim-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #pods: SharedInformer<ReadPod>;
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #templates: SharedInformer<Immutable<ResourceClaimTemplate>>;
-  readonly #podQueue: RateLimitingQueue;
   readonly #claimQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #creations: Family<Counter>;
@@ -41,15 +42,8 @@ export class ResourceClaimController implements Controller {
   readonly #writes: OwnWrites;
 
   constructor(config: ControllerConfig) {
-    const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#podQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('resource_claim') });
-    this.#claimQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('resource_claim_claims') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
-    this.#writes = new OwnWrites({ clock });
-    this.#pods = informers.informerFor(pods);
-    this.#claims = informers.informerFor(resourceClaims);
-    this.#templates = informers.informerFor(resourceClaimTemplates);
+    this.#writes = new OwnWrites({ clock: config.clock });
     const instruments = config.instruments ?? new Instruments();
     this.#creations = instruments.counter({
       name: 'resourceclaim_controller_creates_total',
@@ -60,61 +54,56 @@ export class ResourceClaimController implements Controller {
     instruments.gauge({ name: 'resourceclaim_controller_resource_claims', help: 'Claims.', labels }, () =>
       countSamples(this.#claims.lister.list().map(metricLabels)),
     );
-    this.#claims.addIndexers({ [BY_CONTROLLER]: byController });
-    const podChanged = (pod: ReadPod): void => {
-      if (pod.spec.resourceClaims === undefined) return;
-      this.#podQueue.add(objectKey(pod));
-      if (isDone(pod)) this.#wakeClaimsOf(pod);
-    };
-    this.#pods.addEventHandler({
-      onAdd: podChanged,
-      onUpdate: (before, pod) => {
-        if (before.metadata.uid !== pod.metadata.uid) this.#podGone(before);
-        podChanged(pod);
-      },
-      onDelete: (pod) => this.#podGone(pod),
+    const builder = new ControllerBuilder(config, {
+      queue: 'resource_claim',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcilePod(key, signal),
     });
-    const claimChanged = (claim: ReadClaim): void => {
-      this.#claimQueue.add(objectKey(claim));
-      const key = podKeyOf(claim);
-      if (key === undefined) return;
-      this.#writes.seen(key, claim);
-      this.#podQueue.add(key);
-    };
-    this.#claims.addEventHandler({
-      onAdd: claimChanged,
-      onUpdate: (_, claim) => claimChanged(claim),
-      onDelete: (claim) => {
+    this.#claimQueue = builder.addQueue({
+      queue: 'resource_claim_claims',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcileClaim(key, signal),
+    });
+    this.#recorder = builder.recorder(COMPONENT);
+    this.#pods = builder.for(pods, {
+      predicate: { ...only(namesClaims), delete: false },
+      onSeen: (pod) => {
+        if (namesClaims(pod) && isDone(pod)) this.#wakeClaimsOf(pod);
+      },
+      onGone: (pod) => this.#podGone(pod),
+    });
+    this.#claims = builder.watches(resourceClaims, objectKey, {
+      indexers: { [BY_CONTROLLER]: byController },
+      predicate: { delete: false },
+      enqueue: (key) => this.#claimQueue.add(key),
+    });
+    builder.watches(resourceClaims, podKeyOf, {
+      onSeen: (claim) => {
         const key = podKeyOf(claim);
-        if (key === undefined) return;
-        this.#writes.gone(key, claim);
-        this.#podQueue.add(key);
+        if (key !== undefined) this.#writes.seen(key, claim);
+      },
+      onGone: (claim) => {
+        const key = podKeyOf(claim);
+        if (key !== undefined) this.#writes.gone(key, claim);
       },
     });
-    this.#templates.addEventHandler({
-      onAdd: ({ metadata }) => {
-        for (const pod of this.#pods.lister.list(metadata.namespace ?? '')) {
-          const waits = pod.spec.resourceClaims?.some(
-            ({ resourceClaimTemplateName }) => resourceClaimTemplateName === metadata.name,
-          );
-          if (waits === true) this.#podQueue.add(objectKey(pod));
-        }
-      },
+    this.#templates = builder.watches(resourceClaimTemplates, (template) => this.#podsWaitingFor(template), {
+      predicate: { update: false, delete: false },
     });
+    this.run = builder.complete();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await Promise.all([this.#pods, this.#claims, this.#templates].map((informer) => informer.waitForSync(signal)));
-    await Promise.all([
-      runWorkers(this.#podQueue, 5, (key, stop) => this.#reconcilePod(key, stop), signal, { logger }),
-      runWorkers(this.#claimQueue, 5, (key, stop) => this.#reconcileClaim(key, stop), signal, { logger }),
-    ]);
-    this.#recorder.stop();
+  #podsWaitingFor({ metadata }: Immutable<ResourceClaimTemplate>): readonly string[] {
+    return this.#pods.lister
+      .list(metadata.namespace ?? '')
+      .filter(({ spec }) =>
+        spec.resourceClaims?.some(({ resourceClaimTemplateName }) => resourceClaimTemplateName === metadata.name),
+      )
+      .map(objectKey);
   }
 
   #podGone(pod: ReadPod): void {
-    if (pod.spec.resourceClaims === undefined) return;
+    if (!namesClaims(pod)) return;
     this.#writes.forget(objectKey(pod));
     this.#wakeClaimsOf(pod);
   }
@@ -301,4 +290,8 @@ function metricLabels({ metadata: { annotations = {} }, spec, status }: ReadClai
   if (annotations['resource.kubernetes.io/extended-resource-claim'] === 'true') source = 'extended_resource';
   else if ((annotations[POD_CLAIM_NAME] ?? '') !== '') source = 'resource_claim_template';
   return [String(status.allocation !== undefined), String(asksForAdminAccess(spec)), source];
+}
+
+function namesClaims({ spec }: ReadPod): boolean {
+  return spec.resourceClaims !== undefined;
 }

@@ -3,13 +3,13 @@
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import type { ConfigMap, Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 
@@ -26,18 +26,17 @@ export interface RootCaPublisherConfig extends ControllerConfig {
 
 export class RootCaPublisher implements Controller {
   readonly name = 'root-ca-certificate-publisher-controller';
+  readonly run: Controller['run'];
   readonly #config: RootCaPublisherConfig;
   readonly #data: Readonly<Record<string, string>>;
   readonly #namespaces: SharedInformer<Immutable<Namespace>>;
   readonly #configMaps: SharedInformer<Immutable<ConfigMap>>;
-  readonly #queue: RateLimitingQueue;
   readonly #syncs: Family<Counter>;
   readonly #durations: Family<Histogram>;
 
   constructor(config: RootCaPublisherConfig) {
     this.#config = config;
     this.#data = { 'ca.crt': config.rootCa };
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('root_ca_cert_publisher') });
     const instruments = config.instruments ?? new Instruments();
     const description = (name: string, help: string) => ({ name: `root_ca_cert_publisher_${name}`, help, labels: ['code'] });
     this.#syncs = instruments.counter(description('sync_total', 'Looks at a namespace.'));
@@ -45,22 +44,17 @@ export class RootCaPublisher implements Controller {
       description('sync_duration_seconds', 'How long a look at a namespace took.'),
       exponentialBuckets(0.001, 2, 15),
     );
-    this.#namespaces = config.informers.informerFor(namespaces);
-    this.#configMaps = config.informers.informerFor(configMaps, { fieldSelector: `metadata.name=${ROOT_CA_CONFIG_MAP}` });
-    this.#namespaces.addEventHandler({
-      onAdd: (namespace) => this.#queue.add(objectKey(namespace)),
-      onUpdate: (_, namespace) => this.#queue.add(objectKey(namespace)),
+    const builder = new ControllerBuilder(config, {
+      queue: 'root_ca_cert_publisher',
+      workers: 1,
+      reconcile: (name, signal) => this.#counted(name, signal),
     });
-    this.#configMaps.addEventHandler({
-      onUpdate: (_, { metadata }) => this.#queue.add(metadata.namespace ?? ''),
-      onDelete: ({ metadata }) => this.#queue.add(metadata.namespace ?? ''),
+    this.#namespaces = builder.for(namespaces, { predicate: { delete: false } });
+    this.#configMaps = builder.watches(configMaps, ({ metadata }) => metadata.namespace, {
+      fieldSelector: `metadata.name=${ROOT_CA_CONFIG_MAP}`,
+      predicate: { add: false },
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#namespaces.waitForSync(signal), this.#configMaps.waitForSync(signal)]);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (name, stop) => this.#counted(name, stop), signal, { logger });
+    this.run = builder.complete();
   }
 
   async #counted(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {

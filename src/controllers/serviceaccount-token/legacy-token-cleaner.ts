@@ -6,10 +6,11 @@ import type { Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type ReadSecret = Immutable<Secret>;
@@ -31,34 +32,32 @@ const TRACKING = { namespace: 'kube-system', name: 'kube-apiserver-legacy-servic
 
 export class LegacyTokenCleaner implements Controller {
   readonly name = 'legacy-serviceaccount-token-cleaner-controller';
+  readonly run: Controller['run'];
   readonly #config: LegacyTokenCleanerConfig;
   readonly #secrets: SharedInformer<ReadSecret>;
   readonly #accounts: SharedInformer<Immutable<ServiceAccount>>;
   readonly #pods: SharedInformer<Immutable<Pod>>;
-  readonly #queue: RateLimitingQueue;
   readonly #periodMs: number;
 
   constructor(config: LegacyTokenCleanerConfig) {
-    const { informers, clock } = config;
+    const { clock, lookPeriodMs = DAY_MS } = config;
     this.#config = config;
     this.#periodMs = config.cleanUpPeriodMs ?? 365 * DAY_MS;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('legacy_service_account_token_cleaner') });
-    this.#secrets = informers.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
-    this.#accounts = informers.informerFor(serviceAccounts);
-    this.#pods = informers.informerFor(pods);
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, lookPeriodMs = DAY_MS } = this.#config;
-    await Promise.all([this.#secrets, this.#accounts, this.#pods].map((informer) => informer.waitForSync(signal)));
-    // Days are what counts here: one look on each is enough.
-    const look = (): void => {
-      for (const key of this.#secrets.lister.keys()) this.#queue.add(key);
-    };
-    await Promise.all([
-      wait.until({ clock, signal, periodMs: lookPeriodMs }, async () => look()),
-      runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
-    ]);
+    const builder = new ControllerBuilder(config, {
+      queue: 'legacy_service_account_token_cleaner',
+      workers: 1,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#secrets = builder.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
+    this.#accounts = builder.informerFor(serviceAccounts);
+    this.#pods = builder.informerFor(pods);
+    // Periods are counted in days, so that events need not wake anything: one pass on each day is enough.
+    builder.alongside((signal) =>
+      wait.until({ clock, signal, periodMs: lookPeriodMs }, async () => {
+        for (const key of this.#secrets.lister.keys()) builder.queue.add(key);
+      }),
+    );
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

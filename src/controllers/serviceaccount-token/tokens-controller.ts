@@ -6,9 +6,10 @@ import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { objectKey, splitKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import type { LegacyTokenOf } from './legacy-token.ts';
 
@@ -28,50 +29,41 @@ const BY_ACCOUNT = 'account';
 
 export class TokensController implements Controller {
   readonly name = 'serviceaccount-token-controller';
+  readonly run: Controller['run'];
   readonly #config: TokensControllerConfig;
   readonly #secrets: SharedInformer<ReadSecret>;
   readonly #accounts: SharedInformer<ReadAccount>;
-  readonly #queue: RateLimitingQueue;
-  /** Accounts that may name a Secret that is gone: 'namespace/account/secret'. */
-  readonly #references: RateLimitingQueue;
 
   constructor(config: TokensControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('serviceaccount_tokens_secret') });
-    this.#references = new RateLimitingQueue({
-      clock: config.clock,
-      metrics: config.queueMetrics?.('serviceaccount_tokens_service'),
+    const builder = new ControllerBuilder(config, {
+      queue: 'serviceaccount_tokens_secret',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#accounts = config.informers.informerFor(serviceAccounts);
-    this.#secrets = config.informers.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
-    this.#secrets.addIndexers({ [BY_ACCOUNT]: byAccount });
-    const wakeSecrets = (account: ReadAccount): void => {
-      for (const secret of this.#secrets.lister.byIndex(BY_ACCOUNT, objectKey(account))) this.#queue.add(objectKey(secret));
-    };
-    this.#accounts.addEventHandler({
-      onAdd: wakeSecrets,
-      onUpdate: (before, account) => {
-        if (before.metadata.uid !== account.metadata.uid) wakeSecrets(account);
-      },
-      onDelete: wakeSecrets,
+    // Accounts that may name a Secret that is gone: 'namespace/account/secret'.
+    const references = builder.addQueue({
+      queue: 'serviceaccount_tokens_service',
+      workers: 1,
+      reconcile: (key, signal) => this.#dropReference(key, signal),
     });
-    this.#secrets.addEventHandler({
-      onAdd: (secret) => this.#queue.add(objectKey(secret)),
-      onUpdate: (_, secret) => this.#queue.add(objectKey(secret)),
-      onDelete: ({ metadata }) => {
-        const account = metadata.annotations?.[ACCOUNT_NAME];
-        if (account !== undefined) this.#references.add(`${metadata.namespace}/${account}/${metadata.name}`);
-      },
+    this.#accounts = builder.watches(
+      serviceAccounts,
+      (account) => this.#secrets.lister.byIndex(BY_ACCOUNT, objectKey(account)).map(objectKey),
+      { predicate: { update: false } },
+    );
+    const fieldSelector = `type=${TYPE}`;
+    this.#secrets = builder.for(secrets, {
+      fieldSelector,
+      indexers: { [BY_ACCOUNT]: byAccount },
+      predicate: { delete: false },
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await Promise.all([this.#secrets.waitForSync(signal), this.#accounts.waitForSync(signal)]);
-    await Promise.all([
-      runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
-      runWorkers(this.#references, 1, (key, stop) => this.#dropReference(key, stop), signal, { logger }),
-    ]);
+    builder.watches(secrets, referenceTo, {
+      fieldSelector,
+      predicate: { add: false, update: false },
+      enqueue: (key) => references.add(key),
+    });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -149,4 +141,10 @@ export class TokensController implements Controller {
 function byAccount({ metadata }: ReadSecret): readonly string[] {
   const account = metadata.annotations?.[ACCOUNT_NAME];
   return account === undefined ? [] : [`${metadata.namespace}/${account}`];
+}
+
+/** Returns 'namespace/account/secret' for a Secret that names its account. */
+function referenceTo({ metadata }: ReadSecret): string | undefined {
+  const account = metadata.annotations?.[ACCOUNT_NAME];
+  return account === undefined ? undefined : `${metadata.namespace}/${account}/${metadata.name}`;
 }

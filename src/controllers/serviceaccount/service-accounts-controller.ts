@@ -3,11 +3,11 @@
 import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { Namespace, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 
@@ -18,33 +18,25 @@ export interface ServiceAccountsControllerConfig extends ControllerConfig {
 
 export class ServiceAccountsController implements Controller {
   readonly name = 'serviceaccount-controller';
+  readonly run: Controller['run'];
   readonly #config: ServiceAccountsControllerConfig;
   readonly #names: readonly string[];
   readonly #namespaces: SharedInformer<Immutable<Namespace>>;
   readonly #accounts: SharedInformer<Immutable<ServiceAccount>>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ServiceAccountsControllerConfig) {
     this.#config = config;
     this.#names = config.serviceAccounts ?? ['default'];
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('serviceaccount') });
-    this.#namespaces = config.informers.informerFor(namespaces);
-    this.#accounts = config.informers.informerFor(serviceAccounts);
-    this.#namespaces.addEventHandler({
-      onAdd: (namespace) => this.#queue.add(objectKey(namespace)),
-      onUpdate: (_, namespace) => this.#queue.add(objectKey(namespace)),
+    const builder = new ControllerBuilder(config, {
+      queue: 'serviceaccount',
+      workers: 1,
+      reconcile: (name, signal) => this.#reconcile(name, signal),
     });
-    this.#accounts.addEventHandler({
-      onDelete: ({ metadata }) => {
-        if (this.#names.includes(metadata.name)) this.#queue.add(metadata.namespace ?? '');
-      },
+    this.#namespaces = builder.for(namespaces, { predicate: { delete: false } });
+    this.#accounts = builder.watches(serviceAccounts, ({ metadata }) => metadata.namespace, {
+      predicate: { add: false, update: false, delete: ({ metadata }) => this.#names.includes(metadata.name) },
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#namespaces.waitForSync(signal), this.#accounts.waitForSync(signal)]);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+    this.run = builder.complete();
   }
 
   async #reconcile(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {

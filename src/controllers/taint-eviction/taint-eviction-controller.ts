@@ -3,14 +3,15 @@
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Node, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { EventRecorder } from '#client/events/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Histogram } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { disruptionTarget } from '../disruption-target.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
@@ -35,10 +36,10 @@ const LATENCY_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120
 
 export class TaintEvictionController implements Controller {
   readonly name = 'taint-eviction-controller';
+  readonly run: Controller['run'];
   readonly #config: TaintEvictionConfig;
   readonly #pods: SharedInformer<ReadPod>;
   readonly #nodes: SharedInformer<Immutable<Node>>;
-  readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #deletions: Counter;
   /** From when its time was over to when it was deleted. */
@@ -47,44 +48,35 @@ export class TaintEvictionController implements Controller {
   readonly #countdowns = new Map<string, Countdown>();
 
   constructor(config: TaintEvictionConfig) {
-    const { client, clock, random, logger, informers } = config;
+    const { workers = 8 } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('noexec_taint_pod') });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
     const instruments = config.instruments ?? new Instruments();
     const names = 'taint_eviction_controller_pod_deletion';
     this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
     const duration = { name: `${names}_duration_seconds`, help: "From the end of a pod's time on its node to its deletion." };
     this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
-    this.#pods = informers.informerFor(pods);
-    this.#nodes = informers.informerFor(nodes);
-    this.#pods.addIndexers({ [BY_NODE]: byNode });
-    this.#pods.addEventHandler({
-      onAdd: (pod) => this.#queue.add(objectKey(pod)),
-      onUpdate: (before, pod) => {
-        const moved = before.metadata.uid !== pod.metadata.uid || before.spec.nodeName !== pod.spec.nodeName;
-        const tolerates = JSON.stringify(before.spec.tolerations) !== JSON.stringify(pod.spec.tolerations);
-        if (moved || tolerates) this.#queue.add(objectKey(pod));
-      },
-      onDelete: (pod) => void this.#countdowns.delete(objectKey(pod)),
+    const builder = new ControllerBuilder(config, {
+      queue: 'noexec_taint_pod',
+      workers,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#nodes.addEventHandler({
-      onAdd: (node) => this.#wakePods(node),
-      onUpdate: (before, node) => {
-        if (JSON.stringify(before.spec.taints) !== JSON.stringify(node.spec.taints)) this.#wakePods(node);
+    this.#recorder = builder.recorder(this.name);
+    this.#pods = builder.for(pods, {
+      indexers: { [BY_NODE]: byNode },
+      predicate: {
+        update: ({ spec: before }, { spec }) =>
+          before.nodeName !== spec.nodeName || JSON.stringify(before.tolerations) !== JSON.stringify(spec.tolerations),
+        delete: false,
+      },
+      onGone: (pod) => void this.#countdowns.delete(objectKey(pod)),
+    });
+    this.#nodes = builder.watches(nodes, ({ metadata }) => this.#pods.lister.byIndex(BY_NODE, metadata.name).map(objectKey), {
+      predicate: {
+        update: ({ spec: before }, { spec }) => JSON.stringify(before.taints) !== JSON.stringify(spec.taints),
+        delete: false,
       },
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { workers = 8, logger } = this.#config;
-    await Promise.all([this.#pods.waitForSync(signal), this.#nodes.waitForSync(signal)]);
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
-    this.#recorder.stop();
-  }
-
-  #wakePods(node: Immutable<Node>): void {
-    for (const pod of this.#pods.lister.byIndex(BY_NODE, node.metadata.name)) this.#queue.add(objectKey(pod));
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

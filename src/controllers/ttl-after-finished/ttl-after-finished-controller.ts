@@ -3,42 +3,37 @@
 import { jobs } from '#api/groups/batch/v1/index.ts';
 import type { Job } from '#api/groups/batch/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { parseTime } from '#client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Histogram } from '#machinery/metrics/instruments.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type ReadJob = Immutable<Job>;
 
 export class TtlAfterFinishedController implements Controller {
   readonly name = 'ttl-after-finished-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #jobs: SharedInformer<ReadJob>;
-  readonly #queue: RateLimitingQueue;
   readonly #delay: Histogram;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('ttl_jobs_to_delete') });
     const name = 'ttl_after_finished_controller_job_deletion_duration_seconds';
     const description = { name, help: 'From when a job could go to its deletion.' };
     this.#delay = (config.instruments ?? new Instruments()).histogram(description, exponentialBuckets(0.1, 2, 14)).with();
-    this.#jobs = config.informers.informerFor(jobs);
-    const consider = (job: ReadJob): void => {
-      if (expiryOf(job) !== undefined) this.#queue.add(objectKey(job));
-    };
-    this.#jobs.addEventHandler({ onAdd: consider, onUpdate: (_, job) => consider(job) });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await this.#jobs.waitForSync(signal);
-    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    const builder = new ControllerBuilder(config, {
+      queue: 'ttl_jobs_to_delete',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+    this.#jobs = builder.for(jobs, { predicate: { ...only((job) => expiryOf(job) !== undefined), delete: false } });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

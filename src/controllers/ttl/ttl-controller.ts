@@ -6,9 +6,10 @@ import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
+import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 export const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
@@ -40,6 +41,7 @@ export function nextStep(step: number, count: number): number {
 
 export class TtlController implements Controller {
   readonly name = 'ttl-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #queue: RateLimitingQueue;
@@ -47,33 +49,30 @@ export class TtlController implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('ttlcontroller') });
-    this.#nodes = config.informers.informerFor(nodes);
-    this.#nodes.addEventHandler({
-      onAdd: (node) => {
-        this.#countNodes();
-        this.#consider(node);
-      },
-      onUpdate: (_, node) => this.#consider(node),
-      onDelete: () => this.#countNodes(),
+    const builder = new ControllerBuilder(config, {
+      queue: 'ttlcontroller',
+      workers: 5,
+      reconcile: (name, signal) => this.#reconcile(name, signal),
     });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
-    await this.#nodes.waitForSync(signal);
-    await runWorkers(this.#queue, 5, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+    this.#queue = builder.queue;
+    this.#nodes = builder.for(nodes, {
+      predicate: { ...only((node) => this.#isStale(node)), delete: false },
+      onSeen: () => this.#countNodes(),
+      onGone: () => this.#countNodes(),
+    });
+    this.run = builder.complete();
   }
 
   #countNodes(): void {
     const step = nextStep(this.#step, this.#nodes.lister.size);
     if (step === this.#step) return;
     this.#step = step;
-    for (const node of this.#nodes.lister.list()) this.#consider(node);
+    for (const node of this.#nodes.lister.list()) if (this.#isStale(node)) this.#queue.add(objectKey(node));
   }
 
-  #consider(node: Immutable<Node>): void {
-    if (node.metadata.annotations?.[TTL_ANNOTATION] !== this.#seconds) this.#queue.add(objectKey(node));
+  /** Reports whether the node's annotation differs from the time that it should have. */
+  #isStale(node: Immutable<Node>): boolean {
+    return node.metadata.annotations?.[TTL_ANNOTATION] !== this.#seconds;
   }
 
   get #seconds(): string {

@@ -5,38 +5,30 @@ import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v
 import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';
 import { typeCheckPolicy } from '#api/groups/admissionregistration/v1/type-checking.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/workqueue/index.ts';
+import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type Policy = Immutable<ValidatingAdmissionPolicy>;
 
 export class ValidatingAdmissionPolicyStatusController implements Controller {
   readonly name = 'validatingadmissionpolicy-status-controller';
+  readonly run: Controller['run'];
   readonly #config: ControllerConfig;
   readonly #policies: SharedInformer<Policy>;
-  readonly #queue: RateLimitingQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({
-      clock: config.clock,
-      metrics: config.queueMetrics?.('validatingadmissionpolicy-status'),
+    const builder = new ControllerBuilder(config, {
+      queue: 'validatingadmissionpolicy-status',
+      workers: 5,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#policies = config.informers.informerFor(validatingAdmissionPolicies);
-    this.#policies.addEventHandler({
-      onAdd: (policy) => this.#queue.add(objectKey(policy)),
-      onUpdate: (_, policy) => this.#queue.add(objectKey(policy)),
-    });
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#policies.waitForSync(signal);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#policies = builder.for(validatingAdmissionPolicies, { predicate: { delete: false } });
+    this.run = builder.complete();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
