@@ -4,6 +4,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Client } from '#client/client.ts';
 import { groupVersionPath } from '#client/request.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 
 /** One resource in one version. */
 export interface DiscoveredResource extends ResourceType<KubeObject> {
@@ -54,7 +55,7 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
         return await client.transport.request<ApiResourceList>({ method: 'GET', path: groupVersionPath(group, version), signal });
       } catch (err) {
         if (signal.aborted) throw err;
-        failures.set(group === '' ? version : `${group}/${version}`, err instanceof Error ? err.message : String(err));
+        failures.set(group === '' ? version : `${group}/${version}`, errorMessage(err));
         return { resources: [] };
       }
     }),

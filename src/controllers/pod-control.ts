@@ -6,6 +6,7 @@ import type { Immutable, New, ObjectMeta, OwnerReference } from '#api/machinery/
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { DNS1123_SUBDOMAIN_MAX_LENGTH } from '#machinery/validation/validation.ts';
 import type { TypeName } from './controller-ref.ts';
 
@@ -44,7 +45,7 @@ export class PodControl {
     } catch (err) {
       // In a namespace that is going away nothing can be created, and nobody needs to be told.
       if (!isNamespaceTerminating(err) && !signal.aborted) {
-        this.#recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(err)}`);
+        this.#recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${errorMessage(err)}`);
       }
       throw err;
     }
@@ -59,7 +60,7 @@ export class PodControl {
       await this.#client.resource(pods).namespace(namespace).delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       if (!apierrors.isNotFound(err) && !signal.aborted) {
-        this.#recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(err)}`);
+        this.#recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(err)}`);
       }
       throw err;
     }
@@ -88,10 +89,6 @@ export function podFromTemplate(
 
 export function isNamespaceTerminating(err: unknown): boolean {
   return apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
-}
-
-export function messageOf(err: unknown): string {
-  return err instanceof Error ? err.message : String(err);
 }
 
 /** With a dash behind it, unless the name is too long for that. */

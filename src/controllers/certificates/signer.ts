@@ -1,5 +1,6 @@
 // Signs approved certificate requests with the cluster's authority, for the built-in signers of Kubernetes.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
@@ -112,7 +113,7 @@ function readRequest({ spec }: Request): ReadRequest {
   try {
     return { parsed: parseCertificateRequest(spec.request) };
   } catch (err) {
-    return { error: err instanceof Error ? err.message : String(err) };
+    return { error: errorMessage(err) };
   }
 }
 

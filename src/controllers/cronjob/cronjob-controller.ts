@@ -17,6 +17,7 @@ import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { exponentialBuckets, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Histogram } from '#machinery/metrics/instruments.ts';
@@ -25,7 +26,7 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';
 import type { Dependents } from '../dependents.ts';
 import { OwnWrites } from '../own-writes.ts';
-import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
 import { missedTimes, nextTime } from './schedule-times.ts';
 
 type ReadCronJob = Immutable<CronJob>;
@@ -127,7 +128,7 @@ export class CronJobController implements Controller {
     try {
       return parseSchedule(schedule);
     } catch (err) {
-      this.#event(cronJob, 'Warning', 'UnparseableSchedule', `unparseable schedule: "${schedule}" : ${messageOf(err)}`);
+      this.#event(cronJob, 'Warning', 'UnparseableSchedule', `unparseable schedule: "${schedule}" : ${errorMessage(err)}`);
       return undefined;
     }
   }
@@ -191,7 +192,8 @@ export class CronJobController implements Controller {
         const taken = await inNamespace.get(name, { signal });
         if (isControlledBy(taken, cronJob)) return isFinished(taken.status) ? undefined : taken;
       }
-      if (!isNamespaceTerminating(err)) this.#event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${messageOf(err)}`);
+      if (!isNamespaceTerminating(err))
+        this.#event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${errorMessage(err)}`);
       throw err;
     }
   }
@@ -266,7 +268,7 @@ export class CronJobController implements Controller {
       await inNamespace.delete(name, { preconditions, propagationPolicy: 'Background', signal });
     } catch (err) {
       if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
-      this.#event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${messageOf(err)}`);
+      this.#event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${errorMessage(err)}`);
       throw err;
     }
     this.#event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);

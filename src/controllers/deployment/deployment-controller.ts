@@ -15,13 +15,14 @@ import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder } from '../builder.ts';
 import { claimantOf, selectorOf, selectsEverything } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, isControlledBy } from '../controller-ref.ts';
 import type { Dependents } from '../dependents.ts';
 import { OwnWrites } from '../own-writes.ts';
-import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import {
   annotatedSize,
@@ -343,7 +344,7 @@ class Reconcile {
     } catch (err) {
       if (apierrors.isAlreadyExists(err)) return this.#useOrCollide(name, revision);
       if (isNamespaceTerminating(err)) throw err;
-      const message = `Failed to create new replica set "${name}": ${messageOf(err)}`;
+      const message = `Failed to create new replica set "${name}": ${errorMessage(err)}`;
       if (hasDeadline(this.#deployment)) {
         await this.#note({ type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message });
       }

@@ -15,11 +15,11 @@ import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
 import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder } from '../builder.ts';
 import { selectorOf } from '../claim.ts';
 import { noDisruptionTarget } from '../disruption-target.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { messageOf } from '../pod-control.ts';
 import { ScaleClient } from '../scale-client.ts';
 import {
   countHealthy,
@@ -152,7 +152,7 @@ export class DisruptionController implements Controller {
     try {
       expected = await this.#expected.of(selected, signal);
     } catch (err) {
-      const why = `Failed to calculate the number of expected pods: ${messageOf(err)}`;
+      const why = `Failed to calculate the number of expected pods: ${errorMessage(err)}`;
       if (!signal.aborted) this.#tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', why);
       throw err;
     }
@@ -171,7 +171,7 @@ export class DisruptionController implements Controller {
 
   /** Nothing may be evicted while nobody can count. */
   async #failSafe(budget: ReadBudget, why: unknown, signal: AbortSignal): Promise<ReconcileResult> {
-    await this.#write(budget, withSyncFailed(budget.status, messageOf(why), formatTime(this.#config.clock.now())), signal);
+    await this.#write(budget, withSyncFailed(budget.status, errorMessage(why), formatTime(this.#config.clock.now())), signal);
     return reconciled;
   }
 

@@ -11,6 +11,7 @@ import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isHeadless, lastChangeMs } from '../endpointslice/pod-endpoints.ts';
@@ -18,7 +19,7 @@ import { changesEndpoints, hasSelector, ServicePods } from '../endpointslice/sel
 import { HEADLESS, LAST_CHANGE } from '../endpointslice/slice-metadata.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { PodBatching } from '../pod-batching.ts';
-import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
 import { subsetsOf, truncate } from './subsets.ts';
 
 type ReadEndpoints = Immutable<Endpoints>;
@@ -149,7 +150,7 @@ export class EndpointsController implements Controller {
             ? ['FailedToCreateEndpoint', `Failed to create endpoint for service ${namespace}/${name}`]
             : ['FailedToUpdateEndpoint', `Failed to update endpoint ${namespace}/${name}`];
         const subject = present ?? { apiVersion: 'v1', kind: 'Endpoints', name, namespace };
-        this.#recorder.event(subject, 'Warning', reason, `${message}: ${messageOf(err)}`);
+        this.#recorder.event(subject, 'Warning', reason, `${message}: ${errorMessage(err)}`);
       }
       throw err;
     }

@@ -13,12 +13,12 @@ import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { PodBatching } from '../pod-batching.ts';
-import { messageOf } from '../pod-control.ts';
 import { cpuByZone, nearbyHints, sharedHints, sharesByZone, trafficDistributionOf } from './hints.ts';
 import { ServiceSliceMetrics } from './metrics.ts';
 import { endpointKey, planSlices, portsKey } from './plan.ts';
@@ -120,7 +120,7 @@ export class EndpointSliceController implements Controller {
       this.#metrics.synced('error');
       // Decided on what has changed meanwhile.
       if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return requeue;
-      this.#failed(service, messageOf(err));
+      this.#failed(service, errorMessage(err));
       throw err;
     }
   }

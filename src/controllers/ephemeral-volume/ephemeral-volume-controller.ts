@@ -9,13 +9,14 @@ import type { SharedInformer } from '#client/informers/index.ts';
 import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
-import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -100,7 +101,7 @@ export class EphemeralVolumeController implements Controller {
       if (isNamespaceTerminating(err)) return undefined;
       // It may be the pod's own, and the cache not know it yet.
       if (apierrors.isAlreadyExists(err)) return ownership(await client.get(name, { signal }), pod);
-      return `create PVC ${name}: ${messageOf(err)}`;
+      return `create PVC ${name}: ${errorMessage(err)}`;
     }
     return undefined;
   }

@@ -18,12 +18,12 @@ import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { messageOf } from '../pod-control.ts';
 import { groupOf, ScaleClient } from '../scale-client.ts';
 import type { Scale, ScaleResource } from '../scale-client.ts';
 import { forget, limit } from './limits.ts';
@@ -122,7 +122,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     } catch (err) {
       // Somebody was faster, or it is gone: the next look will tell.
       if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
-        if (!signal.aborted) this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', messageOf(err));
+        if (!signal.aborted) this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(err));
         throw err;
       }
     }
@@ -141,7 +141,7 @@ export class HorizontalPodAutoscalerController implements Controller {
       scale = await this.#scales.get(resource, namespace, scaleTargetRef.name, signal);
     } catch (err) {
       if (signal.aborted) throw err;
-      const why = messageOf(err);
+      const why = errorMessage(err);
       this.#tell(autoscaler, 'Warning', 'FailedGetScale', why);
       const message = `the HPA controller was unable to get the target's current scale: ${why}`;
       report.condition('AbleToScale', 'False', 'FailedGetScale', message);
@@ -227,7 +227,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     } catch (err) {
       if (signal.aborted) throw err;
       report.current(current);
-      this.#tell(autoscaler, 'Warning', 'FailedComputeMetricsReplicas', messageOf(err));
+      this.#tell(autoscaler, 'Warning', 'FailedComputeMetricsReplicas', errorMessage(err));
       throw err;
     }
   }
@@ -246,7 +246,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     try {
       selector = labels.parse(text);
     } catch (err) {
-      const message = `couldn't convert selector into a corresponding internal selector object: ${messageOf(err)}`;
+      const message = `couldn't convert selector into a corresponding internal selector object: ${errorMessage(err)}`;
       this.#tell(autoscaler, 'Warning', 'InvalidSelector', message);
       report.condition('ScalingActive', 'False', 'InvalidSelector', message);
       throw new Error(message, { cause: err });
@@ -290,7 +290,7 @@ export class HorizontalPodAutoscalerController implements Controller {
       await this.#scales.update(resource, { ...scale, spec: { ...scale.spec, replicas } }, signal);
     } catch (err) {
       if (signal.aborted) throw err;
-      const why = messageOf(err);
+      const why = errorMessage(err);
       this.#tell(autoscaler, 'Warning', 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${why}`);
       const message = `the HPA controller was unable to update the target scale: ${why}`;
       report.condition('AbleToScale', 'False', 'FailedUpdateScale', message);

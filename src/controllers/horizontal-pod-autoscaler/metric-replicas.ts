@@ -3,8 +3,8 @@
 import type { MetricSpec, MetricStatus } from '#api/groups/autoscaling/v2/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { newMilliQuantity, parseQuantity } from '#machinery/text/quantity.ts';
-import { messageOf } from '../pod-control.ts';
 import { groupOf } from '../scale-client.ts';
 import type { ScaleClient } from '../scale-client.ts';
 import { describe } from './metrics-client.ts';
@@ -119,7 +119,7 @@ export class MetricReplicas {
       return { replicas: found.replicas, kind: ' utilization (percentage of request)', current };
     } catch (err) {
       if (signal.aborted) throw err;
-      throw new Error(`failed to get ${name} ${measure}: ${messageOf(err)}`, { cause: err });
+      throw new Error(`failed to get ${name} ${measure}: ${errorMessage(err)}`, { cause: err });
     }
   }
 
@@ -194,6 +194,6 @@ async function reasoned<T>(reason: string, what: string, action: () => Promise<T
   try {
     return await action();
   } catch (err) {
-    throw new MetricError(reason, messageOf(err), `${what}: ${messageOf(err)}`);
+    throw new MetricError(reason, errorMessage(err), `${what}: ${errorMessage(err)}`);
   }
 }

@@ -6,10 +6,10 @@ import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { parseTime } from '#client/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { parseDuration } from '#machinery/text/duration.ts';
 import { formatLabelSelector } from '#machinery/selectors/labels.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
-import { messageOf } from '../pod-control.ts';
 import type { PodMetric, PodMetrics } from './replicas.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
@@ -136,7 +136,7 @@ export class MetricsClient {
       return await this.#get<MetricValueList>(at, query, signal);
     } catch (err) {
       const absent = 'no custom metrics API (custom.metrics.k8s.io) registered';
-      const why = isAbsent(err) ? absent : messageOf(err);
+      const why = isAbsent(err) ? absent : errorMessage(err);
       throw new Error(`unable to get metric ${metric.name}: unable to fetch metrics from custom metrics API: ${why}`, {
         cause: err,
       });
@@ -162,5 +162,5 @@ function isAbsent(err: unknown): boolean {
 }
 
 function reasonOf(err: unknown, resource: string): string {
-  return isAbsent(err) ? `the server could not find the requested resource (get ${resource})` : messageOf(err);
+  return isAbsent(err) ? `the server could not find the requested resource (get ${resource})` : errorMessage(err);
 }

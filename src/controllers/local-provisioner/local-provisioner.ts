@@ -16,11 +16,11 @@ import { formatTime } from '#client/time.ts';
 import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BETA_STORAGE_PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER } from '../persistent-volume/names.ts';
 import { classOfClaim, defaultClass } from '../persistent-volume/storage-classes.ts';
-import { messageOf } from '../pod-control.ts';
 import { grownClaim, grownVolume, growingClaim, wantsToGrow } from './growth.ts';
 import {
   directoryOf,
@@ -172,7 +172,7 @@ export class LocalProvisioner implements Controller {
     } catch (err) {
       // Its name holds the claim's UID: nobody else has made it.
       if (apierrors.isAlreadyExists(err)) return;
-      if (!signal.aborted) this.#refuse(claim, storageClass, messageOf(err));
+      if (!signal.aborted) this.#refuse(claim, storageClass, errorMessage(err));
       throw err;
     }
     this.#recorder.event(
@@ -242,7 +242,7 @@ export class LocalProvisioner implements Controller {
     } catch (err) {
       if (!signal.aborted) {
         const regarding = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: volume.metadata };
-        this.#recorder.event(regarding, 'Warning', 'VolumeFailedDelete', messageOf(err));
+        this.#recorder.event(regarding, 'Warning', 'VolumeFailedDelete', errorMessage(err));
       }
       throw err;
     }

@@ -5,9 +5,9 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client, ResourceClient } from '#client/client.ts';
 import { parseTime } from '#client/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { hasVerbs } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';
-import { messageOf } from '../pod-control.ts';
 import { isPodTerminal } from '../pod-state.ts';
 
 export interface ContentResult {
@@ -65,7 +65,7 @@ async function deleteAll(
     if (signal.aborted) throw err;
     // The resource has gone since it was discovered, and its objects with it.
     if (apierrors.isNotFound(err) || apierrors.isMethodNotSupported(err)) return { id, items: [], estimateSeconds: 0 };
-    return { id, items: [], estimateSeconds: 0, failure: messageOf(err) };
+    return { id, items: [], estimateSeconds: 0, failure: errorMessage(err) };
   }
   if (items.length === 0) return { id, items, estimateSeconds: 0 };
   if (id === 'pods.') return { id, items, estimateSeconds: podEstimate(items as readonly Immutable<Pod>[], nowMs) };

@@ -4,8 +4,8 @@ import type { ReplicaSetCondition, ReplicaSetStatus } from '#api/groups/apps/v1/
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#client/time.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import * as labels from '#machinery/selectors/labels.ts';
-import { messageOf } from '../pod-control.ts';
 import { isPodAvailable, isPodReady, podReadySince } from '../pod-state.ts';
 import type { ReplicaOwner } from './replica-owner.ts';
 
@@ -66,7 +66,7 @@ function conditionsAfter(
       status: 'True',
       lastTransitionTime: formatTime(nowMs),
       ...(reason !== undefined && { reason }),
-      message: messageOf(failure),
+      message: errorMessage(failure),
     },
   ];
 }

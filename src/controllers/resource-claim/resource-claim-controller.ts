@@ -12,13 +12,14 @@ import type { SharedInformer } from '#client/informers/index.ts';
 import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { countSamples, Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef } from '../controller-ref.ts';
 import { OwnWrites } from '../own-writes.ts';
-import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
 import { isPodTerminal } from '../pod-state.ts';
 
 type ReadPod = Immutable<Pod>;
@@ -181,7 +182,7 @@ export class ResourceClaimController implements Controller {
     } catch (err) {
       if (!signal.aborted && !isNamespaceTerminating(err)) {
         const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
-        const message = `PodResourceClaim ${podClaim.name}: ${messageOf(err)}`;
+        const message = `PodResourceClaim ${podClaim.name}: ${errorMessage(err)}`;
         this.#recorder.event(regarding, 'Warning', 'FailedResourceClaimCreation', message);
       }
       throw err;

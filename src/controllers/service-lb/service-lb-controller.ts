@@ -13,10 +13,10 @@ import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
-import { messageOf } from '../pod-control.ts';
 import { assign } from './assignment.ts';
 import type { Wish } from './assignment.ts';
 
@@ -162,7 +162,7 @@ export class ServiceLbController implements Controller {
         .namespace(namespace)
         .updateStatus({ ...service, status }, { signal });
     } catch (err) {
-      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) this.#failed(service, messageOf(err));
+      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) this.#failed(service, errorMessage(err));
       throw err;
     }
     if (first) this.#recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');

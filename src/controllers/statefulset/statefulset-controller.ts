@@ -15,6 +15,7 @@ import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { ControllerBuilder } from '../builder.ts';
 import { claimantOf, selectorOf } from '../claim.ts';
@@ -23,7 +24,7 @@ import type { Dependents } from '../dependents.ts';
 import { beyondLimit, History, templateData, templateOf } from '../history/index.ts';
 import type { ReadRevision } from '../history/index.ts';
 import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
-import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
 import { nextAvailability } from '../replicaset/status.ts';
 import { slowStartBatch } from '../slow-start.ts';
 import { claimsOf, newPod, ordinalOf, podRevision } from './identity.ts';
@@ -228,8 +229,8 @@ export class StatefulSetController implements Controller {
         // It is there, and the cache will have it.
         if (apierrors.isAlreadyExists(err)) continue;
         const what = `create Claim ${name} for Pod ${pod} in StatefulSet ${set.metadata.name}`;
-        this.#event(set, 'Warning', 'FailedCreate', `${what} failed error: ${messageOf(err)}`, err, signal);
-        throw new Error(`failed to create PVC ${name}: ${messageOf(err)}`, { cause: err });
+        this.#event(set, 'Warning', 'FailedCreate', `${what} failed error: ${errorMessage(err)}`, err, signal);
+        throw new Error(`failed to create PVC ${name}: ${errorMessage(err)}`, { cause: err });
       }
       const message = `create Claim ${name} Pod ${pod} in StatefulSet ${set.metadata.name} success`;
       this.#recorder.event(claimantOf(statefulSets, set), 'Normal', 'SuccessfulCreate', message);
@@ -264,7 +265,7 @@ export class StatefulSetController implements Controller {
       await action();
     } catch (err) {
       if (!apierrors.isAlreadyExists(err)) {
-        this.#event(set, 'Warning', `Failed${reason}`, `${what} failed error: ${messageOf(err)}`, err);
+        this.#event(set, 'Warning', `Failed${reason}`, `${what} failed error: ${errorMessage(err)}`, err);
       }
       throw err;
     }

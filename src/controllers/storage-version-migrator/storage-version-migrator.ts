@@ -14,6 +14,7 @@ import { formatTime, parseTime } from '#client/time.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';
@@ -190,7 +191,7 @@ export class StorageVersionMigrator implements Controller {
           if (signal.aborted || isRetriable(err)) throw err;
           const { namespace, name } = object.metadata;
           logger.warn('an object could not be written again', { resource: describe(resource), namespace, name, err });
-          return messageOf(err);
+          return errorMessage(err);
         }
       }
     } while ((page.metadata.continue ?? '') !== '');
@@ -260,7 +261,5 @@ function isRetriable(err: unknown): boolean {
     apierrors.isTimeout(err)
   );
 }
-
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err));
 
 const describe = ({ group, version, resource }: DiscoveredResource): string => `${group}/${version}, Resource=${resource}`;
