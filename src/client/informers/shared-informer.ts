@@ -11,6 +11,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { withResolvers } from '#machinery/with-resolvers.ts';
 import { abortable } from '../abort.ts';
 import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
@@ -170,12 +171,4 @@ export class SharedInformer<T extends KubeObject> {
 
 function sameState(a: KubeObject, b: KubeObject): boolean {
   return a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
-}
-
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

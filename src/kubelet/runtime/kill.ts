@@ -4,6 +4,7 @@ import { isNotFound, type RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { errorMessage } from '#machinery/error-message.ts';
+import { withResolvers } from '#machinery/with-resolvers.ts';
 import type { PodEvents } from '../events.ts';
 import { HookError, type HookRunner } from '../handlers/hooks.ts';
 import { TimeoutError, untilAborted, withTimeout } from '../handlers/timeout.ts';
@@ -200,12 +201,4 @@ function terminationOrder(pod: Pod, running: readonly ContainerRecord[]): Readon
 /** Regular containers (rank -1) first, then sidecars from the last to the first. */
 function order(rank: number): number {
   return rank < 0 ? Number.NEGATIVE_INFINITY : -rank;
-}
-
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

@@ -13,6 +13,7 @@ import type { Logger } from '#machinery/log.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import { WatchQueue } from '#machinery/watch.ts';
+import { withResolvers } from '#machinery/with-resolvers.ts';
 import type {
   GetOptions,
   IndexDefinition,
@@ -398,7 +399,7 @@ export class MvccEngine implements Storage {
       this.#history.written();
       return kv;
     }
-    const { promise, resolve, reject } = withResolvers();
+    const { promise, resolve, reject } = withResolvers<KeyValue | undefined>();
     const write: EngineWrite = { key, revision, kv, expiresAt, done: promise, resolve, reject, isLast: true };
     if (this.#pending.size === 0) this.#lastCommit = this.#clock.monotonic();
     if (pending === undefined) this.#pending.add(key, write);
@@ -471,15 +472,4 @@ function yieldTurn(): Promise<void> {
 
 function closedError(): StorageError {
   return new StorageError('Closed', 'the store is closed');
-}
-
-/** Promise.withResolvers, which the oldest Node that is supported does not have. */
-function withResolvers(): Pick<EngineWrite, 'resolve' | 'reject'> & { readonly promise: EngineWrite['done'] } {
-  let resolve!: EngineWrite['resolve'];
-  let reject!: (error: StorageError) => void;
-  const promise = new Promise<KeyValue | undefined>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }
