@@ -1,5 +1,6 @@
 // Checks whether the controller manager and the scheduler are healthy, for the API server's ComponentStatuses.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import { request } from 'node:https';
 import type { ComponentHealth, ComponentCheck } from '#apiserver/kinds/core/component-status.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -34,7 +35,7 @@ export async function bounded(clock: Clock, what: string, check: (signal: AbortS
   try {
     await Promise.race([check(stop.signal), late]);
   } catch (error) {
-    throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
   } finally {
     timer.cancel();
   }

@@ -1,6 +1,7 @@
 // What a cluster is besides its API server: controllers, scheduler and kubelets, each made from its Config with a client of its own.
 // Whether the API server is in this thread or in another, only the clients know.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { API_SERVER_USER } from '#apiserver/server-user.ts';
@@ -343,7 +344,7 @@ export class Components implements RunningComponents {
         (err: unknown) => {
           if (signal.aborted) return;
           logger.error('component failed', { component: name, err });
-          this.#fail(new Error(`the ${name} failed: ${err instanceof Error ? err.message : String(err)}`, { cause: err }));
+          this.#fail(new Error(`the ${name} failed: ${errorMessage(err)}`, { cause: err }));
         },
       ),
     );

@@ -1,5 +1,6 @@
 // Encryption at rest of a cluster's store, from the file that --encryption-provider-config names.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { allResources } from '#api/machinery/schema/compile.ts';
@@ -17,7 +18,7 @@ export function readEncryptionFile(path: string): EncryptionConfiguration {
   try {
     return readEncryptionConfiguration(parseYaml(readFileSync(path, 'utf8')));
   } catch (err) {
-    throw new UserError(`${FLAG}: ${path}: ${err instanceof Error ? err.message : String(err)}`, { cause: err });
+    throw new UserError(`${FLAG}: ${path}: ${errorMessage(err)}`, { cause: err });
   }
 }
 

@@ -1,6 +1,7 @@
 // The transport to an API server somewhere else: HTTP/2 where the server speaks it, else HTTP/1.1.
 // Not supported: proxies (the environment's included).
 
+import { errorMessage } from '#machinery/error-message.ts';
 import tls from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
@@ -307,7 +308,7 @@ class HttpTransport implements Transport {
 
   #unreachable(request: TransportRequest, err: unknown): Error {
     if (err instanceof apierrors.StatusError) return err;
-    const why = err instanceof Error ? err.message : String(err);
+    const why = errorMessage(err);
     const message = `${request.method} ${this.#origin.origin}${request.path}: ${why}`;
     return apierrors.fromStatus(apierrors.serviceUnavailable(message).status, { cause: err });
   }

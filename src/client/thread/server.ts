@@ -1,5 +1,6 @@
 // The server's end: calls that come from another thread are answered by the API server's chain, as those of this thread are.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import type { MessagePort } from 'node:worker_threads';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -217,7 +218,7 @@ export class ThreadServer {
 
   #failureOf(err: unknown): Failure {
     if (err instanceof apierrors.StatusError) return { message: err.message, status: err.status };
-    const message = err instanceof Error ? err.message : String(err);
+    const message = errorMessage(err);
     this.#config.logger.error('a call from another thread failed', { err });
     return { message };
   }

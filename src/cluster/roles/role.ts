@@ -1,5 +1,6 @@
 // What every role that runs by itself is made of and looks like.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -93,7 +94,7 @@ export function supervised(name: string, run: (signal: AbortSignal) => Promise<v
       if (!abort.signal.aborted) fail(new Error(`the ${name} has ended`));
     },
     (err: unknown) => {
-      const message = err instanceof Error ? err.message : String(err);
+      const message = errorMessage(err);
       if (!abort.signal.aborted) fail(new Error(`the ${name} failed: ${message}`, { cause: err }));
     },
   );

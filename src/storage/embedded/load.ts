@@ -1,5 +1,6 @@
 // The start of the embedded engine: makes the in-memory state from the rows that the worker reads.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Worker } from 'node:worker_threads';
 import type { Revision } from '../interface.ts';
 import { StorageError } from '../interface.ts';
@@ -38,7 +39,7 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
             rows.take(message.records);
           } catch (error) {
             // Each row is whole, but together they make no sense.
-            refusal = corrupt(dataDir, error instanceof Error ? error.message : String(error));
+            refusal = corrupt(dataDir, errorMessage(error));
             void worker.terminate();
           }
           return;
@@ -52,7 +53,7 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
       }
     };
     const onError = (error: unknown): void => {
-      refusal ??= cannotOpen(error instanceof Error ? error.message : String(error), error);
+      refusal ??= cannotOpen(errorMessage(error), error);
     };
     const onExit = (code: number): void => reject(refusal ?? cannotOpen(`its thread ended with code ${code}`));
     worker.on('message', onMessage).on('error', onError).on('exit', onExit);

@@ -6,6 +6,7 @@
 //
 // Runs in the worker thread. Its errors are StorageError, except those of `commit`, `compact` and `probe`, which come from SQLite.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Revision } from '../interface.ts';
@@ -416,7 +417,7 @@ function readNumber(database: Database, sql: string): number {
 /** The StorageError for whatever was thrown while the database was opened or read. */
 function openError(error: unknown, dataDir: string): StorageError {
   if (error instanceof StorageError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   switch (sqliteFailure(error)) {
     case 'Busy':
       return new StorageError(

@@ -1,5 +1,6 @@
 // The worker thread's entry: owns the database and does what the main thread asks (protocol.ts), in order.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 import { StorageError } from '../interface.ts';
@@ -38,7 +39,7 @@ function answer(database: LogDatabase, request: Request): Response {
     const failure = sqliteFailure(error);
     if (failure === undefined) throw error;
     const reason = failure === 'NoSpace' ? 'NoSpace' : 'Unavailable';
-    return { type: 'failed', reason, message: error instanceof Error ? error.message : String(error) };
+    return { type: 'failed', reason, message: errorMessage(error) };
   }
 }
 

@@ -3,6 +3,7 @@
 // A value that was written with an older key is stale: an update that leaves it as it is writes it again, with the key of now,
 // so that `kubectl get -o json … | kubectl replace -f -` rotates keys, as it does in Kubernetes.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type {
   GetOptions,
@@ -180,7 +181,7 @@ export class EncryptedStorage implements Storage {
       if (stale) this.#stale.add(kv);
       return kv;
     } catch (cause) {
-      const problem = cause instanceof Error ? cause.message : String(cause);
+      const problem = errorMessage(cause);
       throw new StorageError('Corrupt', `unable to transform key "${stored.key}": ${problem}`, { key: stored.key, cause });
     }
   }

@@ -1,5 +1,6 @@
 // Rules of certificate signing requests. Messages and paths are Kubernetes' own (pkg/apis/certificates/validation).
 
+import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
 import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -60,7 +61,7 @@ export function validateCertificateSigningRequest(
       parseCertificateRequest(spec.request);
     } catch (error) {
       const shown = spec.request === '' ? null : spec.request;
-      errors.push(field.invalid(at.child('request'), shown, error instanceof Error ? error.message : String(error)));
+      errors.push(field.invalid(at.child('request'), shown, errorMessage(error)));
     }
   }
   errors.push(...usages(spec.usages ?? [], at.child('usages'), old?.spec.usages));
