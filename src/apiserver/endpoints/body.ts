@@ -15,6 +15,7 @@ import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
 import { countKeys, JsonError, parseJsonCounting } from '#machinery/text/json.ts';
@@ -106,7 +107,7 @@ async function parsedYaml(text: string, { mediaType, mustBe, maxValues, clock }:
 function unreadable(error: unknown, text: string, mustBe: string): apierrors.StatusError {
   if (error instanceof apierrors.StatusError) return error;
   if (isTooMany(error)) return apierrors.requestEntityTooLarge(error.message);
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorMessage(error);
   const isOfJson = error instanceof JsonError && error.kind === 'syntax';
   return unrecognized(mustBe, isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why, text);
 }

@@ -4,6 +4,7 @@ import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { SchemeError } from '#api/machinery/scheme.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -199,7 +200,7 @@ function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Sele
     labelSelector = labels.parse(labelText);
     fieldSelector = fields.parseSelector(fieldText);
   } catch (error) {
-    throw apierrors.badRequest(error instanceof Error ? error.message : String(error));
+    throw apierrors.badRequest(errorMessage(error));
   }
   for (const [name, selector] of [
     ['labelSelector', labelSelector],

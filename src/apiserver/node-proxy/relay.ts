@@ -1,6 +1,7 @@
 // Carries a request to a node's kubelet, or to another peer that a connector reaches, and the response back. Bodies are streamed with
 // back-pressure in both directions; upgraded connections (SPDY, WebSocket) are joined byte for byte. machinery/peer owns the connection.
 
+import { errorMessage } from '#machinery/error-message.ts';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 
@@ -138,7 +139,7 @@ export class NodeRelay {
 
   #failure(error: unknown): apierrors.StatusError {
     if (error instanceof apierrors.StatusError) return error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     return this.#config.unreachable?.(message) ?? apierrors.internalError(`error dialing backend: ${message}`);
   }
 }
@@ -209,7 +210,7 @@ async function readSome(answer: IncomingMessage): Promise<string> {
       if (length >= MAX_ERROR_BYTES) break;
     }
   } catch (error) {
-    if (chunks.length === 0) return `the response could not be read: ${error instanceof Error ? error.message : String(error)}`;
+    if (chunks.length === 0) return `the response could not be read: ${errorMessage(error)}`;
   }
   return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }

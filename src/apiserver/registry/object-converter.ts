@@ -6,6 +6,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { nextTurn } from '#machinery/turn.ts';
 
 /** Converts objects of one kind. Conversion webhooks are asynchronous; conversions in this process need not be. */
@@ -48,7 +49,7 @@ export function convertObjects(
   if (first === undefined) return [];
   const failed = (error: unknown): never => {
     if (error instanceof ConversionError) throw error;
-    throw new ConversionError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new ConversionError(errorMessage(error), { cause: error });
   };
   const checked = (converted: readonly KubeObject[]): readonly KubeObject[] => {
     const problem = problemOf(objects, converted, apiVersion);

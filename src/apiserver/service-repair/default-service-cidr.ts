@@ -10,6 +10,7 @@ import { formatTime } from '#client/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 
 export const DEFAULT_SERVICE_CIDR = 'kubernetes';
@@ -51,7 +52,7 @@ export class DefaultServiceCidr {
       try {
         range = await all.update({ ...range, spec: { ...range.spec, cidrs: [...cidrs] } });
       } catch (err) {
-        const message = err instanceof Error ? err.message : String(err);
+        const message = errorMessage(err);
         this.#warn(
           range,
           ERROR,

@@ -7,6 +7,7 @@ import { KUBE_API_SERVER_CLIENT } from '#api/groups/certificates/v1/signers.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
@@ -102,7 +103,7 @@ export class CertificateSubjectRestriction implements AdmissionPlugin {
     try {
       ({ organizations } = parseCertificateRequest(spec.request));
     } catch (error) {
-      const why = `failed to parse CSR: ${error instanceof Error ? error.message : String(error)}`;
+      const why = `failed to parse CSR: ${errorMessage(error)}`;
       throw apierrors.forbidden(attributes.resource, attributes.name, why);
     }
     if (!organizations.includes('system:masters')) return;

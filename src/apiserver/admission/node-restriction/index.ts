@@ -9,6 +9,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceSlice } from '#api/groups/resource/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { nodeOfUser } from '#apiserver/authorization/node/identity.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
@@ -151,7 +152,7 @@ function certificateObjection({ attributes, node }: NodeRequest): Objection {
   try {
     ({ commonName } = parseCertificateRequest(request));
   } catch (error) {
-    return `unable to parse csr: ${error instanceof Error ? error.message : String(error)}`;
+    return `unable to parse csr: ${errorMessage(error)}`;
   }
   return commonName === `system:node:${node}` ? undefined : `can only create a node CSR with CN=system:node:${node}`;
 }

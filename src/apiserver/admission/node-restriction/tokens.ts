@@ -6,6 +6,7 @@ import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#api/
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { CSIDriver } from '#api/groups/storage/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { NodeRequest, Objection } from './objection.ts';
 
@@ -53,7 +54,7 @@ async function audienceObjection(
       if (await isAskedByDriver(services, pod, volume, audience)) return undefined;
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
-      problems.push(error instanceof Error ? error.message : String(error));
+      problems.push(errorMessage(error));
     }
   }
   if (problems.length > 0) {

@@ -3,6 +3,7 @@
 import type { ExpressionAuthorizer } from '#cel/index.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { UserInfo } from '#apiserver/request.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 
 export function expressionAuthorizer(authorizer: Authorizer, requester: UserInfo): ExpressionAuthorizer {
   return {
@@ -25,7 +26,7 @@ export function expressionAuthorizer(authorizer: Authorizer, requester: UserInfo
         });
         return { allowed: decision === 'allow', reason };
       } catch (error) {
-        return { allowed: false, reason: '', error: error instanceof Error ? error.message : String(error) };
+        return { allowed: false, reason: '', error: errorMessage(error) };
       }
     },
   };

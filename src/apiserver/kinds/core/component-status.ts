@@ -8,6 +8,7 @@ import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { messageDescriptor } from '#api/machinery/schema/compile.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import type { Storage } from '#storage/interface.ts';
 import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
@@ -78,7 +79,7 @@ async function conditionOf(check: ComponentCheck | undefined): Promise<Condition
     await check();
     return { type: 'Healthy', status: 'True', message: 'ok' };
   } catch (error) {
-    return { type: 'Healthy', status: 'False', message: '', error: error instanceof Error ? error.message : String(error) };
+    return { type: 'Healthy', status: 'False', message: '', error: errorMessage(error) };
   }
 }
 
