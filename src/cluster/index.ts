@@ -9,11 +9,12 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
-import { allResources } from '#api/machinery/schema/compile.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import { parseApiVersion } from '#api/machinery/scheme.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { resourcesIn } from '#controllers/discovery.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
@@ -145,12 +146,13 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
       clientKey: admin.key,
     });
   }
+  const kinds = new ServedKinds(cluster.client);
   return {
     client: cluster.client,
     clock,
     url: cluster.url,
     kubeconfig,
-    apply: (manifest) => apply(cluster.client, manifest),
+    apply: (manifest) => apply(cluster.client, kinds, manifest),
     stopNode: (name) => moving(cluster.stopNode(name)),
     startNode: (name) => moving(cluster.startNode(name)),
     async stop() {
@@ -174,18 +176,46 @@ async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T
   return promise;
 }
 
-const resourcesByKind = new Map(allResources().map((type) => [`${apiVersionOf(type)} ${type.kind}`, type]));
+/** The resources of kinds, as the server's discovery names them. What was found once is kept. */
+class ServedKinds {
+  readonly #client: Client;
+  readonly #found = new Map<string, ResourceType>();
 
-async function apply(client: Client, manifest: string | object | readonly object[]): Promise<readonly KubeObject[]> {
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Throws TypeError for a kind that is not served. */
+  async resourceOf({ apiVersion = '', kind = '' }: Partial<KubeObject>): Promise<ResourceType> {
+    const id = `${apiVersion} ${kind}`;
+    if (!this.#found.has(id)) await this.#discover(apiVersion);
+    const type = this.#found.get(id);
+    if (type !== undefined) return type;
+    throw new TypeError(`no resource is known for apiVersion ${JSON.stringify(apiVersion)}, kind ${JSON.stringify(kind)}`);
+  }
+
+  async #discover(apiVersion: string): Promise<void> {
+    const groupVersion = parseApiVersion(apiVersion);
+    if (groupVersion === undefined) return;
+    try {
+      const { group, version } = groupVersion;
+      for (const type of await resourcesIn(this.#client, group, version)) this.#found.set(`${apiVersion} ${type.kind}`, type);
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+  }
+}
+
+async function apply(
+  client: Client,
+  kinds: ServedKinds,
+  manifest: string | object | readonly object[],
+): Promise<readonly KubeObject[]> {
   const parsed: unknown[] =
     typeof manifest === 'string' ? parseYamlDocuments(manifest) : Array.isArray(manifest) ? [...manifest] : [manifest];
   const applied: KubeObject[] = [];
   for (const object of parsed as KubeObject[]) {
-    const type = resourcesByKind.get(`${object.apiVersion} ${object.kind}`);
-    if (type === undefined)
-      throw new TypeError(
-        `no resource is known for apiVersion ${JSON.stringify(object.apiVersion)}, kind ${JSON.stringify(object.kind)}`,
-      );
+    const type = await kinds.resourceOf(object);
     const all = client.resource<KubeObject>(type as never);
     const resource = type.namespaced ? all.namespace(object.metadata.namespace ?? 'default') : all;
     try {

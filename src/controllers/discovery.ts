@@ -52,36 +52,48 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
   const lists = await Promise.all(
     versions.map(async ({ group, version }) => {
       try {
-        return await client.transport.request<ApiResourceList>({ method: 'GET', path: groupVersionPath(group, version), signal });
+        return await resourcesIn(client, group, version, signal);
       } catch (err) {
         if (signal.aborted) throw err;
         failures.set(group === '' ? version : `${group}/${version}`, errorMessage(err));
-        return { resources: [] };
+        return [];
       }
     }),
   );
   const seen = new Set<string>();
   const resources: DiscoveredResource[] = [];
-  versions.forEach(({ group, version }, index) => {
-    for (const resource of lists[index]?.resources ?? []) {
-      if (resource.name.includes('/')) continue;
-      const id = `${resource.name}.${group}`;
-      resources.push({
-        group,
-        version,
-        resource: resource.name,
-        singular: resource.singularName ?? '',
-        kind: resource.kind,
-        namespaced: resource.namespaced,
-        shortNames: [],
-        categories: [],
-        verbs: resource.verbs,
-        preferred: !seen.has(id),
-      });
+  versions.forEach(({ group }, index) => {
+    for (const resource of lists[index] ?? []) {
+      const id = `${resource.resource}.${group}`;
+      resources.push({ ...resource, preferred: !seen.has(id) });
       seen.add(id);
     }
   });
   return { resources, failures };
+}
+
+/** Returns the resources of one group version, subresources left out. Throws StatusError: NotFound if there is no such group version. */
+export async function resourcesIn(
+  client: Client,
+  group: string,
+  version: string,
+  signal?: AbortSignal,
+): Promise<readonly Omit<DiscoveredResource, 'preferred'>[]> {
+  const path = groupVersionPath(group, version);
+  const { resources } = await client.transport.request<ApiResourceList>({ method: 'GET', path, ...(signal && { signal }) });
+  return resources
+    .filter(({ name }) => !name.includes('/'))
+    .map(({ name, singularName = '', kind, namespaced, verbs }) => ({
+      group,
+      version,
+      resource: name,
+      singular: singularName,
+      kind,
+      namespaced,
+      shortNames: [],
+      categories: [],
+      verbs,
+    }));
 }
 
 function rank(version: string, preferred: { readonly version: string } | undefined): number {

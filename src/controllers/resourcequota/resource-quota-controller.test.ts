@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, persistentVolumeClaims, pods, resourceQuotas, services } from '#api/groups/core/v1/index.ts';
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
@@ -112,6 +113,11 @@ describe('the quota controller', () => {
     expect((await status()).used).toEqual(Object.fromEntries(Object.keys(hard).map((name) => [name, '0'])));
   });
 
+  it('counts what the server has', async () => {
+    await limit({ 'count/deployments.apps': '3', 'count/widgets.example.com': '1' });
+    expect((await status()).used).toEqual({ 'count/deployments.apps': '0' });
+  });
+
   it('gives back what is deleted or has ended', async () => {
     await limit({ pods: '2', 'count/pods': '5', cpu: '1' });
     await podClient().create(pod('one'));
@@ -219,4 +225,34 @@ test('quotas end the same, whatever goes wrong', { timeout: 60_000 }, async () =
   });
   expect(outcome).toMatchObject([{ status: { used: { pods: '1', cpu: '250m', configmaps: '1' } } }]);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});
+
+describe('discovery', () => {
+  const hard = { 'count/deployments.apps': '3', pods: '1' };
+
+  test('is waited for, and tried again', async () => {
+    const cluster = await startTestCluster();
+    const quotas = cluster.client.resource(resourceQuotas).namespace('default');
+    cluster.faults.fail('GET', /^\/apis$/, () => apierrors.serviceUnavailable('away'), { times: 1 });
+    await cluster.run((config) => new ResourceQuotaController(config));
+    await quotas.create({ metadata: { name: 'q' }, spec: { hard } });
+    await cluster.clock.settle();
+    expect((await quotas.get('q')).status.used).toBeUndefined();
+    await cluster.clock.advance('31s');
+    expect((await quotas.get('q')).status.used).toEqual({ 'count/deployments.apps': '0', pods: '0' });
+    await cluster.stop();
+  });
+
+  test('of one group may fail; what it has is counted once it is found', async () => {
+    const cluster = await startTestCluster();
+    const quotas = cluster.client.resource(resourceQuotas).namespace('default');
+    cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), { times: 1 });
+    await cluster.run((config) => new ResourceQuotaController(config));
+    await quotas.create({ metadata: { name: 'q' }, spec: { hard } });
+    await cluster.clock.settle();
+    expect((await quotas.get('q')).status.used).toEqual({ pods: '0' });
+    await cluster.clock.advance('31s');
+    expect((await quotas.get('q')).status.used).toEqual({ 'count/deployments.apps': '0', pods: '0' });
+    await cluster.stop();
+  });
 });

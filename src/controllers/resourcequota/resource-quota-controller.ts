@@ -20,16 +20,18 @@ import {
   resourceOfLimit,
   sameAmounts,
 } from '#api/groups/core/v1/quota/index.ts';
-import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { allResources } from '#api/machinery/schema/compile.ts';
+import { abortable } from '#client/abort.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
+import * as wait from '#machinery/wait.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
+import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
+import type { DiscoveredResource } from '../discovery.ts';
 import { isPodTerminal } from '../pod-state.ts';
 
 type ReadQuota = Immutable<ResourceQuota>;
@@ -40,6 +42,8 @@ export interface ResourceQuotaControllerConfig extends ControllerConfig {
   readonly workers?: number;
   /** How often a quota is counted again though nothing seems to have changed. Default: 5 minutes. */
   readonly recountMs?: number;
+  /** How often the resources of the server are discovered. Default: 30 seconds. */
+  readonly discoveryPeriodMs?: number;
 }
 
 /** So many objects may be deleted at once, and are then counted once. */
@@ -57,9 +61,13 @@ export class ResourceQuotaController implements Controller {
   readonly #config: ResourceQuotaControllerConfig;
   readonly #quotas: SharedInformer<ReadQuota>;
   readonly #queue: RateLimitingQueue;
-  /** By `countName`: the resources that some quota limits. Informers are made when the first does. */
+  /** By `countName` and version: the resources that some quota limits. Informers are made when the first does. */
   readonly #counted = new Map<string, Counted>();
-  readonly #types: ReadonlyMap<string, ResourceType>;
+  /** By `countName`: the resources that can be counted, as discovered last. */
+  #types: ReadonlyMap<string, DiscoveredResource> = new Map();
+  /** Resolves when the resources have been discovered for the first time. */
+  readonly #ready: Promise<void>;
+  #resolveReady: () => void = () => undefined;
   /** Quota's UID → when its use last grew, on the clock's monotonic scale. */
   readonly #chargedAt = new Map<string, number>();
   /** For informers that are made later. */
@@ -69,13 +77,9 @@ export class ResourceQuotaController implements Controller {
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('resourcequota_primary') });
     this.#quotas = config.informers.informerFor(resourceQuotas);
-    const types = new Map<string, ResourceType>();
-    // Of several versions the first is the preferred one.
-    for (const type of allResources()) {
-      if (!type.namespaced || isUncounted(type) || types.has(countName(type))) continue;
-      types.set(countName(type), type);
-    }
-    this.#types = types;
+    this.#ready = new Promise((resolve) => {
+      this.#resolveReady = resolve;
+    });
     this.#quotas.addEventHandler({
       onAdd: (quota) => this.#queue.add(objectKey(quota)),
       onUpdate: (before, quota) => {
@@ -91,10 +95,41 @@ export class ResourceQuotaController implements Controller {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { workers = 5, logger } = this.#config;
+    const { workers = 5, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
     this.#running = signal;
-    await this.#quotas.waitForSync(signal);
-    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () => this.#discover(signal));
+    try {
+      await Promise.all([this.#quotas.waitForSync(signal), abortable(this.#ready, signal)]);
+      await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    } finally {
+      await discovering;
+    }
+  }
+
+  async #discover(signal: AbortSignal): Promise<void> {
+    const { client, logger } = this.#config;
+    try {
+      const { resources, failures } = await discoverResources(client, signal);
+      const types = new Map<string, DiscoveredResource>();
+      for (const resource of resources) {
+        const { namespaced, preferred } = resource;
+        if (!namespaced || !preferred || isUncounted(resource)) continue;
+        if (hasVerbs(resource, 'create', 'delete', 'list', 'watch')) types.set(countName(resource), resource);
+      }
+      // A group that cannot be asked right now has not lost its resources.
+      for (const [name, resource] of this.#types) if (failures.has(apiVersionOf(resource))) types.set(name, resource);
+      this.#use(types);
+    } catch (err) {
+      if (!signal.aborted) logger.warn('resource quota: discovery failed, retrying', { err });
+    }
+  }
+
+  #use(types: ReadonlyMap<string, DiscoveredResource>): void {
+    const hasNew = [...types.keys()].some((name) => !this.#types.has(name));
+    this.#types = types;
+    this.#resolveReady();
+    // A quota may limit what could not be counted until now.
+    if (hasNew) for (const quota of this.#quotas.lister.list()) this.#queue.add(objectKey(quota));
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -152,11 +187,12 @@ export class ResourceQuotaController implements Controller {
   }
 
   #watch(name: string, resource: GroupResource): Counted | undefined {
-    const present = this.#counted.get(name);
-    if (present !== undefined) return present;
     const type = this.#types.get(name);
     if (type === undefined) return undefined;
-    const informer = this.#config.informers.informerFor<KubeObject>(type as ResourceType<KubeObject>);
+    const key = `${name} ${type.version}`;
+    const present = this.#counted.get(key);
+    if (present !== undefined) return present;
+    const informer = this.#config.informers.informerFor<KubeObject>(type);
     informer.addEventHandler({
       onUpdate: (before, object) => {
         if (tookMore(type, before, object)) this.#wake(object, resource);
@@ -166,7 +202,7 @@ export class ResourceQuotaController implements Controller {
     });
     this.#config.informers.start(this.#running);
     const counted = { resource, informer };
-    this.#counted.set(name, counted);
+    this.#counted.set(key, counted);
     return counted;
   }
 
