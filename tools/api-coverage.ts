@@ -92,7 +92,7 @@ const scheme = newDefaultScheme();
 function rowOf(served: Kind, difference: OpenApiDifference | undefined): Row {
   const { group, version, kind, resource } = served.type;
   const groupVersion = group === '' ? version : `${group}/${version}`;
-  const message = scheme.lookup({ group, version, kind })?.message;
+  const message = scheme.schemas.lookup({ group, version, kind })?.message;
   const golden = message === undefined ? '–' : goldenOf(message, `${group === '' ? 'core' : group}.${version}.${kind}`);
   const lines = difference?.lines.filter((line) => line.startsWith(`${groupVersion}: `));
   return {

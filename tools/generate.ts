@@ -3,17 +3,17 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { schemas } from '#api/machinery/schema/all.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { folderOf, render } from './generate/render.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const paths: string[] = [];
-for (const schema of schemas) {
-  for (const file of render(schema, schemas, existsSync(`${root}src/api/${folderOf(schema.key)}/helpers.ts`))) {
+for (const schema of allSchemas.schemas) {
+  for (const file of render(schema, allSchemas.schemas, existsSync(`${root}src/api/${folderOf(schema.key)}/helpers.ts`))) {
     const path = `${root}src/api/${file.path}`;
     writeFileSync(path, file.text);
     paths.push(path);
   }
 }
 execFileSync(`${root}node_modules/.bin/oxfmt`, paths, { stdio: 'inherit', cwd: root });
-console.log(`${paths.length} files written from ${schemas.length} schemas`);
+console.log(`${paths.length} files written from ${allSchemas.schemas.length} schemas`);

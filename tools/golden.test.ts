@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { runGolden } from './golden.ts';
 
 let folder: string;
@@ -20,7 +20,7 @@ const role = {
 
 function put(name: string, object: object): void {
   writeFileSync(join(folder, `${name}.json`), JSON.stringify(object, null, 2).replaceAll('<', String.raw`\u003c`));
-  writeFileSync(join(folder, `${name}.pb`), encodeProtobuf(messageDescriptor('rbac/v1.Role'), role));
+  writeFileSync(join(folder, `${name}.pb`), encodeProtobuf(allSchemas.message('rbac/v1.Role'), role));
 }
 
 test('what is alike is counted, and what differs is told', () => {

@@ -84,6 +84,16 @@ describe('layers', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('api/machinery knows no group: what is made of all groups is put together at the root of api/', () => {
+    const machinery = join(source, 'api/machinery');
+    const wrong = files
+      .filter((file) => file.startsWith(`${machinery}/`) && !/\.test\.ts$/.test(file))
+      .flatMap((file) => [...importsOf(file)].map((specifier) => [file, resolveImport(file, specifier)] as const))
+      .filter(([, imported]) => imported.startsWith(join(source, 'api/')) && !imported.startsWith(`${machinery}/`))
+      .map(([file, imported]) => `${relative(source, file)} imports ${relative(source, imported)}`);
+    expect(wrong).toEqual([]);
+  });
+
   test('time and randomness come only from machinery/clock.ts and machinery/random.ts', () => {
     const wrong: string[] = [];
     for (const file of files) {

@@ -9,7 +9,7 @@ import { decodeObject } from '#api/machinery/codec/index.ts';
 import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import { FieldManager } from '#api/machinery/managed-fields/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import type { ApiResponse, RequestBody } from '#apiserver/request.ts';
 import { noBody } from '#apiserver/http/body-reader.ts';
 import { ApiServer } from '#apiserver/server.ts';
@@ -71,7 +71,7 @@ async function figure(what: string, run: () => unknown, comparedWith?: { name: s
 }
 
 async function protobuf(): Promise<void> {
-  const message = messageDescriptor('core/v1.Pod');
+  const message = allSchemas.message('core/v1.Pod');
   const { object } = decodeObject<object>(message, pod('web-0'));
   newDefaultScheme().applyDefaults(POD_KIND, object);
   const bytes = encodeProtobuf(message, object);
@@ -122,7 +122,7 @@ async function writes(): Promise<void> {
 
   heading('api: requests about pods, memory store, beside the same without managed fields');
   // A new object always has them: what it would be without is the request less what the field manager needs.
-  const message = messageDescriptor('core/v1.Pod');
+  const message = allSchemas.message('core/v1.Pod');
   const codec = new DescriptorCodec({ kind: POD_KIND, message });
   const manager = new FieldManager({ codec, subresource: '', now: () => systemClock.now() });
   const { object } = decodeObject<{ metadata: object }>(message, pod('web-0'));

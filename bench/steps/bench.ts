@@ -81,7 +81,7 @@ async function codec(type: ResourceType, object: { readonly metadata: { readonly
   const text = JSON.stringify(object);
   const bytes = Buffer.from(text, 'utf8');
   const scheme = newDefaultScheme();
-  const known = scheme.lookup(type);
+  const known = scheme.schemas.lookup(type);
   if (known === undefined) throw new Error(`the scheme does not know ${type.kind}`);
   const decoded = decodeObject(known.message, object).object;
   const stored = encodeForStorage(decoded);

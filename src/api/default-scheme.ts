@@ -36,7 +36,7 @@ import {
 import type { GroupVersionKind } from './machinery/descriptor.ts';
 import { fromCore, toCore } from './groups/events/v1/conversion.ts';
 import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
-import { schemas } from './machinery/schema/all.ts';
+import { allSchemas } from './all-schemas.ts';
 import { Scheme } from './machinery/scheme.ts';
 import { setEndpointSliceDefaults } from './groups/discovery/v1/defaults.ts';
 import { setFlowSchemaDefaults, setPriorityLevelConfigurationDefaults } from './groups/flowcontrol/v1/defaults.ts';
@@ -48,8 +48,7 @@ import { setCSIDriverDefaults, setStorageClassDefaults, setVolumeAttachmentDefau
 
 /** A new Scheme; registering more in it changes no other. */
 export function newDefaultScheme(): Scheme {
-  const scheme = new Scheme();
-  for (const schema of schemas) scheme.addSchema(schema);
+  const scheme = new Scheme(allSchemas);
 
   scheme.addDefaulter(core('LimitRange'), setLimitRangeDefaults);
   scheme.addDefaulter(core('Namespace'), setNamespaceDefaults);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { allSchemas } from '#api/all-schemas.ts';
 import { readEncryptionFile, resourceOfKeys } from './encryption.ts';
 import { UserError } from './user-error.ts';
 
@@ -19,11 +20,11 @@ test.each([
   ['/registry/apiextensions.k8s.io/customresourcedefinitions/a', 'customresourcedefinitions', 'apiextensions.k8s.io'],
   ['/registry/example.com/widgets/default/a', 'widgets', 'example.com'],
 ])('%s is of %s', (key, resource, group) => {
-  expect(resourceOfKeys()(key)).toEqual({ group, resource });
+  expect(resourceOfKeys(allSchemas.resources())(key)).toEqual({ group, resource });
 });
 
 test.each(['/registry/ranges/serviceips', '/other/secrets/default/a'])('%s is of no resource', (key) => {
-  expect(resourceOfKeys()(key)).toBeUndefined();
+  expect(resourceOfKeys(allSchemas.resources())(key)).toBeUndefined();
 });
 
 test('a file that cannot be used is refused with its name and what is wrong', () => {

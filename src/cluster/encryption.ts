@@ -3,7 +3,7 @@
 import { errorMessage } from '#machinery/error-message.ts';
 import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
-import { allResources } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { storagePrefix } from '#apiserver/registry/storage-prefix.ts';
 import type { Random } from '#machinery/random.ts';
 import type { EncryptionConfiguration, GroupResource } from '#storage/encryption/index.ts';
@@ -23,13 +23,16 @@ export function readEncryptionFile(path: string): EncryptionConfiguration {
 }
 
 export function encryptStorage(storage: Storage, configuration: EncryptionConfiguration, random: Random): Storage {
-  return encryptedStorage({ storage, configuration, resourceOf: resourceOfKeys(), random });
+  return encryptedStorage({ storage, configuration, resourceOf: resourceOfKeys(allSchemas.resources()), random });
 }
 
-/** Which resource a key is of: custom resources are filed under their group, the others as storagePrefix says. */
-export function resourceOfKeys(): (key: string) => GroupResource | undefined {
+/**
+ * Returns a function from keys to resources. `resources`: those that come with the server, which are filed as storagePrefix says. Custom
+ * resources are filed under their group.
+ */
+export function resourceOfKeys(resources: readonly GroupResource[]): (key: string) => GroupResource | undefined {
   const byPrefix = new Map<string, GroupResource>();
-  for (const { group, resource } of allResources()) {
+  for (const { group, resource } of resources) {
     const prefix = storagePrefix({ group, resource });
     const known = byPrefix.get(prefix);
     // Events are in two groups and filed once, as the core group's.

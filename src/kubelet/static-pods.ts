@@ -8,7 +8,7 @@ import { decodeObject } from '#api/machinery/codec/index.ts';
 import { setPodDefaults } from '#api/groups/core/v1/defaults.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -193,7 +193,7 @@ export class StaticPods {
 
   #makePod(document: unknown): Pod {
     const { nodeName, clock } = this.#config;
-    const { object, unknownFields } = decodeObject<v1.Pod>(messageDescriptor('core/v1.Pod'), document);
+    const { object, unknownFields } = decodeObject<v1.Pod>(allSchemas.message('core/v1.Pod'), document);
     if (object.apiVersion !== 'v1' || object.kind !== 'Pod')
       throw new Error(`not a Pod: ${object.apiVersion ?? ''} ${object.kind ?? ''}`);
     if (unknownFields.length > 0) throw new Error(`unknown fields: ${unknownFields.join(', ')}`);

@@ -1,7 +1,7 @@
 // Requests about objects of a kind, each slightly wrong or unusual.
 
 import type { SeededRandom } from '#machinery/random.ts';
-import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import { messageOf } from '#api/testing/message-of.ts';
 import type { KindManifest } from '../e2e/kinds.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import { Mutator } from './mutations.ts';
@@ -48,7 +48,7 @@ export const creation = ({ collection, manifest }: Target): Shot => ({
 /** `live`: the object as each server has it is the same but for its identity, so the manifest stands for it. */
 export function* shots(target: Target, count: number, random: SeededRandom): Generator<Shot> {
   const { manifest, collection, name } = target;
-  const message = messageOfKind(String(manifest['apiVersion']), target.kind);
+  const message = messageOf(String(manifest['apiVersion']), target.kind);
   if (message === undefined) throw new Error(`no schema for ${target.kind}`);
   const mutator = new Mutator(random);
   for (let index = 0; index < count; index++) {

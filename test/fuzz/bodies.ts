@@ -3,7 +3,7 @@
 
 import { stringify } from 'yaml';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
-import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import { messageOf } from '#api/testing/message-of.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
@@ -103,7 +103,7 @@ async function aim(random: SeededRandom, server: TestServer, { type }: Kind, ser
   const { group, version, resource, kind, namespaced } = type;
   const apiVersion = group === '' ? version : `${group}/${version}`;
   const collection = `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`;
-  const message = messageOfKind(apiVersion, kind);
+  const message = messageOf(apiVersion, kind);
   if (message === undefined) throw new Error(`the schema has no ${apiVersion} ${kind}`);
   const name = `x${serial}`;
   const filled = fuzzObject(message, random, { presence: 0.3, maxItems: 2, maxDepth: 6 });

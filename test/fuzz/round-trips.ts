@@ -4,8 +4,7 @@ import { decodeObject, encodeObject } from '#api/machinery/codec/index.ts';
 import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { GroupVersionKind, MessageDescriptor } from '#api/machinery/descriptor.ts';
-import { schemas } from '#api/machinery/schema/all.ts';
-import { messagesOf } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { fuzzObject, settlesFirst } from '#api/testing/fuzz.ts';
 import { SeededRandom } from '#machinery/random.ts';
 
@@ -29,7 +28,9 @@ const MOST_PROBLEMS = 20;
 
 export function roundTrips({ fills, seed, progress }: RoundTripsOptions): RoundTripsResult {
   const scheme = newDefaultScheme();
-  const kinds = schemas.flatMap(messagesOf).filter((message): message is Kind => message.gvk !== undefined);
+  const kinds = allSchemas.schemas
+    .flatMap((schema) => allSchemas.messagesOf(schema))
+    .filter((message): message is Kind => message.gvk !== undefined);
   const problems: string[] = [];
   let objects = 0;
   let conversions = 0;

@@ -2,7 +2,7 @@
 
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { MessageDescriptor, TypeRef } from '#api/machinery/descriptor.ts';
-import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import { messageOf } from '#api/testing/message-of.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -70,7 +70,7 @@ export async function sendLongTexts({
         .snapshot()
         .publishedKinds()
         .find(({ type }) => type.resource === resource && apiVersion === apiVersionOf(type));
-      const message = messageOfKind(apiVersion, kind);
+      const message = messageOf(apiVersion, kind);
       if (served === undefined || message === undefined) continue;
       for (const field of fieldsOf(message, [], seen, 0)) {
         if (isOver()) break;

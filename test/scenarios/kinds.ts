@@ -2,13 +2,13 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
-import { allResources } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 
 export type AnyResource = ResourceType<KubeObject>;
 
 /** The first one wins: of two groups' events those of the core are meant, as with kubectl. */
 const byWord = new Map<string, AnyResource>();
-for (const type of allResources() as AnyResource[]) {
+for (const type of allSchemas.resources() as AnyResource[]) {
   for (const word of [type.resource, type.singular, ...type.shortNames]) if (!byWord.has(word)) byWord.set(word, type);
 }
 

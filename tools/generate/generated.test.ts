@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { schemas } from '#api/machinery/schema/all.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { constantName, folderOf, render } from './render.ts';
 
 const api = fileURLToPath(new URL('../../src/api/', import.meta.url));
@@ -15,8 +15,8 @@ function withoutLayout(text: string): string {
 }
 
 describe('generated files', () => {
-  it.each(schemas)('$key is current (else: npm run generate)', (schema) => {
-    for (const { path, text } of render(schema, schemas, existsSync(`${api}${folderOf(schema.key)}/helpers.ts`))) {
+  it.each(allSchemas.schemas)('$key is current (else: npm run generate)', (schema) => {
+    for (const { path, text } of render(schema, allSchemas.schemas, existsSync(`${api}${folderOf(schema.key)}/helpers.ts`))) {
       expect(withoutLayout(readFileSync(api + path, 'utf8'))).toBe(withoutLayout(text));
     }
   });

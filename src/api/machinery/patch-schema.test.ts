@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { applyStrategicMergePatch } from '#machinery/patch/strategic-merge-patch.ts';
 import { patchSchema } from './patch-schema.ts';
-import { messageDescriptor } from './schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 
 describe('patchSchema', () => {
-  const pod = patchSchema(messageDescriptor('core/v1.Pod'));
+  const pod = patchSchema(allSchemas.message('core/v1.Pod'));
 
   it('knows keys, strategies and maps', () => {
     const spec = pod.field('spec')?.schema;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeObject } from './codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
+import { metaSchemas } from './schema/meta-schemas.ts';
 import { apiVersionOf, parseApiVersion, Scheme } from './scheme.ts';
 
 const pod = { group: '', version: 'v1', kind: 'Pod' };
@@ -9,22 +10,26 @@ describe('Scheme', () => {
   const scheme = newDefaultScheme();
 
   it('knows the kinds of every group, and what every group has', () => {
-    expect(scheme.lookup(pod)).toMatchObject({
+    expect(scheme.schemas.lookup(pod)).toMatchObject({
       message: { key: 'core/v1.Pod' },
       resource: { resource: 'pods' },
-      listKind: 'PodList',
+      listMessage: { key: 'core/v1.PodList' },
     });
-    expect(scheme.lookup({ group: 'apps', version: 'v1', kind: 'ReplicaSetList' })?.message.key).toBe('apps/v1.ReplicaSetList');
-    expect(scheme.lookup({ group: 'apps', version: 'v1', kind: 'DeleteOptions' })?.message.key).toBe('meta/v1.DeleteOptions');
-    expect(scheme.lookup({ group: '', version: 'v1', kind: 'Status' })?.message.key).toBe('meta/v1.Status');
-    expect(scheme.lookup({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })?.message.key).toBe('meta/v1.Table');
-    expect(scheme.lookup({ group: '', version: 'v1', kind: 'PodSpec' })).toBeUndefined();
-    expect(scheme.lookup({ group: '', version: 'v1', kind: 'toString' })).toBeUndefined();
-    expect(scheme.lookup({ group: 'apps', version: 'v2', kind: 'ReplicaSet' })).toBeUndefined();
+    expect(scheme.schemas.lookup({ group: 'apps', version: 'v1', kind: 'ReplicaSetList' })?.message.key).toBe(
+      'apps/v1.ReplicaSetList',
+    );
+    expect(scheme.schemas.lookup({ group: 'apps', version: 'v1', kind: 'DeleteOptions' })?.message.key).toBe(
+      'meta/v1.DeleteOptions',
+    );
+    expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'Status' })?.message.key).toBe('meta/v1.Status');
+    expect(scheme.schemas.lookup({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })?.message.key).toBe('meta/v1.Table');
+    expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'PodSpec' })).toBeUndefined();
+    expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'toString' })).toBeUndefined();
+    expect(scheme.schemas.lookup({ group: 'apps', version: 'v2', kind: 'ReplicaSet' })).toBeUndefined();
   });
 
   it('fills in defaults', () => {
-    const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(scheme.lookup(pod)!.message, {
+    const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(scheme.schemas.lookup(pod)!.message, {
       spec: { containers: [{ name: 'a' }] },
     });
     scheme.applyDefaults(pod, object);
@@ -67,7 +72,7 @@ describe('Scheme', () => {
   });
 
   it('keeps what is registered to itself', () => {
-    expect(new Scheme().lookup(pod)).toBeUndefined();
+    expect(new Scheme(metaSchemas).schemas.lookup(pod)).toBeUndefined();
   });
 });
 

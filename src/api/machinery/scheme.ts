@@ -3,19 +3,8 @@
 
 import { DescriptorCodec } from './codec/descriptor-codec.ts';
 import type { ObjectCodec } from './codec/object-codec.ts';
-import type { GroupVersionKind, MessageDescriptor, ResourceType } from './descriptor.ts';
-import type { GroupVersionSchema } from './schema/builder.ts';
-import { everywhereKinds, messageDescriptor, ungroupedKinds } from './schema/compile.ts';
-import { resourceType } from './schema/resource-type.ts';
-
-export interface KnownType {
-  readonly gvk: GroupVersionKind;
-  readonly message: MessageDescriptor;
-  /** Absent: the kind has no path of its own (lists, options, reviews inside others). */
-  readonly resource?: ResourceType;
-  /** The kind of its lists, if there is one. */
-  readonly listKind?: string;
-}
+import type { GroupVersionKind } from './descriptor.ts';
+import type { SchemaSet } from './schema/schema-set.ts';
 
 /** Fills in what an object leaves out. The draft is fresh from the decoder, and may be changed. */
 export type Defaulter<T = Record<string, unknown>> = (draft: T) => void;
@@ -34,26 +23,15 @@ export class SchemeError extends Error {
 }
 
 export class Scheme {
-  readonly #types = new Map<string, KnownType>();
+  /** The kinds that have a descriptor. */
+  readonly schemas: SchemaSet;
   readonly #codecs = new Map<string, ObjectCodec>();
-  readonly #schemas = new Map<string, GroupVersionSchema>();
   readonly #defaulters = new Map<string, Defaulter>();
   readonly #conversions = new Map<string, Converter>();
   readonly #fieldLabels = new Map<string, FieldLabelConverter>();
 
-  /** Every kind of a group and version. What is known of a kind is put together when it is first asked for. */
-  addSchema(schema: GroupVersionSchema): void {
-    this.#schemas.set(`${schema.group}/${schema.version}`, schema);
-  }
-
-  lookup(gvk: GroupVersionKind): KnownType | undefined {
-    const key = keyOf(gvk);
-    const known = this.#types.get(key);
-    if (known !== undefined) return known;
-    const schema = this.#schemas.get(`${gvk.group}/${gvk.version}`);
-    const type = schema === undefined ? undefined : fromSchema(schema, gvk);
-    if (type !== undefined) this.#types.set(key, type);
-    return type;
+  constructor(schemas: SchemaSet) {
+    this.schemas = schemas;
   }
 
   /** Returns the codec of a kind; undefined if no schema has the kind. */
@@ -61,14 +39,13 @@ export class Scheme {
     const key = keyOf(gvk);
     let codec = this.#codecs.get(key);
     if (codec === undefined) {
-      const known = this.lookup(gvk);
+      const known = this.schemas.lookup(gvk);
       if (known === undefined) return undefined;
-      const { group, version } = gvk;
-      const list = known.listKind === undefined ? undefined : this.lookup({ group, version, kind: known.listKind });
+      const { message, listMessage } = known;
       codec = new DescriptorCodec({
-        kind: { group, version, kind: gvk.kind },
-        message: known.message,
-        ...(list !== undefined && { listMessage: list.message }),
+        kind: known.gvk,
+        message,
+        ...(listMessage !== undefined && { listMessage }),
         // Looked up for each object: a defaulter may be registered after the codec was made.
         applyDefaults: (draft) => this.#defaulters.get(key)?.(draft),
       });
@@ -125,21 +102,6 @@ export class Scheme {
     if (map.has(key)) throw new Error(`registered twice: ${key}`);
     map.set(key, value);
   }
-}
-
-function fromSchema(schema: GroupVersionSchema, gvk: GroupVersionKind): KnownType | undefined {
-  const { kind } = gvk;
-  if (everywhereKinds.has(kind) || (schema.key === 'core/v1' && ungroupedKinds.has(kind))) {
-    return { gvk, message: messageDescriptor(`meta/v1.${kind}`) };
-  }
-  const spec = Object.hasOwn(schema.types, kind) ? schema.types[kind] : undefined;
-  if (spec === undefined || !('fields' in spec) || !spec.kind) return undefined;
-  return {
-    gvk,
-    message: messageDescriptor(`${schema.key}.${kind}`),
-    ...(spec.resource === undefined ? {} : { resource: resourceType(schema, kind) }),
-    ...(`${kind}List` in schema.types ? { listKind: `${kind}List` } : {}),
-  };
 }
 
 function keyOf({ group, version, kind }: GroupVersionKind): string {

@@ -5,7 +5,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { MessageDescriptor } from '../machinery/descriptor.ts';
-import { messageDescriptor, messageOfKind } from '../machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
+import { messageOf } from './message-of.ts';
 
 const folder = fileURLToPath(new URL('../../../../shared/golden/', import.meta.url));
 
@@ -56,7 +57,7 @@ function messageOfName(name: string): MessageDescriptor | undefined {
   const match = /^(.+?)\.(v\d+(?:(?:alpha|beta)\d+)?)\.([^.]+)/.exec(name);
   if (match === null) return undefined;
   const [, group = '', version = '', kind = ''] = match;
-  const found = messageOfKind(group === 'core' || group === '' ? version : `${group}/${version}`, kind);
+  const found = messageOf(group === 'core' || group === '' ? version : `${group}/${version}`, kind);
   if (found !== undefined) return found;
-  return messageOfKind('meta.k8s.io/v1', kind) ?? (kind === 'WatchEvent' ? messageDescriptor('meta/v1.WatchEvent') : undefined);
+  return messageOf('meta.k8s.io/v1', kind) ?? (kind === 'WatchEvent' ? allSchemas.message('meta/v1.WatchEvent') : undefined);
 }

@@ -3,13 +3,13 @@
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { decodeObject, parseYaml } from '../machinery/codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
-import { messageDescriptor } from '../machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 
 const scheme = newDefaultScheme();
 
 /** `key`: the type, such as core/v1.Pod. Throws for fields that the type does not have: they would test nothing. */
 export function decodeManifest<T>(key: string, yaml: string): T {
-  const { object, unknownFields } = decodeObject(messageDescriptor(key), parseYaml(yaml));
+  const { object, unknownFields } = decodeObject(allSchemas.message(key), parseYaml(yaml));
   if (unknownFields.length > 0) throw new Error(`unknown fields in the test's manifest: ${unknownFields.join(', ')}`);
   return object as T;
 }
@@ -17,7 +17,7 @@ export function decodeManifest<T>(key: string, yaml: string): T {
 /** With its defaults. */
 export function manifest<T extends object>(key: string, yaml: string): T {
   const draft = decodeManifest<T>(key, yaml);
-  const { gvk } = messageDescriptor(key);
+  const { gvk } = allSchemas.message(key);
   if (gvk !== undefined) scheme.applyDefaults(gvk, draft);
   return draft;
 }

@@ -9,13 +9,14 @@ import {
 } from '../machinery/codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
 import type { MessageDescriptor } from '../machinery/descriptor.ts';
-import { schemas } from '../machinery/schema/all.ts';
-import { messageDescriptor, messagesOf } from '../machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { fuzzObject, settlesFirst } from './fuzz.ts';
 
 const SEEDS = 5;
 
-const kinds = schemas.flatMap(messagesOf).filter((message) => message.gvk !== undefined);
+const kinds = allSchemas.schemas
+  .flatMap((schema) => allSchemas.messagesOf(schema))
+  .filter((message) => message.gvk !== undefined);
 const persisted = kinds.filter((message) => {
   const metadata = message.byName.get('metadata');
   return metadata?.type.kind === 'message' && metadata.type.message.key === 'meta/v1.ObjectMeta';
@@ -26,7 +27,7 @@ function fuzzed(message: MessageDescriptor, seed: number): Record<string, unknow
 }
 
 describe('every kind, filled at random, comes back the same', () => {
-  it.each(schemas.map((schema) => schema.key))('%s through JSON', (key) => {
+  it.each(allSchemas.schemas.map((schema) => schema.key))('%s through JSON', (key) => {
     for (const message of kinds.filter((kind) => kind.key.startsWith(`${key}.`))) {
       for (let seed = 1; seed <= SEEDS; seed++) {
         const object = fuzzed(message, seed);
@@ -74,13 +75,13 @@ describe('every kind, filled at random, comes back the same', () => {
 
 describe('fuzzObject', () => {
   it('is replayed by its seed', () => {
-    const pod = messageDescriptor('core/v1.Pod');
+    const pod = allSchemas.message('core/v1.Pod');
     expect(fuzzed(pod, 7)).toEqual(fuzzed(pod, 7));
     expect(fuzzed(pod, 7)).not.toEqual(fuzzed(pod, 8));
   });
 
   it('reaches every field', () => {
-    const container = messageDescriptor('core/v1.Container');
+    const container = allSchemas.message('core/v1.Container');
     const seen = new Set<string>();
     for (let seed = 1; seed < 20; seed++) for (const key of Object.keys(fuzzed(container, seed))) seen.add(key);
     expect([...seen].sort()).toEqual(container.fields.map((field) => field.name).sort());

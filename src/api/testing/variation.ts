@@ -3,7 +3,7 @@
 import { applyMergePatch } from '#machinery/patch/merge-patch.ts';
 import { decodeObject } from '../machinery/codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
-import { messageDescriptor } from '../machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 
 const scheme = newDefaultScheme();
 
@@ -12,7 +12,7 @@ const scheme = newDefaultScheme();
  * server would take it. Throws for fields that the type does not have: they would test nothing.
  */
 export function variation<T extends object>(key: string, good: object): (change?: object) => T {
-  const message = messageDescriptor(key);
+  const message = allSchemas.message(key);
   return (change = {}) => {
     const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(good, change));
     if (unknownFields.length > 0) throw new Error(`unknown fields in the test's change: ${unknownFields.join(', ')}`);

@@ -32,7 +32,8 @@ function isOf({ type }: Kind, { group, version, kind }: GroupVersionKind): boole
   return type.kind === kind && type.version === version && type.group === group;
 }
 
-function typedCodec(scheme: Scheme, kind: GroupVersionKind): ObjectCodec {
+/** Returns the codec of the typed descriptor of a kind. Throws Error if there is none: a programmer error. */
+export function typedCodec(scheme: Scheme, kind: GroupVersionKind): ObjectCodec {
   const codec = scheme.codecOf(kind);
   if (codec === undefined) throw new Error(`neither a codec nor a schema for ${apiVersionOf(kind)}, Kind=${kind.kind}`);
   return codec;

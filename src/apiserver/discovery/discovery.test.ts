@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { decodeMessage, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
-import { messageOfKind } from '#api/machinery/schema/compile.ts';
+import { messageOf } from '#api/testing/message-of.ts';
 import { send } from '../testing/requests.ts';
 import type { RawResponse } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
@@ -169,7 +169,7 @@ describe('the older form', () => {
       expect(code).toBe(200);
       const { apiVersion, kind, raw } = openEnvelope(bytes);
       expect({ apiVersion, kind }).toEqual({ apiVersion: (json as { apiVersion?: string }).apiVersion ?? '', kind: json.kind });
-      const message = messageOfKind(apiVersion, kind);
+      const message = messageOf(apiVersion, kind);
       if (message === undefined) throw new Error(`no message for ${kind}`);
       expect(json).toMatchObject(decodeMessage<object>(message, raw));
     },

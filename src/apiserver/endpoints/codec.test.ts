@@ -8,7 +8,7 @@ import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { deduced } from '#api/machinery/managed-fields/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
@@ -164,7 +164,7 @@ describe('a kind without protobuf', () => {
   });
 
   test('is refused as a body in protobuf, in the words of upstream', async () => {
-    const body = encodeProtobuf(messageDescriptor('core/v1.ConfigMap'), {
+    const body = encodeProtobuf(allSchemas.message('core/v1.ConfigMap'), {
       apiVersion: 'example.com/v1',
       kind: 'Widget',
       metadata: { name: 'b' },
@@ -183,7 +183,7 @@ describe('a kind without protobuf', () => {
   });
 
   test('accepts options of deletions in protobuf', async () => {
-    const body = encodeProtobuf(messageDescriptor('meta/v1.DeleteOptions'), { apiVersion: 'v1', kind: 'DeleteOptions' });
+    const body = encodeProtobuf(allSchemas.message('meta/v1.DeleteOptions'), { apiVersion: 'v1', kind: 'DeleteOptions' });
     const { code } = await ask({ method: 'DELETE', path: `${PATH}/a`, headers: { 'content-type': PROTOBUF }, body });
     expect(code).toBe(200);
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { encodeProtobuf } from '#api/machinery/codec/protobuf/index.ts';
 import { handle, send } from '../testing/requests.ts';
 import type { RawRequest } from '../testing/requests.ts';
@@ -32,7 +32,7 @@ describe('bodies', () => {
   test('may be protobuf', async () => {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } };
     const { code, json } = await post(
-      encodeProtobuf(messageDescriptor('core/v1.ConfigMap'), object),
+      encodeProtobuf(allSchemas.message('core/v1.ConfigMap'), object),
       'application/vnd.kubernetes.protobuf',
     );
     expect(code).toBe(201);

@@ -1,13 +1,12 @@
 // delete and deletecollection.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { decodeObject, DecodeError } from '#api/machinery/codec/index.ts';
-import { decodeProtobuf, ProtobufError } from '#api/machinery/codec/protobuf/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { DecodeError } from '#api/machinery/codec/index.ts';
+import { ProtobufError } from '#api/machinery/codec/protobuf/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
+import { typedCodec } from '../catalog/codec.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { parseBody } from './body.ts';
@@ -42,7 +41,7 @@ export async function handleDeleteCollection(scope: Scope, request: ApiRequest):
 
 /** From the body if there is one, otherwise from the query. Throws StatusError. */
 async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
-  const given = (await fromBody(request, scope.services.clock)) ?? deleteOptionsOfQuery(request.query);
+  const given = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
   const options = checkDeleteOptions(given);
   const { admission } = scope.services;
   const deleteOptions: DeleteOptions = {
@@ -57,26 +56,28 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
   return deleteOptions;
 }
 
-async function fromBody(request: ApiRequest, clock: Clock): Promise<RawDeleteOptions | undefined> {
+const DELETE_OPTIONS = { group: '', version: 'v1', kind: 'DeleteOptions' };
+
+async function fromBody({ services: { scheme, clock } }: Scope, request: ApiRequest): Promise<RawDeleteOptions | undefined> {
   const { body } = request;
   if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0) return undefined;
-  const message = messageDescriptor('meta/v1.DeleteOptions');
+  const codec = typedCodec(scheme, DELETE_OPTIONS);
   const { value, envelope } = await parseBody(request, 'DeleteOptions', clock);
   if (envelope !== undefined) {
     if (envelope.kind !== 'DeleteOptions') throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
-    return decodedOptions(() => decodeProtobuf<RawDeleteOptions>(message, envelope));
+    return decodedOptions(() => codec.protobuf?.decode(envelope));
   }
   if (!isPlainObject(value)) throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
   const kind = value['kind'];
   if (typeof kind === 'string' && kind !== '' && kind !== 'DeleteOptions') {
     throw apierrors.badRequest(`expected DeleteOptions, got ${quote(kind)}`);
   }
-  return decodedOptions(() => decodeObject<RawDeleteOptions>(message, value).object);
+  return decodedOptions(() => codec.decode(value).object);
 }
 
-function decodedOptions(decode: () => RawDeleteOptions): RawDeleteOptions {
+function decodedOptions(decode: () => unknown): RawDeleteOptions {
   try {
-    return decode();
+    return decode() as RawDeleteOptions;
   } catch (error) {
     if (!(error instanceof DecodeError) && !(error instanceof ProtobufError)) throw error;
     throw apierrors.badRequest(`DeleteOptions cannot be handled: ${error.message}`);

@@ -9,7 +9,8 @@ import {
   messageInEnvelope,
   openEnvelope,
 } from '#api/machinery/codec/protobuf/index.ts';
-import { messageDescriptor, messageOfKind } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
+import { messageOf } from '#api/testing/message-of.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { EncodedWatchEvent } from '../request.ts';
@@ -34,13 +35,13 @@ afterEach(async () => {
 
 function opened(bytes: Uint8Array): Answer {
   const envelope = openEnvelope(bytes);
-  const message = messageOfKind(envelope.apiVersion, envelope.kind);
+  const message = messageOf(envelope.apiVersion, envelope.kind);
   if (message === undefined) throw new Error(`no ${envelope.kind} in ${envelope.apiVersion}`);
   return decodeProtobuf<object>(message, envelope) as Answer;
 }
 
 function sent(apiVersion: string, kind: string, object: object): Buffer {
-  const message = messageOfKind(apiVersion, kind);
+  const message = messageOf(apiVersion, kind);
   if (message === undefined) throw new Error(`no ${kind} in ${apiVersion}`);
   return encodeProtobuf(message, { apiVersion, kind, ...object });
 }
@@ -273,7 +274,7 @@ describe('bodies in protobuf', () => {
     const refused = new Map<number, number>();
     for (let i = 0; i < 3000; i++) {
       const [method, path, apiVersion, kind] = targets[i % targets.length] as (typeof targets)[number];
-      const message = messageOfKind(apiVersion, kind) as NonNullable<ReturnType<typeof messageOfKind>>;
+      const message = messageOf(apiVersion, kind) as NonNullable<ReturnType<typeof messageOf>>;
       const body = Buffer.from(encodeProtobuf(message, { ...fuzzObject(message, random), apiVersion, kind }));
       for (let changes = 1 + below(4); changes > 0; changes--) body[4 + below(body.length - 4)] = below(256);
       const cut = random.float() < 0.2 ? body.subarray(0, below(body.length)) : body;
@@ -286,10 +287,10 @@ describe('bodies in protobuf', () => {
   });
 
   test('with times and free-form values that there are not', () => {
-    const meta = messageDescriptor('meta/v1.ObjectMeta');
+    const meta = allSchemas.message('meta/v1.ObjectMeta');
     // creationTimestamp: field 8, a message with the seconds, 2^53 - 1 of them.
     expect(() => decodeMessage(meta, Buffer.from('420908ffffffffffffff0f', 'hex'))).toThrow('time out of range');
-    const revision = messageDescriptor('apps/v1.ControllerRevision');
+    const revision = allSchemas.message('apps/v1.ControllerRevision');
     let data: unknown[] = [];
     for (let depth = 0; depth < 1000; depth++) data = [data];
     expect(() => decodeMessage(revision, encodeMessage(revision, { data }))).toThrow('exceeded max depth');

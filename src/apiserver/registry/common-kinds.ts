@@ -3,7 +3,7 @@
 
 import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { parseApiVersion } from '#api/machinery/scheme.ts';
 
 const DISCOVERY = 'apidiscovery.k8s.io/v2';
@@ -33,7 +33,7 @@ export function commonProtobufCodec(apiVersion: string, kind: string): ProtobufC
   let codec = codecs.get(kind);
   if (codec === undefined) {
     const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: '' };
-    codec = new DescriptorCodec({ kind: { group, version, kind }, message: messageDescriptor(common[0]) }).protobuf;
+    codec = new DescriptorCodec({ kind: { group, version, kind }, message: allSchemas.message(common[0]) }).protobuf;
     codecs.set(kind, codec);
   }
   return codec;

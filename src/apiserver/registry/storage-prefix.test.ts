@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allResources } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { storagePrefix } from './storage-prefix.ts';
 
 it.each([
@@ -19,7 +19,7 @@ it.each([
 
 it('keeps all resources apart, but for events, which have two groups', () => {
   const owners = new Map<string, string>();
-  for (const { group, resource } of allResources()) {
+  for (const { group, resource } of allSchemas.resources()) {
     const prefix = storagePrefix({ group, resource });
     const name = resource === 'events' ? resource : `${resource}.${group}`;
     for (const [other, owner] of owners) {

@@ -5,7 +5,8 @@ import { expect } from 'vitest';
 
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
-import type { KnownType } from '#api/machinery/scheme.ts';
+import { allSchemas } from '#api/all-schemas.ts';
+import type { KnownKind } from '#api/machinery/schema/schema-set.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -37,7 +38,7 @@ function unnamed<T extends KubeObject>(object: T): T {
  * Expects that its table has a cell for each column, and that its selectable fields have texts for values.
  */
 export function exerciseKind({ type, strategy, subresources = [], table }: Kind): number {
-  const { message } = scheme.lookup(type) as KnownType;
+  const { message } = allSchemas.lookup(type) as KnownKind;
   const random = new SeededRandom(`${type.group}/${type.kind}`);
   const fill = (): KubeObject => {
     const { object } = decodeObject<KubeObject>(message, fuzzObject(message, random));

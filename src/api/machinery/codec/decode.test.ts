@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { messageDescriptor } from '../schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { decodeObject, emptyObject } from './decode.ts';
 import { goldenObjects } from '#api/testing/golden.ts';
 
-const pod = messageDescriptor('core/v1.Pod');
-const replicaSet = messageDescriptor('apps/v1.ReplicaSet');
+const pod = allSchemas.message('core/v1.Pod');
+const replicaSet = allSchemas.message('apps/v1.ReplicaSet');
 
 function errorOf(message: typeof pod, json: unknown): string {
   try {
@@ -39,15 +39,15 @@ describe('decodeObject', () => {
   });
 
   it('writes null for lists, times and pointers that are always written and not required', () => {
-    expect(emptyObject(messageDescriptor('rbac/v1.Role'))).toEqual({ metadata: {}, rules: null });
-    expect(emptyObject(messageDescriptor('core/v1.PodCondition'))).toEqual({
+    expect(emptyObject(allSchemas.message('rbac/v1.Role'))).toEqual({ metadata: {}, rules: null });
+    expect(emptyObject(allSchemas.message('core/v1.PodCondition'))).toEqual({
       type: '',
       status: '',
       lastProbeTime: null,
       lastTransitionTime: null,
     });
-    expect(emptyObject(messageDescriptor('core/v1.TypedLocalObjectReference'))).toEqual({ apiGroup: null, kind: '', name: '' });
-    expect(emptyObject(messageDescriptor('core/v1.ServicePort'))).toEqual({ port: 0, targetPort: 0 });
+    expect(emptyObject(allSchemas.message('core/v1.TypedLocalObjectReference'))).toEqual({ apiGroup: null, kind: '', name: '' });
+    expect(emptyObject(allSchemas.message('core/v1.ServicePort'))).toEqual({ port: 0, targetPort: 0 });
   });
 
   it('reports unknown fields by their path, in the order met', () => {
@@ -114,10 +114,10 @@ describe('decodeObject', () => {
     expect(errorOf(pod, { metadata: { creationTimestamp: 1 } })).toBe(
       'json: cannot unmarshal number into Go value of type string',
     );
-    expect(errorOf(messageDescriptor('core/v1.Service'), { spec: { ports: [{ targetPort: true }] } })).toBe(
+    expect(errorOf(allSchemas.message('core/v1.Service'), { spec: { ports: [{ targetPort: true }] } })).toBe(
       'json: cannot unmarshal bool into Go value of type int32',
     );
-    expect(errorOf(messageDescriptor('core/v1.Secret'), { data: { a: 'x' } })).toBe('illegal base64 data at input byte 1');
+    expect(errorOf(allSchemas.message('core/v1.Secret'), { data: { a: 'x' } })).toBe('illegal base64 data at input byte 1');
     expect(errorOf(pod, { spec: { overhead: { cpu: 'lots' } } })).toContain('quantities must match the regular expression');
   });
 
@@ -130,8 +130,8 @@ describe('decodeObject', () => {
 
   it('takes at most 10,000 quantities', () => {
     const hard = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, '1']));
-    expect(errorOf(messageDescriptor('core/v1.ResourceQuota'), { spec: { hard: hard(10_000) } })).toBe('no error');
-    expect(errorOf(messageDescriptor('core/v1.ResourceQuota'), { spec: { hard: hard(10_001) } })).toBe(
+    expect(errorOf(allSchemas.message('core/v1.ResourceQuota'), { spec: { hard: hard(10_000) } })).toBe('no error');
+    expect(errorOf(allSchemas.message('core/v1.ResourceQuota'), { spec: { hard: hard(10_001) } })).toBe(
       'limit is 10000 quantities',
     );
   });
@@ -143,13 +143,13 @@ describe('decodeObject', () => {
     });
     expect(object.spec.overhead).toEqual({ cpu: '500m', memory: '1Mi', storage: '0' });
     expect(object.metadata).toEqual({ creationTimestamp: '2026-01-02T01:04:05Z' });
-    const secret = decodeObject(messageDescriptor('core/v1.Secret'), { data: { a: 'QUJD\nRA==', b: [65, 66], c: '', d: null } });
+    const secret = decodeObject(allSchemas.message('core/v1.Secret'), { data: { a: 'QUJD\nRA==', b: [65, 66], c: '', d: null } });
     expect(secret.object['data']).toEqual({ a: 'QUJDRA==', b: 'QUI=', c: '', d: '' });
-    const lease = decodeObject(messageDescriptor('coordination/v1.Lease'), {
+    const lease = decodeObject(allSchemas.message('coordination/v1.Lease'), {
       spec: { renewTime: '2026-01-02T03:04:05.123456Z' },
     });
     expect(lease.object['spec']).toEqual({ renewTime: '2026-01-02T03:04:05.123456Z' });
-    expect(errorOf(messageDescriptor('coordination/v1.Lease'), { spec: { renewTime: '2026-01-02T03:04:05Z' } })).toContain(
+    expect(errorOf(allSchemas.message('coordination/v1.Lease'), { spec: { renewTime: '2026-01-02T03:04:05Z' } })).toContain(
       'cannot parse "Z" as ".000000"',
     );
     expect(errorOf(pod, { metadata: { creationTimestamp: '2025-02-29T00:00:00Z' } })).toBe(
@@ -168,7 +168,7 @@ describe('decodeObject', () => {
   });
 
   it('reads what is one thing or another by its JSON', () => {
-    const props = messageDescriptor('apiextensions/v1.JSONSchemaProps');
+    const props = allSchemas.message('apiextensions/v1.JSONSchemaProps');
     const schema = {
       items: [{ type: 'string' }],
       additionalProperties: false,

@@ -4,8 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { decodeObject, emptyObject } from '../codec/decode.ts';
-import { allResources, messageDescriptor } from '../schema/compile.ts';
-import { schemas } from '../schema/all.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { compare } from './compare.ts';
 import { FieldSet } from './field-set.ts';
@@ -17,8 +16,8 @@ import { sameShape, shapeText } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
 
 const FILLS = 10;
-const keys = allResources().map(({ group, version, kind }) => {
-  const schema = schemas.find((candidate) => candidate.group === group && candidate.version === version);
+const keys = allSchemas.resources().map(({ group, version, kind }) => {
+  const schema = allSchemas.schemas.find((candidate) => candidate.group === group && candidate.version === version);
   return `${schema?.key}.${kind}`;
 });
 
@@ -42,7 +41,7 @@ function otherLeaf(leaf: unknown, zero: boolean): unknown {
 }
 
 describe.each(keys)('%s', (key) => {
-  const message = messageDescriptor(key);
+  const message = allSchemas.message(key);
   const type = mergeTypeOf(message);
   const random = new SeededRandom(7);
   const objects = Array.from({ length: FILLS }, () => deepFreeze(decodeObject(message, fuzzObject(message, random)).object));

@@ -5,7 +5,7 @@ import { parseYaml } from '../codec/yaml.ts';
 import { decodeObject } from '../codec/decode.ts';
 import { DescriptorCodec } from '../codec/descriptor-codec.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
-import { messageDescriptor } from '../schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { FieldManager, withoutNewTimes } from './field-manager.ts';
 import type { ManagedObject } from './field-manager.ts';
 import { FieldSet } from './field-set.ts';
@@ -29,7 +29,7 @@ class Endpoint {
   seconds = 0;
 
   constructor(key: string, options: { subresource?: string; reset?: FieldSet } = {}) {
-    this.#message = messageDescriptor(key);
+    this.#message = allSchemas.message(key);
     this.manager = new FieldManager({
       codec: new DescriptorCodec({ kind: this.#message.gvk as GroupVersionKind, message: this.#message }),
       subresource: options.subresource ?? '',

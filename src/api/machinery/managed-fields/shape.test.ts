@@ -1,11 +1,11 @@
 // What the laws in every-kind.test.ts do not meet: names that objects have by nature, and values of other types.
 
 import { expect, test } from 'vitest';
-import { messageDescriptor } from '../schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import { sameShape, shapeText } from './shape.ts';
 
-const type = mergeTypeOf(messageDescriptor('core/v1.ConfigMap'));
+const type = mergeTypeOf(allSchemas.message('core/v1.ConfigMap'));
 const withLabels = (json: string): unknown => ({ metadata: { labels: JSON.parse(json) as unknown } });
 
 test.each([

@@ -1,12 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { schemas } from '../schema/all.ts';
-import { messageDescriptor, messagesOf } from '../schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { OpenApiDefinitions, type OpenApiOptions, type OpenApiSchema } from './schema.ts';
 import type { MessageDescriptor } from '../descriptor.ts';
 
-const replicaSet = messageDescriptor('apps/v1.ReplicaSet');
+const replicaSet = allSchemas.message('apps/v1.ReplicaSet');
 
 function definitionsOf(
   version: 2 | 3,
@@ -53,7 +52,7 @@ describe('OpenAPI v2', () => {
   });
 
   it('lists the group versions of what belongs to all', () => {
-    const withGroups = definitionsOf(2, [messageDescriptor('meta/v1.DeleteOptions')], {
+    const withGroups = definitionsOf(2, [allSchemas.message('meta/v1.DeleteOptions')], {
       groupVersions: [{ group: 'apps', version: 'v1' }],
     });
     expect(withGroups['io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions']).toMatchObject({
@@ -100,7 +99,10 @@ describe.skipIf(!existsSync(reference))('the published document (skipped where .
     const { definitions: published } = JSON.parse(readFileSync(reference, 'utf8')) as {
       definitions: Record<string, OpenApiSchema>;
     };
-    const ours = definitionsOf(2, schemas.flatMap(messagesOf));
+    const ours = definitionsOf(
+      2,
+      allSchemas.schemas.flatMap((schema) => allSchemas.messagesOf(schema)),
+    );
     let compared = 0;
     for (const [name, schema] of Object.entries(published)) {
       if (ours[name] === undefined || /\.(DeleteOptions|WatchEvent)$/.test(name)) continue;

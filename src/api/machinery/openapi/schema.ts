@@ -2,7 +2,7 @@
 // one. kubectl reads them for explain, for validation and for three-way merges.
 
 import type { FieldDescriptor, GroupVersionKind, MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
-import { everywhereKinds } from '../schema/compile.ts';
+import { everywhereKinds } from '../schema/schema-set.ts';
 import { describeField, describeType } from './descriptions/index.ts';
 
 /** A JSON schema as OpenAPI writes it. */

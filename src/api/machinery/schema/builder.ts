@@ -1,5 +1,5 @@
 // The vocabulary that the schema.ts files are written in: `message`, `kind`, `f`, `inline` and the options of a field.
-// What they make is plain data; schema/compile.ts turns one type at a time into a MessageDescriptor when it is first needed,
+// What they make is plain data; schema/schema-set.ts turns one type at a time into a MessageDescriptor when it is first needed,
 // and the fields of a type are a function until then, so that loading the whole API costs next to nothing.
 //
 // A field reads `f('replicas?', 1, '*int32')`: JSON name, protobuf number, type.

@@ -1,4 +1,4 @@
-// Makes the ResourceType constants (`pods`, `replicaSets` …) from a schema. Apart from compile.ts, so that a module that
+// Makes the ResourceType constants (`pods`, `replicaSets` …) from a schema. Apart from schema-set.ts, so that a module that
 // wants one constant does not load every schema.
 
 import type { ResourceType } from '../descriptor.ts';

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 
 import { decodeObject, parseYaml } from '#api/machinery/codec/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { CONTROLS, detailsText, NEWEST_MINOR, reasonsText, violationsOf } from './evaluation.ts';
 import type { Level, Version } from './policy.ts';
 import { podToCheck } from './templates.ts';
 
-const POD = messageDescriptor('core/v1.Pod');
+const POD = allSchemas.message('core/v1.Pod');
 const pod = (yaml: string) => podToCheck(decodeObject<Pod>(POD, parseYaml(yaml)).object);
 
 const withContainer = (fields: string) => `{spec: {containers: [{name: c, ${fields}}]}}`;

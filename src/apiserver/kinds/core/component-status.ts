@@ -6,7 +6,7 @@ import type { ComponentStatus } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Storage } from '#storage/interface.ts';
@@ -50,7 +50,7 @@ function componentStatusRest({ storage, componentHealth }: ComponentStatusServic
       metadata: { name },
       conditions: [await conditionOf(checks.get(name))],
     };
-    return decodeObject<ComponentStatus>(messageDescriptor('core/v1.ComponentStatus'), made).object;
+    return decodeObject<ComponentStatus>(allSchemas.message('core/v1.ComponentStatus'), made).object;
   }
 
   return {

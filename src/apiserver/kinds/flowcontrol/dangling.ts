@@ -5,7 +5,7 @@ import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
 import { FieldManager } from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { findEvery, findOne, internalContext } from '#apiserver/catalog/internal-client.ts';
@@ -24,7 +24,7 @@ const GROUP = 'flowcontrol.apiserver.k8s.io';
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 const CODEC = new DescriptorCodec({
   kind: { group: GROUP, version: 'v1', kind: 'FlowSchema' },
-  message: messageDescriptor('flowcontrol/v1.FlowSchema'),
+  message: allSchemas.message('flowcontrol/v1.FlowSchema'),
 });
 
 /** Flow schemas and priority levels: a write of one may change what is true of the other. */

@@ -1,10 +1,10 @@
 // Whether the expressions of a policy fit the kinds that it is for: fields that they do not have, comparisons that make no sense.
 // A policy with such expressions is taken all the same, since it may be for other kinds, too; it is told in its status.
 
-import { typeOfMessage } from '#cel/index.ts';
 import type { ObjectType } from '#cel/index.ts';
+import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { allResources, messageOfKind } from '#api/machinery/schema/compile.ts';
+import { parseApiVersion } from '#api/machinery/scheme.ts';
 import { ExpressionCompiler } from './expressions.ts';
 import type { ExpressionUse } from './expressions.ts';
 import type * as admission from './types.ts';
@@ -15,23 +15,30 @@ type Policy = Immutable<admission.ValidatingAdmissionPolicy>;
 const MAX_KINDS = 10;
 const COMPILATION = 'compilation failed: ';
 
-interface Kind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
+/** The kinds that a policy may be for. */
+export interface CheckedKinds {
+  /** All resources that rules may name. */
+  readonly resources: readonly ResourceType[];
+  /** Returns the type of a kind's objects; undefined if nothing is known of them. */
+  typeOf(kind: GroupVersionKind): ObjectType | undefined;
+}
+
+interface Kind extends GroupVersionKind {
   readonly type: ObjectType;
 }
 
-export function typeCheckPolicy(policy: Policy): admission.ExpressionWarning[] {
-  const kinds = kindsOf(policy);
+/** Returns the warnings for expressions that do not fit the kinds which the rules of the policy name. */
+export function typeCheckPolicy(policy: Policy, known: CheckedKinds): admission.ExpressionWarning[] {
+  const kinds = kindsOf(policy, known);
   const { paramKind, variables = [], validations = [] } = policy.spec;
-  const paramsMessage = paramKind === undefined ? undefined : messageOfKind(paramKind.apiVersion ?? '', paramKind.kind ?? '');
+  const paramsVersion = parseApiVersion(paramKind?.apiVersion ?? '');
+  const paramsType = paramsVersion === undefined ? undefined : known.typeOf({ ...paramsVersion, kind: paramKind?.kind ?? '' });
   const compilers = kinds.map((kind) => {
     const compiler = new ExpressionCompiler({
       hasParams: paramKind !== undefined,
       hasVariables: true,
       objectType: kind.type,
-      ...(paramsMessage !== undefined && { paramsType: typeOfMessage(paramsMessage) }),
+      ...(paramsType !== undefined && { paramsType }),
     });
     for (const { name, expression } of variables) compiler.compileVariable(name, expression);
     return { kind, compiler };
@@ -54,13 +61,13 @@ function nameOf({ group, version, kind }: Kind): string {
 }
 
 /** Those that its rules name; what is meant by `*` nobody can check. */
-function kindsOf({ spec }: Policy): readonly Kind[] {
+function kindsOf({ spec }: Policy, known: CheckedKinds): readonly Kind[] {
   const found = new Map<string, Kind>();
   for (const { apiGroups = [], apiVersions = [], resources = [] } of spec.matchConstraints?.resourceRules ?? []) {
-    for (const { group, version, resource, kind } of allResources()) {
+    for (const { group, version, resource, kind } of known.resources) {
       if (!apiGroups?.includes(group) || !apiVersions?.includes(version) || !resources?.includes(resource)) continue;
-      const message = messageOfKind(group === '' ? version : `${group}/${version}`, kind);
-      if (message !== undefined) found.set(`${group} ${version} ${kind}`, { group, version, kind, type: typeOfMessage(message) });
+      const type = known.typeOf({ group, version, kind });
+      if (type !== undefined) found.set(`${group} ${version} ${kind}`, { group, version, kind, type });
     }
   }
   return [...found]

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { applyMergePatch } from '#machinery/patch/merge-patch.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { messages } from '#api/testing/manifest.ts';
 import { FLOW_SCHEMAS, PRIORITY_LEVELS } from './bootstrap.ts';
 import type * as flowcontrol from './types.ts';
@@ -14,7 +14,7 @@ import { validateFlowControlStatus, validateFlowSchema, validatePriorityLevelCon
 const scheme = newDefaultScheme();
 
 function make<T extends object>(kind: string, base: object, patch: object): T {
-  const message = messageDescriptor(`flowcontrol/v1.${kind}`);
+  const message = allSchemas.message(`flowcontrol/v1.${kind}`);
   const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(base, patch));
   expect(unknownFields).toEqual([]);
   if (message.gvk !== undefined) scheme.applyDefaults(message.gvk, object);

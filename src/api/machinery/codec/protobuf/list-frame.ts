@@ -1,6 +1,6 @@
 // A list around items that are encoded already. All lists of the API have the same form: ListMeta as field 1, the items as field 2.
 
-import { messageDescriptor } from '../../schema/compile.ts';
+import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { encodeMessage } from './encode.ts';
 import { ENVELOPE_TAIL, envelopeHead } from './envelope.ts';
 import { BYTES, varintLength, writeVarint } from './wire.ts';
@@ -45,7 +45,7 @@ export function listFrame({ apiVersion, kind, metadata, messageLengths }: ListFr
 }
 
 function metadataField(metadata: Readonly<Record<string, unknown>>): Buffer {
-  const message = encodeMessage(messageDescriptor('meta/v1.ListMeta'), metadata);
+  const message = encodeMessage(metaSchemas.message('meta/v1.ListMeta'), metadata);
   const field = Buffer.allocUnsafe(1 + varintLength(message.length) + message.length);
   field[0] = METADATA_TAG;
   message.copy(field, writeVarint(field, 1, message.length));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
-import { schemas } from '#api/machinery/schema/all.ts';
-import { messageDescriptor, messagesOf } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { goldenObjects } from '#api/testing/golden.ts';
 import { decodeObject } from '../decode.ts';
@@ -15,18 +14,18 @@ import {
   ProtobufError,
 } from './index.ts';
 
-const pod = messageDescriptor('core/v1.Pod');
+const pod = allSchemas.message('core/v1.Pod');
 
 describe('protobuf', () => {
   it('writes what is no pointer even when it is zero', () => {
     // {type, status, lastProbeTime, lastTransitionTime, reason, message, observedGeneration}, all zero.
-    expect(Buffer.from(encodeMessage(messageDescriptor('core/v1.PodCondition'), {})).toString('hex')).toBe(
+    expect(Buffer.from(encodeMessage(allSchemas.message('core/v1.PodCondition'), {})).toString('hex')).toBe(
       '0a0012001a0022002a0032003800',
     );
   });
 
   it('puts embedded structs into messages of their own', () => {
-    const volume = messageDescriptor('core/v1.Volume');
+    const volume = allSchemas.message('core/v1.Volume');
     const bytes = encodeMessage(volume, { name: 'a', emptyDir: {} });
     expect(Buffer.from(bytes).toString('hex')).toBe('0a0161120412020a00');
     expect(decodeMessage(volume, bytes)).toEqual({ name: 'a', emptyDir: {} });
@@ -45,7 +44,7 @@ describe('protobuf', () => {
     ] as const) {
       expect(() => decodeMessage(pod, Buffer.from(hex, 'hex'))).toThrow(message);
     }
-    expect(() => decodeMessage(messageDescriptor('core/v1.ContainerPort'), Buffer.from('10ffffffffffffffff7f', 'hex'))).toThrow(
+    expect(() => decodeMessage(allSchemas.message('core/v1.ContainerPort'), Buffer.from('10ffffffffffffffff7f', 'hex'))).toThrow(
       ProtobufError,
     );
     expect(() => openEnvelope(Buffer.from('{}'))).toThrow('does not appear to be a protobuf message');
@@ -54,7 +53,7 @@ describe('protobuf', () => {
   it('refuses messages inside messages without end', () => {
     let schema: object = {};
     for (let i = 0; i < 200; i++) schema = { not: schema };
-    const props = messageDescriptor('apiextensions/v1.JSONSchemaProps');
+    const props = allSchemas.message('apiextensions/v1.JSONSchemaProps');
     expect(decodeMessage(props, encodeMessage(props, schema))).toEqual(schema);
     for (let i = 0; i < 100; i++) schema = { not: schema };
     expect(() => decodeMessage(props, encodeMessage(props, schema))).toThrow('exceeded max depth');
@@ -62,9 +61,9 @@ describe('protobuf', () => {
 });
 
 describe('every kind, filled at random, comes back the same', () => {
-  it.each(schemas.map((schema) => schema.key))('%s through protobuf', (key) => {
-    const schema = schemas.find((candidate) => candidate.key === key)!;
-    for (const message of messagesOf(schema)) {
+  it.each(allSchemas.schemas.map((schema) => schema.key))('%s through protobuf', (key) => {
+    const schema = allSchemas.schemas.find((candidate) => candidate.key === key)!;
+    for (const message of allSchemas.messagesOf(schema)) {
       // Tables and discovery documents are not carried.
       if (message.gvk === undefined || message.fields.every(({ number }) => number === 0)) continue;
       for (let seed = 1; seed <= 5; seed++) {
@@ -89,7 +88,9 @@ describe.skipIf(golden.length === 0)('golden objects (skipped where ../shared/go
 });
 
 it('every list has its metadata as field 1 and its items as field 2, on which list frames rely', () => {
-  const lists = schemas.flatMap(messagesOf).filter(({ gvk, byName }) => gvk?.kind.endsWith('List') && byName.has('items'));
+  const lists = allSchemas.schemas
+    .flatMap((schema) => allSchemas.messagesOf(schema))
+    .filter(({ gvk, byName }) => gvk?.kind.endsWith('List') && byName.has('items'));
   expect(lists.length).toBeGreaterThan(60);
   for (const { key, byName } of lists) {
     const metadata = byName.get('metadata');

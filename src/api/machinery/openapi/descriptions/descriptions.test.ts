@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { describeField, descriptions, describeType } from './index.ts';
 
 describe('descriptions', () => {
   it('are of types and fields that there are', () => {
     for (const [key, { fields = {} }] of Object.entries(descriptions)) {
-      const message = messageDescriptor(key);
+      const message = allSchemas.message(key);
       for (const field of Object.keys(fields)) expect(message.byName.has(field), `${key}.${field}`).toBe(true);
     }
   });
@@ -28,7 +28,7 @@ describe('descriptions', () => {
       'apps/v1.ReplicaSetSpec',
       'meta/v1.ObjectMeta',
     ]) {
-      for (const { name } of messageDescriptor(key).fields)
+      for (const { name } of allSchemas.message(key).fields)
         expect(describeField(key, name, false), `${key}.${name}`).toBeDefined();
     }
   });

@@ -4,7 +4,7 @@ import { validatePod } from '#api/groups/core/v1/validation/index.ts';
 import { podWarnings } from '#api/groups/core/v1/warnings.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { reviewPod } from './review.ts';
 import type { Pod } from './pod.ts';
 
@@ -19,7 +19,7 @@ interface Draft {
 }
 
 const scheme = newDefaultScheme();
-const message = messageDescriptor('core/v1.Pod');
+const message = allSchemas.message('core/v1.Pod');
 
 /** As it comes to its strategy, with the token mounted. `change` may do with the draft what it likes. */
 function pod(token: string, change: (draft: Draft) => void = () => undefined): Pod {

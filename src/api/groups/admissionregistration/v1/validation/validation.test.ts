@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { applyMergePatch } from '#machinery/patch/merge-patch.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
-import { messageDescriptor } from '#api/machinery/schema/compile.ts';
+import { allSchemas } from '#api/all-schemas.ts';
 import { messages } from '#api/testing/manifest.ts';
 import { NAME_MESSAGES } from '#api/testing/variation.ts';
 import type * as admission from '../types.ts';
@@ -15,7 +15,7 @@ import * as validation from './index.ts';
 const scheme = newDefaultScheme();
 
 function make<T extends object>(kind: string, base: object, patch: object): T {
-  const message = messageDescriptor(`admissionregistration/v1.${kind}`);
+  const message = allSchemas.message(`admissionregistration/v1.${kind}`);
   const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(base, patch));
   expect(unknownFields).toEqual([]);
   if (message.gvk !== undefined) scheme.applyDefaults(message.gvk, object);

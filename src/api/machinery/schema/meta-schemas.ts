@@ -1,0 +1,6 @@
+// The types that all groups share. They belong to the machinery, which uses them without knowing any group.
+
+import { schema as metaV1 } from '../meta/v1/schema.ts';
+import { SchemaSet } from './schema-set.ts';
+
+export const metaSchemas = new SchemaSet([metaV1]);
