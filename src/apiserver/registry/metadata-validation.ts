@@ -1,37 +1,26 @@
 // Is the metadata of an object valid? The same rules for every kind; only what a name may look like differs.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import {
+  MetadataPaths,
+  type NameRules,
+  pathSegmentName,
+  validateCommon,
+  validateGenerateName,
+  validateObjectMeta,
+} from '#api/machinery/meta/v1/object-meta-validation.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
-import * as validation from '#machinery/validation/validation.ts';
 import { deepEqual } from '#machinery/deep.ts';
 
-const METADATA = new FieldPath('metadata');
-const GENERATE_NAME = METADATA.child('generateName');
-const NAMESPACE = METADATA.child('namespace');
-const LABELS = METADATA.child('labels');
-const ANNOTATIONS = METADATA.child('annotations');
-const OWNER_REFERENCES = METADATA.child('ownerReferences');
-const FINALIZERS = METADATA.child('finalizers');
-/** Of all annotations together, keys included. */
-const MAX_ANNOTATIONS_BYTES = 256 * 1024;
+export { labelName, pathSegmentName, subdomainName, type NameRules } from '#api/machinery/meta/v1/object-meta-validation.ts';
 
-export interface NameRules {
-  validateName?(name: string, prefix: boolean): readonly string[];
-  readonly anyFinalizer?: boolean;
-  readonly checksNameOnUpdate?: boolean;
-}
+const METADATA = new FieldPath('metadata');
+const PATHS = new MetadataPaths(METADATA);
 
 export function validateMetadata(object: KubeObject, namespaced: boolean, rules: NameRules): FieldErrorList {
-  const { metadata } = object;
-  const errors: FieldErrorList = [];
-  const name = metadata.name ?? '';
-  errors.push(...validateGenerateName(metadata.generateName ?? '', rules));
-  if (name === '') errors.push(field.required(METADATA.child('name'), 'name or generateName is required'));
-  else for (const problem of nameProblems(name, false, rules)) errors.push(field.invalid(METADATA.child('name'), name, problem));
-  errors.push(...validateNamespace(metadata.namespace ?? '', namespaced), ...validateCommon(object, rules));
-  return errors;
+  return validateObjectMeta(object.metadata, namespaced, rules, PATHS);
 }
 
 export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rules: NameRules): FieldErrorList {
@@ -53,117 +42,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rule
   immutable('deletionTimestamp');
   immutable('deletionGracePeriodSeconds');
   const prefix = rules.checksNameOnUpdate === true ? rules : { validateName: pathSegmentName };
-  errors.push(...validateGenerateName(metadata.generateName ?? '', prefix), ...validateCommon(object, rules));
-  return errors;
-}
-
-function validateGenerateName(generateName: string, rules: NameRules): FieldErrorList {
-  if (generateName === '') return [];
-  return nameProblems(generateName, true, rules).map((problem) => field.invalid(GENERATE_NAME, generateName, problem));
-}
-
-function nameProblems(name: string, prefix: boolean, rules: NameRules): readonly string[] {
-  if (rules.validateName !== undefined) return rules.validateName(name, prefix);
-  return subdomainName(name, prefix);
-}
-
-/** The rule of most kinds. A prefix may end in a dash: something comes behind it. */
-export function subdomainName(name: string, prefix: boolean): readonly string[] {
-  return validation.isDNS1123Subdomain(prefix ? withoutTrailingDash(name) : name);
-}
-
-/** The rule of kinds whose names become host names or labels (namespaces, services). */
-export function labelName(name: string, prefix: boolean): readonly string[] {
-  return validation.isDNS1123Label(prefix ? withoutTrailingDash(name) : name);
-}
-
-/** The rule of kinds whose names only must be a segment of a path (roles). */
-export function pathSegmentName(name: string, prefix: boolean): readonly string[] {
-  if (!prefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
-  return ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
-}
-
-function withoutTrailingDash(name: string): string {
-  return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
-}
-
-function validateNamespace(namespace: string, namespaced: boolean): FieldErrorList {
-  const at = NAMESPACE;
-  if (!namespaced) return namespace === '' ? [] : [field.forbidden(at, 'not allowed on this type')];
-  if (namespace === '') return [field.required(at)];
-  return validation.isDNS1123Label(namespace).map((problem) => field.invalid(at, namespace, problem));
-}
-
-/** What must hold after creation and after every update. */
-function validateCommon({ metadata }: KubeObject, { anyFinalizer = false }: NameRules): FieldErrorList {
-  const errors: FieldErrorList = [];
-  if (metadata.generation !== undefined && metadata.generation < 0) {
-    errors.push(field.invalid(METADATA.child('generation'), metadata.generation, validation.IS_NEGATIVE_MESSAGE));
-  }
-  const { labels, annotations, ownerReferences, finalizers } = metadata;
-  if (labels !== undefined) errors.push(...validation.validateLabels(labels, LABELS));
-  if (annotations !== undefined) errors.push(...validateAnnotations(annotations));
-  if (ownerReferences !== undefined) errors.push(...validateOwnerReferences(ownerReferences));
-  if (finalizers !== undefined) errors.push(...validateFinalizers(finalizers, anyFinalizer));
-  return errors;
-}
-
-function validateAnnotations(annotations: Readonly<Record<string, string>>): FieldErrorList {
-  const at = ANNOTATIONS;
-  const errors: FieldErrorList = [];
-  let size = 0;
-  for (const [key, value] of Object.entries(annotations)) {
-    // Case is no matter here, for compatibility with the first clients.
-    for (const problem of validation.isQualifiedName(key.toLowerCase())) errors.push(field.invalid(at, key, problem));
-    size += Buffer.byteLength(key) + Buffer.byteLength(value);
-  }
-  if (size > MAX_ANNOTATIONS_BYTES) errors.push(field.tooLong(at, '', MAX_ANNOTATIONS_BYTES));
-  return errors;
-}
-
-type OwnerReferences = NonNullable<KubeObject['metadata']['ownerReferences']>;
-
-/** Mistakes are told of the list: clients of upstream's know no index here. */
-function validateOwnerReferences(references: OwnerReferences): FieldErrorList {
-  const at = OWNER_REFERENCES;
-  const errors: FieldErrorList = [];
-  let controller: string | undefined;
-  for (const { apiVersion, kind, name, uid, controller: isController } of references) {
-    const parts = apiVersion.split('/');
-    const version = parts.length > 2 ? '' : (parts.at(-1) ?? '');
-    if (version === '') errors.push(field.invalid(at.child('apiVersion'), apiVersion, 'version must not be empty'));
-    for (const [key, value] of Object.entries({ kind, name, uid })) {
-      if (value === '') errors.push(field.invalid(at.child(key), value, 'must not be empty'));
-    }
-    if (apiVersion === 'v1' && kind === 'Event') {
-      errors.push(field.invalid(at, { apiVersion, kind, name, uid }, '/v1, Kind=Event is disallowed from being an owner'));
-    }
-    if (isController !== true) continue;
-    const current = `${kind}/${name}`;
-    if (controller !== undefined) {
-      const message = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`;
-      errors.push(field.invalid(at, references, message));
-    } else controller = current;
-  }
-  return errors;
-}
-
-/** Finalizers without a domain that the server itself knows. */
-const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
-
-function validateFinalizers(finalizers: readonly string[], anyFinalizer: boolean): FieldErrorList {
-  const at = FINALIZERS;
-  const errors: FieldErrorList = [];
-  for (const [index, finalizer] of finalizers.entries()) {
-    for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at, finalizer, problem));
-    if (!anyFinalizer && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
-      const message = 'name is neither a standard finalizer name nor is it fully qualified';
-      errors.push(field.invalid(at.index(index), finalizer, message));
-    }
-  }
-  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
-    errors.push(field.invalid(at, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
-  }
+  errors.push(...validateGenerateName(metadata.generateName ?? '', prefix, PATHS), ...validateCommon(metadata, rules, PATHS));
   return errors;
 }
 
@@ -175,5 +54,5 @@ function validateFinalizersUpdate(object: KubeObject, old: KubeObject): FieldErr
   if (added.length === 0) return [];
   const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
   const message = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
-  return [field.forbidden(FINALIZERS, message)];
+  return [field.forbidden(PATHS.finalizers, message)];
 }
