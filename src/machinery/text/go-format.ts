@@ -54,3 +54,12 @@ export function formatValue(value: unknown): string {
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return `map[${entries.map(([key, item]) => `${key}:${formatValue(item)}`).join(' ')}]`;
 }
+
+/** Returns a double as Go's %v prints it: with an exponent below 1e-4 and from a million on. */
+export function formatDouble(value: number): string {
+  if (value === 0) return '0';
+  const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return String(value);
+  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}

@@ -3,7 +3,7 @@
 //
 // The messages are Kubernetes' own (apimachinery pkg/util/validation/field), character for character.
 
-import { marshalJson, quote } from '../text/go-format.ts';
+import { formatDouble, marshalJson, quote } from '../text/go-format.ts';
 
 /** Where a field is: `new FieldPath('spec').child('containers').index(0).child('name')` reads spec.containers[0].name. */
 export class FieldPath {
@@ -198,6 +198,7 @@ export function toAggregate(errors: readonly FieldError[]): FieldErrorsError | u
 
 function show(value: unknown): string {
   if (typeof value === 'string') return quote(value);
+  if (typeof value === 'number' && !Number.isInteger(value)) return formatDouble(value);
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   return marshalJson(value);
 }
