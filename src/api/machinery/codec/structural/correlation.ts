@@ -1,0 +1,97 @@
+// Old and new values of an update, side by side: which old value a new value corresponds to, and whether both are equal. Values that are
+// as they were need not meet rules that they did not have to meet before (KEP-4008, ratcheting).
+
+import { deepEqual, getOwn, isPlainObject } from '#machinery/deep.ts';
+import { schemaOfField, type StructuralSchema } from './structural-schema.ts';
+
+/** One pair of values. Pairs inside are found on demand and kept. */
+export class Correlation {
+  readonly #value: unknown;
+  readonly #old: unknown;
+  readonly #schema: StructuralSchema;
+  readonly #children = new Map<string | number, Correlation | undefined>();
+  #oldByKey: ReadonlyMap<string, unknown> | undefined;
+  #isEqual: boolean | undefined;
+
+  constructor(value: unknown, old: unknown, schema: StructuralSchema) {
+    this.#value = value;
+    this.#old = old;
+    this.#schema = schema;
+  }
+
+  /** Returns the pair of the field. Undefined: one of the objects lacks it, or there is no schema for it. */
+  field(name: string): Correlation | undefined {
+    if (this.#children.has(name)) return this.#children.get(name);
+    const schema = schemaOfField(this.#schema, name);
+    const has = (object: unknown): boolean => isPlainObject(object) && Object.hasOwn(object, name);
+    const child =
+      schema !== undefined && has(this.#value) && has(this.#old)
+        ? new Correlation(
+            getOwn(this.#value as object as Record<string, unknown>, name),
+            getOwn(this.#old as Record<string, unknown>, name),
+            schema,
+          )
+        : undefined;
+    this.#children.set(name, child);
+    return child;
+  }
+
+  /** Returns the pair of the new list's item. Undefined: the list has no keys that tell items apart, or the old list no such item. */
+  item(index: number): Correlation | undefined {
+    if (this.#children.has(index)) return this.#children.get(index);
+    const { items } = this.#schema;
+    const value = Array.isArray(this.#value) ? (this.#value as unknown[])[index] : undefined;
+    const old = items === undefined ? undefined : this.#oldItem(value);
+    const child = items === undefined || old === undefined ? undefined : new Correlation(value, old, items);
+    this.#children.set(index, child);
+    return child;
+  }
+
+  get isEqual(): boolean {
+    this.#isEqual ??= this.#compare();
+    return this.#isEqual;
+  }
+
+  get #hasKeys(): boolean {
+    return this.#schema.type === 'array' && this.#schema.listType === 'map' && this.#schema.listMapKeys.length > 0;
+  }
+
+  #oldItem(item: unknown): unknown {
+    if (!this.#hasKeys || !Array.isArray(this.#old)) return undefined;
+    this.#oldByKey ??= this.#index(this.#old);
+    const key = this.#keyOf(item);
+    return key === undefined ? undefined : this.#oldByKey.get(key);
+  }
+
+  #index(list: readonly unknown[]): ReadonlyMap<string, unknown> {
+    const byKey = new Map<string, unknown>();
+    for (const item of list) {
+      const key = this.#keyOf(item);
+      if (key !== undefined && !byKey.has(key)) byKey.set(key, item);
+    }
+    return byKey;
+  }
+
+  /** All keys must be there, and be scalars. */
+  #keyOf(item: unknown): string | undefined {
+    if (!isPlainObject(item)) return undefined;
+    const values = this.#schema.listMapKeys.map((name) => getOwn(item, name));
+    if (values.some((value) => value === undefined || value === null || typeof value === 'object')) return undefined;
+    return JSON.stringify(values);
+  }
+
+  /** Items of a list with keys may have changed places: they are compared with those of the same key. */
+  #compare(): boolean {
+    const [value, old] = [this.#value, this.#old];
+    if (value === null || old === null) return value === old;
+    if (Array.isArray(value)) {
+      if (!Array.isArray(old) || value.length !== old.length) return false;
+      if (!this.#hasKeys) return deepEqual(value, old);
+      return value.every((_, index) => this.item(index)?.isEqual ?? false);
+    }
+    if (!isPlainObject(value) || !isPlainObject(old)) return deepEqual(value, old);
+    const names = Object.keys(value);
+    if (names.length !== Object.keys(old).length) return false;
+    return names.every((name) => this.field(name)?.isEqual ?? false);
+  }
+}

@@ -1,0 +1,5 @@
+// The codec of custom kinds. Start reading at structural-codec.ts.
+
+export { type CustomKind, StructuralCodec } from './structural-codec.ts';
+export { structuralSchema, type StructuralSchema, UnsupportedSchemaError } from './structural-schema.ts';
+export { validateSchema, type ValidateSchemaOptions } from './validate-schema.ts';

@@ -1,0 +1,91 @@
+// Lists whose items must be unique: sets (x-kubernetes-list-type: set), and lists whose items are told apart by keys (map).
+
+import { getOwn, isPlainObject, setOwn, stableStringify } from '#machinery/deep.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import { schemaOfField, type StructuralSchema } from './structural-schema.ts';
+
+const withUnique = new WeakMap<StructuralSchema, boolean>();
+
+/** Reports whether the schema or a schema in it has such a list; without one there is nothing to look for. */
+function hasUniqueLists(schema: StructuralSchema | undefined): boolean {
+  if (schema === undefined) return false;
+  let known = withUnique.get(schema);
+  if (known === undefined) {
+    const { listType, additionalProperties } = schema;
+    known =
+      listType === 'set' ||
+      listType === 'map' ||
+      hasUniqueLists(schema.items) ||
+      (typeof additionalProperties === 'object' && hasUniqueLists(additionalProperties)) ||
+      [...schema.properties.values()].some(hasUniqueLists);
+    withUnique.set(schema, known);
+  }
+  return known;
+}
+
+/** Returns the items of the object's lists that are there already. `at`: the object's path; undefined for a whole object. */
+export function validateLists(schema: StructuralSchema, object: unknown, at?: FieldPath): FieldErrorList {
+  const errors: FieldErrorList = [];
+  if (hasUniqueLists(schema)) validateValue(schema, object, at, errors);
+  return errors;
+}
+
+function validateValue(schema: StructuralSchema, value: unknown, at: FieldPath | undefined, errors: FieldErrorList): void {
+  if (Array.isArray(value)) {
+    // A list is never a whole object.
+    if (at !== undefined) validateList(schema, value, at, errors);
+    return;
+  }
+  if (!isPlainObject(value)) return;
+  for (const [name, item] of Object.entries(value)) {
+    const inside = schemaOfField(schema, name);
+    if (inside === undefined || !hasUniqueLists(inside)) continue;
+    validateValue(inside, item, childPath(schema, name, at), errors);
+  }
+}
+
+function validateList(schema: StructuralSchema, list: readonly unknown[], at: FieldPath, errors: FieldErrorList): void {
+  if (schema.listType === 'set') {
+    for (const index of repeated(list)) errors.push(field.duplicate(at.index(index), list[index]));
+  } else if (schema.listType === 'map') errors.push(...validateKeys(schema, list, at));
+  const { items } = schema;
+  if (items === undefined || !hasUniqueLists(items)) return;
+  list.forEach((item, index) => validateValue(items, item, at.index(index), errors));
+}
+
+function validateKeys(schema: StructuralSchema, list: readonly unknown[], at: FieldPath): FieldErrorList {
+  const wrong = list.findIndex((item) => item !== null && !isPlainObject(item));
+  if (wrong >= 0) {
+    return [field.invalid(at.index(wrong), list[wrong], 'must be an object for an array of list-type map')];
+  }
+  const keys = list.map((item) => keysOf(schema.listMapKeys, item));
+  return repeated(keys).map((index) => field.duplicate(at.index(index), keys[index]));
+}
+
+/** The item with nothing but its keys; a missing key is missing here, too. */
+function keysOf(names: readonly string[], item: unknown): Record<string, unknown> {
+  const keys: Record<string, unknown> = {};
+  if (!isPlainObject(item)) return keys;
+  for (const name of names) if (Object.hasOwn(item, name)) setOwn(keys, name, getOwn(item, name));
+  return keys;
+}
+
+/** The indices at which a value comes for the second time. */
+function repeated(values: readonly unknown[]): number[] {
+  const times = new Map<string, number>();
+  const indices: number[] = [];
+  values.forEach((value, index) => {
+    const text = stableStringify(value);
+    const seen = (times.get(text) ?? 0) + 1;
+    times.set(text, seen);
+    if (seen === 2) indices.push(index);
+  });
+  return indices;
+}
+
+/** The path to a field of an object: properties are fields, all others entries of a map. */
+export function childPath(schema: StructuralSchema, name: string, at: FieldPath | undefined): FieldPath {
+  if (schema.properties.has(name)) return at === undefined ? field.path(name) : at.child(name);
+  return (at ?? field.path('')).key(name);
+}

@@ -1,0 +1,75 @@
+// The keywords for numbers: minimum, maximum, multipleOf, and the range of a format.
+
+import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import { formatDouble } from '#machinery/text/go-format.ts';
+import { isInt64, passesForInteger } from './go-numbers.ts';
+import { invalidValue, schemaError, type ValueErrors } from './value-errors.ts';
+
+const MAX_INT32 = 0x7fffffff;
+const MAX_FLOAT32 = 3.4028235677973366e38;
+
+export interface NumberRules {
+  /** 'integer', 'number', or '' where the schema allows other types, too. */
+  readonly type: string;
+  readonly format: string;
+  readonly source: JSONSchemaProps;
+}
+
+/** Validates a number. `name`: its path. */
+export function validateNumber({ type, format, source }: NumberRules, value: number, name: string, errors: ValueErrors): void {
+  const inRange = (number: number, what: string): boolean => {
+    if (fits(number, type, format)) return true;
+    const expected = format === '' ? `${type} (default format)` : `${type} with format ${format}`;
+    errors.add(schemaError(`${what} value must be of type ${expected} in ${name}`));
+    return false;
+  };
+  inRange(value, 'Checked');
+  const { multipleOf, minimum, maximum } = source;
+  if (typeof multipleOf === 'number') {
+    validateMultiple(value, multipleOf, inRange(multipleOf, 'MultipleOf') && isInt64(value), name, errors);
+  }
+  if (typeof minimum === 'number') {
+    const whole = inRange(minimum, 'Minimum boundary') && isInt64(value);
+    const bound = whole ? Math.trunc(minimum) : minimum;
+    const exclusive = source.exclusiveMinimum === true;
+    if (value < bound || (exclusive && value === bound)) {
+      const relation = exclusive ? 'greater than' : 'greater than or equal to';
+      errors.add(invalidValue(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`));
+    }
+  }
+  if (typeof maximum === 'number') {
+    const whole = inRange(maximum, 'Maximum boundary') && isInt64(value);
+    const bound = whole ? Math.trunc(maximum) : maximum;
+    const exclusive = source.exclusiveMaximum === true;
+    if (value > bound || (exclusive && value === bound)) {
+      const relation = exclusive ? 'less than' : 'less than or equal to';
+      errors.add(invalidValue(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`));
+    }
+  }
+}
+
+/** `whole`: both are taken for integers, the factor without its fraction. */
+function validateMultiple(value: number, factor: number, whole: boolean, name: string, errors: ValueErrors): void {
+  const divisor = whole ? Math.trunc(factor) : factor;
+  if (divisor <= 0) {
+    errors.add(invalidValue(name, divisor, `factor MultipleOf declared for ${name} must be positive: ${shown(divisor, whole)}`));
+    return;
+  }
+  const isMultiple = whole ? value % divisor === 0 : passesForInteger(divisor < 1 ? (1 / divisor) * value : value / divisor);
+  if (!isMultiple) {
+    errors.add(invalidValue(name, value, `${name} in body should be a multiple of ${shown(divisor, whole)}`));
+  }
+}
+
+function shown(value: number, whole: boolean): string {
+  return whole ? String(value) : formatDouble(value);
+}
+
+/** Reports whether the number is one of the type and format. Only types that a schema names alone are checked. */
+function fits(value: number, type: string, format: string): boolean {
+  if (type === 'integer') {
+    if (!Number.isInteger(value)) return false;
+    return format === 'int32' ? value >= -MAX_INT32 - 1 && value <= MAX_INT32 : value >= -(2 ** 63) && value < 2 ** 63;
+  }
+  return type !== 'number' || format !== 'float' || Math.abs(value) < MAX_FLOAT32;
+}

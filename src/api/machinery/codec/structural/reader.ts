@@ -1,0 +1,180 @@
+// Reads objects by their schema: one pass that copies the value, drops what the schema does not know (pruning), drops nulls where null is
+// no value, and reads the metadata of embedded resources. A reader is compiled per node of the schema when it is first needed.
+//
+// Values of a wrong type are kept: validation reports them. Scalars are never looked at.
+
+import { setOwn } from '#machinery/deep.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { FieldError } from '#machinery/validation/field.ts';
+import { DecodeError } from '../decode-error.ts';
+import { decodeMetadata } from './object-meta.ts';
+import type { ReadContext } from './read-context.ts';
+import { sortedCopy, sortedKeys } from './sorted.ts';
+import { schemaOfField, type StructuralSchema, valuesOf } from './structural-schema.ts';
+
+/** Returns a copy of the value. Undefined: the value is dropped. */
+export type Read = (value: unknown, context: ReadContext) => unknown;
+
+/** The fields that every resource has, whatever its schema says. */
+export const RESOURCE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** A field of an embedded resource that cannot be read. */
+export class InvalidFieldError extends DecodeError {
+  readonly error: FieldError;
+
+  constructor(error: FieldError) {
+    super(error.message, error.field);
+    this.error = error;
+  }
+}
+
+/** What is done with a value for which there is no schema. */
+type Policy = 'prune' | 'keep';
+
+interface CompiledField {
+  readonly read: Read;
+  /** Whether a null is dropped: the schema has no use for it, and no default to replace it. */
+  readonly dropsNull: boolean;
+}
+
+const readers = new WeakMap<StructuralSchema, Partial<Record<Policy, Read>>>();
+
+/** Returns the reader of the schema's values. */
+export function readerOf(schema: StructuralSchema): Read {
+  return compiled(schema, 'prune');
+}
+
+/** `policy`: what the parent does with fields that it has no schema for. A schema that preserves unknown fields keeps them in any case. */
+function compiled(schema: StructuralSchema, policy: Policy): Read {
+  const own = schema.preserveUnknownFields ? 'keep' : policy;
+  let known = readers.get(schema);
+  if (known === undefined) readers.set(schema, (known = {}));
+  let read = known[own];
+  if (read === undefined) {
+    read = new NodeReader(schema, own).read;
+    known[own] = read;
+  }
+  return read;
+}
+
+/** Reads a value without a schema below unknown fields that are pruned: objects lose all of their fields, lists keep their length. */
+const pruneAll: Read = (value, context) => {
+  if (typeof value !== 'object' || value === null) return value;
+  if (!Array.isArray(value)) {
+    const input = value as Record<string, unknown>;
+    for (const name of sortedKeys(input)) if (input[name] !== undefined) context.unknownField(name);
+    return {};
+  }
+  return value.map((item: unknown, index) => {
+    context.push(index, false);
+    const copy = pruneAll(item, context);
+    context.pop();
+    return copy ?? null;
+  });
+};
+
+const withoutSchema: Readonly<Record<Policy, Read>> = { prune: pruneAll, keep: sortedCopy };
+
+class NodeReader {
+  readonly #schema: StructuralSchema;
+  readonly #policy: Policy;
+  readonly #fields = new Map<string, CompiledField>();
+  #items: Read | undefined;
+  /** Undefined until it is first needed; null: fields that are no properties have no schema. */
+  #values: CompiledField | null | undefined;
+
+  constructor(schema: StructuralSchema, policy: Policy) {
+    this.#schema = schema;
+    this.#policy = policy;
+  }
+
+  readonly read: Read = (value, context) => {
+    if (typeof value !== 'object' || value === null) return value;
+    return Array.isArray(value) ? this.#list(value, context) : this.#object(value as Record<string, unknown>, context);
+  };
+
+  #list(list: readonly unknown[], context: ReadContext): unknown[] {
+    this.#items ??= this.#readItems();
+    const items = this.#items;
+    const copy: unknown[] = [];
+    for (let i = 0; i < list.length; i++) {
+      context.push(i, false);
+      copy.push(items(list[i], context) ?? null);
+      context.pop();
+    }
+    return copy;
+  }
+
+  /** Pruning goes on with the rules of the item's own schema; fields that are kept are kept in items, too. */
+  #readItems(): Read {
+    const { items } = this.#schema;
+    return items === undefined ? withoutSchema[this.#policy] : compiled(items, this.#policy);
+  }
+
+  #object(input: Readonly<Record<string, unknown>>, context: ReadContext): Record<string, unknown> {
+    const copy: Record<string, unknown> = {};
+    for (const name of sortedKeys(input)) {
+      const value = input[name];
+      if (value === undefined) continue;
+      const isProperty = this.#schema.properties.has(name);
+      const compiledField = this.#field(name, isProperty);
+      if (value === null && compiledField?.dropsNull === true) continue;
+      if (this.#schema.embeddedResource && RESOURCE_FIELDS.has(name)) {
+        setOwn(copy, name, resourceField(name, value, context));
+        continue;
+      }
+      if (compiledField === undefined) {
+        if (this.#policy === 'keep') setOwn(copy, name, sortedCopy(value));
+        else context.unknownField(name);
+        continue;
+      }
+      context.push(name, !isProperty);
+      setOwn(copy, name, compiledField.read(value, context));
+      context.pop();
+    }
+    return copy;
+  }
+
+  #field(name: string, isProperty: boolean): CompiledField | undefined {
+    if (!isProperty) {
+      this.#values ??= this.#compileValues();
+      return this.#values ?? undefined;
+    }
+    let known = this.#fields.get(name);
+    if (known === undefined) {
+      known = compileField(schemaOfField(this.#schema, name));
+      this.#fields.set(name, known);
+    }
+    return known;
+  }
+
+  #compileValues(): CompiledField | null {
+    return this.#schema.additionalProperties === undefined ? null : compileField(valuesOf(this.#schema));
+  }
+}
+
+/** A schema below a field that is known starts with pruning again, whatever the parent does. */
+function compileField(schema: StructuralSchema | undefined): CompiledField {
+  if (schema === undefined) return { read: pruneAll, dropsNull: false };
+  return { read: compiled(schema, 'prune'), dropsNull: !schema.nullable && schema.default === undefined };
+}
+
+/** Reads apiVersion, kind or metadata of an embedded resource. Throws DecodeError. */
+function resourceField(name: string, value: unknown, context: ReadContext): unknown {
+  if (name !== 'metadata') {
+    if (typeof value === 'string') return value;
+    throw invalidField(name, value, 'must be a string', context);
+  }
+  try {
+    const { metadata, unknownFields } = decodeMetadata(value);
+    context.unknownMetadata(unknownFields);
+    return metadata;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw invalidField(name, value, error.message, context);
+  }
+}
+
+function invalidField(name: string, value: unknown, detail: string, context: ReadContext): InvalidFieldError {
+  return new InvalidFieldError(field.invalid(context.path().child(name), value, detail));
+}

@@ -1,0 +1,34 @@
+// Objects with their keys in order. Upstream keeps custom resources as maps, which Go writes sorted by key.
+
+import { setOwn } from '#machinery/deep.ts';
+import { compareText } from '../../managed-fields/path-element.ts';
+
+/** Returns the object's own keys in the order in which Go writes them. */
+export function sortedKeys(object: Readonly<Record<string, unknown>>): string[] {
+  const keys = Object.keys(object);
+  return isSorted(keys) ? keys : keys.sort(compareText);
+}
+
+/** Brings the keys of the object in order, where they are not. Keys that look like array indices stay first, as JavaScript keeps them. */
+export function sortKeysInPlace(object: Record<string, unknown>): void {
+  const keys = Object.keys(object);
+  if (isSorted(keys)) return;
+  const entries = keys.sort(compareText).map((key) => [key, object[key]] as const);
+  for (const [key] of entries) delete object[key];
+  for (const [key, value] of entries) setOwn(object, key, value);
+}
+
+/** Returns a copy of a JSON value in which every object's keys are in order. Undefined values are left out. */
+export function sortedCopy(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => (item === undefined ? null : sortedCopy(item)));
+  const input = value as Record<string, unknown>;
+  const copy: Record<string, unknown> = {};
+  for (const key of sortedKeys(input)) if (input[key] !== undefined) setOwn(copy, key, sortedCopy(input[key]));
+  return copy;
+}
+
+function isSorted(keys: readonly string[]): boolean {
+  for (let i = 1; i < keys.length; i++) if (compareText(keys[i - 1] as string, keys[i] as string) > 0) return false;
+  return true;
+}

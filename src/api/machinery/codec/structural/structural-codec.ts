@@ -1,0 +1,176 @@
+// The codec of a custom kind: everything about its objects that follows from its schema. The schema is compiled on first use.
+
+import type { ObjectType } from '#cel/index.ts';
+import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import { deepCopy, isPlainObject, setOwn } from '#machinery/deep.ts';
+import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { GroupVersionKind } from '../../descriptor.ts';
+import type { MergeType } from '../../managed-fields/index.ts';
+import { DecodeError, jsonKind } from '../decode-error.ts';
+import type { Decoded } from '../decode.ts';
+import type { ObjectCodec } from '../object-codec.ts';
+import { celTypeOf } from './cel-type.ts';
+import { Correlation } from './correlation.ts';
+import { compileDefaults, withPrunedDefaults } from './defaults.ts';
+import { validateEmbedded } from './embedded.ts';
+import { validateLists } from './lists.ts';
+import { mergeTypeOfSchema } from './merge-type.ts';
+import { decodeMetadata } from './object-meta.ts';
+import { definitionName, publishedKind, type PublishedKind, publishedList, type PublishedType } from './openapi.ts';
+import { ReadContext } from './read-context.ts';
+import { type Read, readerOf } from './reader.ts';
+import { sortedKeys } from './sorted.ts';
+import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
+import { runValidator } from './validate-value.ts';
+import { ValueValidator } from './values.ts';
+
+/** A custom kind in one version. */
+export interface CustomKind extends PublishedKind {
+  /** Absent: objects may have any field. It must be structural. */
+  readonly schema?: JSONSchemaProps;
+}
+
+/** What an object without a schema is: everything is kept. */
+const ANYTHING: JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+interface Compiled {
+  readonly schema: StructuralSchema;
+  readonly read: Read;
+  readonly applyDefaults: (value: unknown) => void;
+  readonly validator: ValueValidator;
+}
+
+export class StructuralCodec implements ObjectCodec {
+  readonly kind: GroupVersionKind;
+  readonly openApi: PublishedType;
+  readonly openApiList: PublishedType;
+  readonly #custom: CustomKind;
+  #compiled: Compiled | undefined;
+  #statusValidator: ValueValidator | undefined;
+  #mergeType: MergeType | undefined;
+  #celType: ObjectType | undefined;
+
+  constructor(custom: CustomKind) {
+    const { group, version, kind } = custom;
+    this.kind = { group, version, kind };
+    this.#custom = custom;
+    this.openApi = publishedKind(custom, () => (custom.schema === undefined ? undefined : this.schema));
+    this.openApiList = publishedList(custom, this.openApi);
+  }
+
+  /** The schema whose values the objects are, with its defaults as they are applied. */
+  get schema(): StructuralSchema {
+    return this.#compile().schema;
+  }
+
+  get mergeType(): MergeType {
+    this.#mergeType ??= mergeTypeOfSchema(this.#custom.schema === undefined ? undefined : this.schema);
+    return this.#mergeType;
+  }
+
+  /** The type of the objects in policies. Their own rules see less of the metadata: see celSchema. */
+  get celType(): ObjectType {
+    this.#celType ??= celTypeOf(definitionName(this.#custom, this.kind.kind), this.schema);
+    return this.#celType;
+  }
+
+  emptyObject(): Record<string, unknown> {
+    return { metadata: {} };
+  }
+
+  /** See ObjectCodec. Nulls where null is no value are dropped, too; values of a wrong type are left to validation. */
+  decode(json: unknown): Decoded {
+    if (!isPlainObject(json)) {
+      throw new DecodeError(`json: cannot unmarshal ${jsonKind(json)} into Go value of type map[string]interface {}`, '');
+    }
+    const context = new ReadContext();
+    const resource = readResourceFields(json);
+    const rest = this.#compile().read(resource.rest, context) as Record<string, unknown>;
+    const object: Record<string, unknown> = {};
+    const fields = { ...rest, ...resource.fields };
+    for (const name of sortedKeys(fields)) setOwn(object, name, fields[name]);
+    const metadata = resource.unknownFields.map((name) => `metadata.${name}`);
+    return { object, unknownFields: [...metadata, ...context.pruned.sort(), ...context.inMetadata.sort()] };
+  }
+
+  applyDefaults(draft: Record<string, unknown>): void {
+    this.#compile().applyDefaults(draft);
+  }
+
+  /** Returns what is wrong with a new object, its metadata and rules (x-kubernetes-validations) apart. */
+  validate(object: Readonly<Record<string, unknown>>): FieldErrorList {
+    const { schema, validator } = this.#compile();
+    return [...runValidator(validator, object), ...validateEmbedded(schema, object), ...validateLists(schema, object)];
+  }
+
+  /** As validate, of an update. What did not change need not meet rules that it did not meet before. */
+  validateUpdate(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
+    const { schema, validator } = this.#compile();
+    const correlation = new Correlation(object, old, schema);
+    return [...runValidator(validator, object, undefined, correlation), ...this.#validateUpdated(object, old)];
+  }
+
+  /** As validateUpdate, of an update of the status: only that part is looked at by the schema's keywords. */
+  validateStatusUpdate(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
+    const { schema } = this.#compile();
+    const status = schema.properties.get('status');
+    const errors: FieldErrorList = [];
+    if (status !== undefined && Object.hasOwn(object, 'status')) {
+      this.#statusValidator ??= new ValueValidator(status.source, { ofObjects: true });
+      const correlation = new Correlation(object, old, schema).field('status');
+      errors.push(...runValidator(this.#statusValidator, object['status'], field.path('status'), correlation));
+    }
+    return [...errors, ...this.#validateUpdated(object, old)];
+  }
+
+  /** Embedded resources have no ratcheting; lists with items that must be unique have it as a whole. */
+  #validateUpdated(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
+    const { schema } = this.#compile();
+    const embedded = validateEmbedded(schema, object);
+    return validateLists(schema, old).length > 0 ? embedded : [...embedded, ...validateLists(schema, object)];
+  }
+
+  #compile(): Compiled {
+    if (this.#compiled === undefined) {
+      const schema = withPrunedDefaults(structuralSchema(deepCopy(this.#custom.schema ?? ANYTHING)));
+      this.#compiled = {
+        schema,
+        read: readerOf(schema),
+        applyDefaults: compileDefaults(schema),
+        validator: new ValueValidator(schema.source, { ofObjects: true }),
+      };
+    }
+    return this.#compiled;
+  }
+}
+
+interface ResourceFields {
+  /** apiVersion, kind and metadata, as far as they are there. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly rest: Readonly<Record<string, unknown>>;
+  /** Paths inside of the metadata. */
+  readonly unknownFields: readonly string[];
+}
+
+/** Reads what every object has. Throws DecodeError. */
+function readResourceFields(json: Readonly<Record<string, unknown>>): ResourceFields {
+  const { apiVersion, kind, metadata, ...rest } = json;
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries({ apiVersion, kind })) {
+    if (value === undefined) continue;
+    if (typeof value !== 'string') {
+      throw new DecodeError(`json: cannot unmarshal ${jsonKind(value)} into Go struct field .${name} of type string`, name);
+    }
+    fields[name] = value;
+  }
+  if (metadata === undefined) return { fields, rest, unknownFields: [] };
+  try {
+    const decoded = decodeMetadata(metadata);
+    fields['metadata'] = decoded.metadata;
+    return { fields, rest, unknownFields: decoded.unknownFields };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new DecodeError(error.message, error.path === '' ? 'metadata' : `metadata.${error.path}`);
+  }
+}

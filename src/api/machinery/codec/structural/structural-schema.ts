@@ -1,0 +1,124 @@
+// The normalized form of a CustomResourceDefinition's schema. A schema is structural if its parts outside of allOf, anyOf, oneOf and not
+// say of every value which type it has: decoding, pruning, defaulting and merging read only those parts. Value validations (minimum,
+// pattern, the junctors …) stay in the source, which values.ts compiles.
+
+import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+
+/** One node. Immutable; nodes of one schema form a tree. */
+export interface StructuralSchema {
+  /** The node as it was given, with everything that only validation and OpenAPI need. */
+  readonly source: JSONSchemaProps;
+  /** '' is any type: with preserveUnknownFields or intOrString. */
+  readonly type: string;
+  readonly nullable: boolean;
+  /** Undefined: no default. A default is never null. */
+  readonly default: unknown;
+  readonly items: StructuralSchema | undefined;
+  readonly properties: ReadonlyMap<string, StructuralSchema>;
+  /** Undefined: not given. */
+  readonly additionalProperties: StructuralSchema | boolean | undefined;
+  readonly preserveUnknownFields: boolean;
+  readonly embeddedResource: boolean;
+  readonly intOrString: boolean;
+  readonly listType: string | undefined;
+  readonly listMapKeys: readonly string[];
+  readonly mapType: string | undefined;
+}
+
+/** A schema that has no structural form at all: it uses a keyword that custom resources do not support. */
+export class UnsupportedSchemaError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnsupportedSchemaError';
+  }
+}
+
+/**
+ * Builds the structural form of a schema. Throws UnsupportedSchemaError. Whether the schema meets the rules of structural schemas is
+ * validateStructural's question.
+ */
+export function structuralSchema(source: JSONSchemaProps): StructuralSchema {
+  rejectUnsupported(source);
+  const { items, additionalProperties } = source;
+  for (const nested of nestedIn(source)) checkNested(nested);
+  return {
+    source,
+    type: source.type ?? '',
+    nullable: source.nullable === true,
+    default: source.default ?? undefined,
+    items: items === undefined || items === null ? undefined : structuralSchema(single(items)),
+    properties: new Map(Object.entries(source.properties ?? {}).map(([name, property]) => [name, structuralSchema(property)])),
+    additionalProperties: isSchema(additionalProperties)
+      ? structuralSchema(additionalProperties)
+      : (additionalProperties ?? undefined),
+    preserveUnknownFields: source['x-kubernetes-preserve-unknown-fields'] === true,
+    embeddedResource: source['x-kubernetes-embedded-resource'] === true,
+    intOrString: source['x-kubernetes-int-or-string'] === true,
+    listType: source['x-kubernetes-list-type'] ?? undefined,
+    listMapKeys: source['x-kubernetes-list-map-keys'] ?? [],
+    mapType: source['x-kubernetes-map-type'] ?? undefined,
+  };
+}
+
+/** Returns the schema of a field of an object: that of the property, or that of all other fields. Undefined: it has none. */
+export function schemaOfField(schema: StructuralSchema | undefined, name: string): StructuralSchema | undefined {
+  return schema === undefined ? undefined : (schema.properties.get(name) ?? valuesOf(schema));
+}
+
+/** Returns the schema of the fields that are no properties. Undefined: they have none. */
+export function valuesOf({ additionalProperties }: StructuralSchema): StructuralSchema | undefined {
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined;
+}
+
+/** Returns the schemas inside of allOf, anyOf, oneOf and not, in that order. */
+export function nestedIn({ allOf, anyOf, oneOf, not }: JSONSchemaProps): readonly JSONSchemaProps[] {
+  return [...(allOf ?? []), ...(anyOf ?? []), ...(oneOf ?? []), ...(not === undefined || not === null ? [] : [not])];
+}
+
+/** Keywords whose false and '' mean something. */
+const WITH_ANY_VALUE: ReadonlySet<string> = new Set(['default', 'example', 'additionalProperties']);
+
+/** Reports whether the keyword says something: null, false, '' and an empty list mostly are what they are where it is missing. */
+export function isSaid(keyword: string, value: unknown): boolean {
+  if (value === undefined || value === null) return false;
+  if (WITH_ANY_VALUE.has(keyword)) return true;
+  return value !== false && value !== '' && !(Array.isArray(value) && value.length === 0);
+}
+
+/** Reports whether the value of additionalProperties or items is one schema. */
+export function isSchema(value: JSONSchemaProps | boolean | readonly unknown[] | null | undefined): value is JSONSchemaProps {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function checkNested(source: JSONSchemaProps): void {
+  rejectUnsupported(source);
+  for (const nested of nestedIn(source)) checkNested(nested);
+  if (source.items !== undefined && source.items !== null) checkNested(single(source.items));
+  for (const property of Object.values(source.properties ?? {})) checkNested(property);
+  if (isSchema(source.additionalProperties)) checkNested(source.additionalProperties);
+}
+
+function single(items: JSONSchemaProps | JSONSchemaProps[]): JSONSchemaProps {
+  if (Array.isArray(items)) throw new UnsupportedSchemaError("OpenAPIV3Schema 'items' must be a schema, but is an array");
+  return items;
+}
+
+function rejectUnsupported(source: JSONSchemaProps): void {
+  const unsupported = (keyword: string): never => {
+    throw new UnsupportedSchemaError(`OpenAPIV3Schema '${keyword}' is not supported`);
+  };
+  if ((source.id ?? '') !== '') unsupported('id');
+  if ((source.$schema ?? '') !== '') unsupported('schema');
+  if ((source.$ref ?? '') !== '') unsupported('$ref');
+  if (hasEntries(source.patternProperties)) unsupported('patternProperties');
+  if (hasEntries(source.dependencies)) unsupported('dependencies');
+  if (source.additionalItems !== undefined && source.additionalItems !== null) unsupported('additionalItems');
+  if (hasEntries(source.definitions)) unsupported('definitions');
+  if (source['x-kubernetes-preserve-unknown-fields'] === false) {
+    throw new UnsupportedSchemaError("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined");
+  }
+}
+
+function hasEntries(map: object | null | undefined): boolean {
+  return map !== undefined && map !== null && Object.keys(map).length > 0;
+}

@@ -1,0 +1,237 @@
+// The rules of schemas in definitions beyond those that make them structural: keywords that are not supported, and extensions that must fit
+// the type and each other. Upstream has them in apiextensions-apiserver, pkg/apis/apiextensions/validation.
+
+import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import * as field from '#machinery/validation/field.ts';
+import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import { isSchema } from './structural-schema.ts';
+import { RESOURCE_FIELDS } from './reader.ts';
+
+/** Validates the x-kubernetes-validations of one node. It is called only where they are. */
+export type ValidateRules = (source: JSONSchemaProps, at: FieldPath) => FieldErrorList;
+
+export interface KeywordOptions {
+  /** Default: rules are not validated. */
+  readonly validateRules?: ValidateRules;
+}
+
+/** Where a node is. */
+interface Place {
+  readonly isRoot: boolean;
+  /** In the metadata (or type) of a resource. */
+  readonly insideMeta: boolean;
+  /** Why there may be no default here; undefined: there may be one. */
+  readonly forbidsDefaults: string | undefined;
+}
+
+const ROOT: Place = { isRoot: true, insideMeta: false, forbidsDefaults: undefined };
+const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+const LIST_TYPES = ['atomic', 'set', 'map'];
+const MAP_TYPES = ['atomic', 'granular'];
+
+/** Validates a schema and everything in it. */
+export function validateKeywords(source: JSONSchemaProps, at: FieldPath, options: KeywordOptions = {}): FieldErrorList {
+  const errors: FieldErrorList = [];
+  if (source.nullable === true) errors.push(field.forbidden(at.child('nullable'), 'nullable cannot be true at the root'));
+  new KeywordValidator(options, errors).validate(source, at, ROOT);
+  return errors;
+}
+
+class KeywordValidator {
+  readonly #options: KeywordOptions;
+  readonly #errors: FieldErrorList;
+
+  constructor(options: KeywordOptions, errors: FieldErrorList) {
+    this.#options = options;
+    this.#errors = errors;
+  }
+
+  validate(source: JSONSchemaProps, at: FieldPath, place: Place): void {
+    this.#errors.push(...validateSupported(source, at, place));
+    if (source.uniqueItems === true) {
+      const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
+      this.#errors.push(field.forbidden(at.child('uniqueItems'), detail));
+    }
+    this.#validateChildren(source, at, { ...place, isRoot: false }, place.isRoot);
+    this.#errors.push(...validateExtensions(source, at), ...validateListKeys(source, at), ...validateUniqueItems(source, at));
+    if ((source['x-kubernetes-validations'] ?? []).length > 0) {
+      this.#errors.push(...(this.#options.validateRules?.(source, at) ?? []));
+    }
+  }
+
+  #validateChildren(source: JSONSchemaProps, at: FieldPath, inside: Place, isRoot: boolean): void {
+    const { additionalProperties } = source;
+    if (additionalProperties !== undefined && additionalProperties !== null) {
+      if (Object.keys(source.properties ?? {}).length > 0 && additionalProperties !== true) {
+        const detail = 'additionalProperties and properties are mutual exclusive';
+        this.#errors.push(field.forbidden(at.child('additionalProperties'), detail));
+      }
+      if (isSchema(additionalProperties)) {
+        const reason = inside.insideMeta ? 'inside additionalProperties applying to object metadata' : inside.forbidsDefaults;
+        this.validate(additionalProperties, at.child('additionalProperties'), { ...inside, forbidsDefaults: reason });
+      }
+    }
+    const isResource = isRoot || source['x-kubernetes-embedded-resource'] === true;
+    for (const [name, property] of Object.entries(source.properties ?? {})) {
+      const isMeta = isResource && RESOURCE_FIELDS.has(name);
+      this.validate(property, at.child('properties').key(name), {
+        isRoot: false,
+        insideMeta: inside.insideMeta || isMeta,
+        forbidsDefaults: isRoot && isMeta ? `in top-level ${name}` : inside.forbidsDefaults,
+      });
+    }
+    if (isSchema(source.not)) this.validate(source.not, at.child('not'), inside);
+    for (const junctor of ['allOf', 'oneOf', 'anyOf'] as const) {
+      source[junctor]?.forEach((part, index) => this.validate(part, at.child(junctor).index(index), inside));
+    }
+    for (const [name, part] of Object.entries(source.definitions ?? {})) {
+      this.validate(part, at.child('definitions').key(name), inside);
+    }
+    if (isSchema(source.items)) this.validate(source.items, at.child('items'), inside);
+    else if (Array.isArray(source.items)) {
+      source.items.forEach((part, index) => this.validate(part, at.child('items').index(index), inside));
+    }
+    for (const [name, part] of Object.entries(source.dependencies ?? {})) {
+      if (isSchema(part)) this.validate(part, at.child('dependencies').key(name), inside);
+    }
+  }
+}
+
+function validateSupported(source: JSONSchemaProps, at: FieldPath, place: Place): FieldErrorList {
+  const errors: FieldErrorList = [];
+  const type = source.type ?? '';
+  const forbid = (keyword: string, detail = `${keyword} is not supported`): void => {
+    errors.push(field.forbidden(at.child(keyword), detail));
+  };
+  if (type !== '' && !TYPES.includes(type)) errors.push(field.notSupported(at.child('type'), type, TYPES));
+  if (isGiven(source.default) && place.forbidsDefaults !== undefined)
+    forbid('default', `must not be set ${place.forbidsDefaults}`);
+  if ((source.id ?? '') !== '') forbid('id');
+  if (isGiven(source.additionalItems)) forbid('additionalItems');
+  if (Object.keys(source.patternProperties ?? {}).length > 0) forbid('patternProperties');
+  if (Object.keys(source.definitions ?? {}).length > 0) forbid('definitions');
+  if (isGiven(source.dependencies)) forbid('dependencies');
+  if (isGiven(source.$ref)) forbid('$ref');
+  if (type === 'null') forbid('type', 'type cannot be set to null, use nullable as an alternative');
+  if (Array.isArray(source.items) && source.items.length > 0) forbid('items', 'items must be a schema object and not an array');
+  if (place.insideMeta && source['x-kubernetes-embedded-resource'] === true) {
+    forbid('x-kubernetes-embedded-resource', 'must not be used inside of resource meta');
+  }
+  return errors;
+}
+
+/** Extensions that need a type, and what they may be. */
+function validateExtensions(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
+  const errors: FieldErrorList = [];
+  if (source['x-kubernetes-preserve-unknown-fields'] === false) {
+    errors.push(field.invalid(at.child('x-kubernetes-preserve-unknown-fields'), false, 'must be true or undefined'));
+  }
+  errors.push(
+    ...validateKindOf(source, at, 'x-kubernetes-map-type', 'object', MAP_TYPES),
+    ...validateKindOf(source, at, 'x-kubernetes-list-type', 'array', LIST_TYPES),
+  );
+  return errors;
+}
+
+function validateKindOf(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  keyword: 'x-kubernetes-map-type' | 'x-kubernetes-list-type',
+  type: string,
+  known: readonly string[],
+): FieldErrorList {
+  const value = source[keyword];
+  if (!isGiven(value)) return [];
+  const errors: FieldErrorList = [];
+  const given = source.type ?? '';
+  if (given !== type) {
+    const detail = `must be ${type} if ${keyword} is specified`;
+    errors.push(given === '' ? field.required(at.child('type'), detail) : field.invalid(at.child('type'), given, detail));
+  } else if (value === 'set' && isSchema(source.items)) errors.push(...validateSetItems(source.items, at.child('items')));
+  if (!known.includes(value)) errors.push(field.notSupported(at.child(keyword), value, known));
+  return errors;
+}
+
+/** Items of a set are compared as a whole. */
+function validateSetItems(items: JSONSchemaProps, at: FieldPath): FieldErrorList {
+  const detail = 'must be atomic as item of a list with x-kubernetes-list-type=set';
+  const listType = items['x-kubernetes-list-type'];
+  if (items.type === 'array' && isGiven(listType) && listType !== 'atomic') {
+    return [field.invalid(at.child('x-kubernetes-list-type'), listType, detail)];
+  }
+  if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
+    // Upstream shows the other extension here.
+    return [field.invalid(at.child('x-kubernetes-map-type'), listType ?? null, detail)];
+  }
+  return [];
+}
+
+function validateListKeys(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
+  const errors: FieldErrorList = [];
+  const listType = source['x-kubernetes-list-type'];
+  const keys = source['x-kubernetes-list-map-keys'] ?? [];
+  const here = at.child('x-kubernetes-list-map-keys');
+  if (keys.length > 0 && listType !== 'map') {
+    const detail = 'must be map if x-kubernetes-list-map-keys is non-empty';
+    const type = at.child('x-kubernetes-list-type');
+    errors.push(isGiven(listType) ? field.invalid(type, listType, detail) : field.required(type, detail));
+  }
+  if (listType !== 'map') return errors;
+  if (keys.length === 0) errors.push(field.required(here, 'must not be empty if x-kubernetes-list-type is map'));
+  const { items } = source;
+  if (!isGiven(items)) {
+    errors.push(field.required(at.child('items'), 'must have a schema if x-kubernetes-list-type is map'));
+    return errors;
+  }
+  if (!isSchema(items)) {
+    errors.push(field.invalid(at.child('items'), items, 'must only have a single schema if x-kubernetes-list-type is map'));
+    return errors;
+  }
+  if (items.type !== 'object') {
+    const detail = "must be object if parent array's x-kubernetes-list-type is map";
+    errors.push(field.invalid(at.child('items').child('type'), items.type ?? '', detail));
+    return errors;
+  }
+  keys.forEach((key, index) => {
+    const property = Object.hasOwn(items.properties ?? {}, key) ? items.properties?.[key] : undefined;
+    if (property === undefined) errors.push(field.invalid(here, keys, 'entries must all be names of item properties'));
+    else if (property.type === 'array' || property.type === 'object') {
+      const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+      // Upstream shows the type of the item, not that of the key.
+      errors.push(field.invalid(at.child('items').child('properties').key(key).child('type'), items.type, detail));
+    }
+    if (keys.indexOf(key) < index) errors.push(field.invalid(here, keys, 'must not contain duplicate entries'));
+  });
+  return errors;
+}
+
+/** Items of sets and of lists with keys must not be null, and every item must have its keys. */
+function validateUniqueItems(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
+  const listType = source['x-kubernetes-list-type'];
+  const { items } = source;
+  if (!isSchema(items) || (listType !== 'set' && listType !== 'map')) return [];
+  const errors: FieldErrorList = [];
+  if (items.nullable === true) {
+    const detail = `cannot be nullable when x-kubernetes-list-type is ${listType}`;
+    errors.push(field.forbidden(at.child('items').child('nullable'), detail));
+  }
+  if (listType === 'set') return errors;
+  for (const key of source['x-kubernetes-list-map-keys'] ?? []) {
+    const property = Object.hasOwn(items.properties ?? {}, key) ? items.properties?.[key] : undefined;
+    if (property === undefined) continue;
+    const here = at.child('items').child('properties').key(key);
+    if (!(items.required ?? []).includes(key) && !isGiven(property.default)) {
+      const detail = 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property';
+      errors.push(field.required(here.child('default'), detail));
+    }
+    if (property.nullable === true) {
+      const detail = 'this property is in x-kubernetes-list-map-keys, so it cannot be nullable';
+      errors.push(field.forbidden(here.child('nullable'), detail));
+    }
+  }
+  return errors;
+}
+
+function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
+}

@@ -1,0 +1,58 @@
+// What validating a value by its schema found, in the words of upstream's OpenAPI validator, and as field errors.
+
+import * as field from '#machinery/validation/field.ts';
+import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+
+export interface ValueError {
+  /** Identifies the error: upstream reports each text once. */
+  readonly message: string;
+  /** Makes the field error. `base`: the path of the value that validation began with; undefined for a whole object. */
+  readonly toFieldError: (base: FieldPath | undefined) => FieldError;
+}
+
+/** The errors of one schema for one value, and how far they got. */
+export class ValueErrors {
+  readonly #errors = new Map<string, ValueError>();
+
+  get isValid(): boolean {
+    return this.#errors.size === 0;
+  }
+
+  add(error: ValueError): void {
+    if (!this.#errors.has(error.message)) this.#errors.set(error.message, error);
+  }
+
+  addAll(other: ValueErrors): void {
+    for (const error of other.#errors.values()) this.add(error);
+  }
+
+  toFieldErrors(base: FieldPath | undefined): FieldErrorList {
+    return [...this.#errors.values()].map((error) => error.toFieldError(base));
+  }
+}
+
+/** An error of the value at `name`. `make` makes the field error. */
+export function errorAt(name: string, message: string, make: (at: FieldPath | undefined) => FieldError): ValueError {
+  return { message, toFieldError: (base) => make(pathOf(base, name)) };
+}
+
+/** The value is wrong in itself. `shown`: what the error shows of it. */
+export function invalidValue(name: string, shown: unknown, message: string): ValueError {
+  return errorAt(name, message, (at) => field.invalid(at, shown ?? '', message));
+}
+
+/** The value has another type, or is no text of the format. `given`: the type or the text. */
+export function wrongType(name: string, expected: string, given: string, quoted: string): ValueError {
+  const message = `${name} in body must be of type ${expected}: ${quoted}`;
+  return errorAt(name, message, (at) => field.typeInvalid(at, given, message));
+}
+
+/** An error of the schema as a whole. Upstream reports those without a path. */
+export function schemaError(message: string): ValueError {
+  return { message, toFieldError: (base) => field.invalid(base, '', message) };
+}
+
+function pathOf(base: FieldPath | undefined, name: string): FieldPath | undefined {
+  if (name === '' || name === '.') return base;
+  return base === undefined ? field.path(name) : base.child(name);
+}
