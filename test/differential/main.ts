@@ -2,12 +2,14 @@
 
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { send } from '#apiserver/testing/requests.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, parsed, type Answer } from './compare.ts';
+import { askUpstream } from './custom-resources.ts';
 import { Reference } from './reference.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
@@ -24,6 +26,7 @@ const { values: flags } = parseArgs({
     count: { type: 'string', default: '200' },
     seed: { type: 'string', default: 'differential' },
     verbose: { type: 'boolean', default: false },
+    'record-custom-resources': { type: 'string' },
   },
 });
 if (flags.reference === undefined) {
@@ -64,6 +67,15 @@ async function askWire({ method, path, headers, body }: WireShot): Promise<WireA
 let sent = 0;
 let different = 0;
 try {
+  if (only === undefined || only.includes('custom-resources')) {
+    const recorded = await askUpstream(reference, (text) => {
+      different++;
+      console.log(text);
+    });
+    sent += Object.keys(recorded.answers).length;
+    const file = flags['record-custom-resources'];
+    if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
+  }
   if (only === undefined || only.includes('wire')) {
     for (const shot of wireShots) {
       sent++;

@@ -1,0 +1,117 @@
+// What the codec answers to the cases, in the form in which upstream's answers are recorded.
+
+import * as field from '#machinery/validation/field.ts';
+import { FieldManager, TypedValueError, validateTyped } from '../../../managed-fields/index.ts';
+import { DecodeError } from '../../decode-error.ts';
+import { StructuralCodec } from '../structural-codec.ts';
+import { validateSchema } from '../validate-schema.ts';
+import { type Body, type SchemaCase, wholeBody, wholeSchema } from './cases.ts';
+
+export interface ObjectAnswer {
+  /** The object as it was stored, without what the server sets. Absent: it was refused. */
+  readonly object?: Body;
+  /** The fields that the author of a new object owns, in the form of managedFields. */
+  readonly fields?: unknown;
+  /** Why it could not be read. */
+  readonly error?: string;
+  /** What was wrong with it: 'field: message', sorted. */
+  readonly causes?: readonly string[];
+  readonly warnings?: readonly string[];
+}
+
+export interface CaseAnswer {
+  /** What was wrong with the schema: 'field: message', sorted. Absent: nothing. */
+  readonly schema?: readonly string[];
+  readonly objects?: Readonly<Record<string, ObjectAnswer>>;
+  readonly updates?: Readonly<Record<string, ObjectAnswer>>;
+}
+
+/** By the name of the case. */
+export type Answers = Readonly<Record<string, CaseAnswer>>;
+
+export const GROUP = 'structural.example.com';
+
+/** What the server sets. */
+const OF_SERVER = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
+
+/** The object without its type and without what the server sets. */
+export function contentOf(object: Body): Body {
+  const { metadata, apiVersion: _, kind: __, ...rest } = object;
+  const own = Object.entries((metadata ?? {}) as Body).filter(([name]) => !OF_SERVER.includes(name));
+  return own.length === 0 ? rest : { metadata: Object.fromEntries(own), ...rest };
+}
+
+export async function answer(given: SchemaCase): Promise<CaseAnswer> {
+  const schema = wholeSchema(given);
+  const options = { statusEnabled: given.statusEnabled === true };
+  const errors = validateSchema(schema, field.path('spec', 'validation', 'openAPIV3Schema'), options);
+  if (errors.length > 0) return { schema: messagesOf(errors) };
+  const codec = new StructuralCodec({
+    group: GROUP,
+    version: 'v1',
+    kind: 'Thing',
+    listKind: 'ThingList',
+    plural: 'things',
+    selectableFields: [],
+    schema,
+  });
+  const objects: Record<string, ObjectAnswer> = {};
+  for (const [name, object] of Object.entries(given.objects ?? {})) objects[name] = await create(codec, wholeBody(given, object));
+  const updates: Record<string, ObjectAnswer> = {};
+  for (const [name, [old, updated]] of Object.entries(given.updates ?? {})) {
+    updates[name] = update(codec, wholeBody(given, old), wholeBody(given, updated));
+  }
+  return { ...(given.objects !== undefined && { objects }), ...(given.updates !== undefined && { updates }) };
+}
+
+async function create(codec: StructuralCodec, body: Body): Promise<ObjectAnswer> {
+  const answered = read(codec, body, (object) => codec.validate(object));
+  if (answered.object === undefined) return answered;
+  const fields = await fieldsOf(codec, answered.object);
+  return fields === undefined ? answered : { ...answered, fields };
+}
+
+/** Nobody owns anything of an object whose values are not of the types that merging needs. */
+async function fieldsOf(codec: StructuralCodec, object: Body): Promise<unknown> {
+  const typed = { ...withType(object), metadata: (object['metadata'] ?? {}) as Body };
+  try {
+    validateTyped(codec.mergeType, typed);
+  } catch (error) {
+    if (error instanceof TypedValueError) return undefined;
+    throw error;
+  }
+  return managedFieldsOf(await new FieldManager({ codec, subresource: '', now: () => 0 }).update(undefined, typed, 'author'));
+}
+
+/** Undefined: nobody owns anything. */
+export function managedFieldsOf(object: Body): unknown {
+  const { managedFields = [] } = (object['metadata'] ?? {}) as { managedFields?: readonly { readonly fieldsV1?: unknown }[] };
+  return managedFields[0]?.fieldsV1;
+}
+
+function update(codec: StructuralCodec, old: Body, body: Body): ObjectAnswer {
+  const before = codec.decode(withType(old)).object;
+  codec.applyDefaults(before);
+  return read(codec, body, (object) => codec.validateUpdate(object, before));
+}
+
+function read(codec: StructuralCodec, body: Body, validate: (object: Body) => field.FieldErrorList): ObjectAnswer {
+  try {
+    const { object, unknownFields } = codec.decode(withType(body));
+    codec.applyDefaults(object);
+    const warnings = unknownFields.map((name) => `unknown field "${name}"`);
+    const errors = validate(object);
+    if (errors.length > 0) return { causes: messagesOf(errors) };
+    return { object: contentOf(object), ...(warnings.length > 0 && { warnings }) };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return { error: error.message };
+  }
+}
+
+const withType = (body: Body): Body => ({ apiVersion: `${GROUP}/v1`, kind: 'Thing', ...body });
+
+/** Upstream reports errors of fields in no fixed order. */
+export function messagesOf(errors: readonly { readonly field: string; readonly body: string }[]): string[] {
+  return errors.map((error) => `${error.field}: ${error.body}`).sort();
+}

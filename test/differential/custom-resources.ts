@@ -1,0 +1,210 @@
+// What upstream's API server makes of custom resources: the cases of the structural codec, sent to it one by one.
+
+import { type Body, cases, type SchemaCase, wholeBody, wholeSchema } from '#api/machinery/codec/structural/testing/cases.ts';
+import {
+  answer,
+  type Answers,
+  type CaseAnswer,
+  contentOf,
+  GROUP,
+  managedFieldsOf,
+  messagesOf,
+  type ObjectAnswer,
+} from '#api/machinery/codec/structural/testing/answers.ts';
+import {
+  published,
+  type PublishedAnswer,
+  publishedCases,
+  withoutDescriptions,
+} from '#api/machinery/codec/structural/testing/openapi.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import * as wait from '#machinery/wait.ts';
+import type { Answer } from './compare.ts';
+import type { Reference } from './reference.ts';
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** What is recorded of the reference server. */
+export interface Recorded {
+  readonly answers: Answers;
+  /** By the name of the case. */
+  readonly published: Readonly<Record<string, PublishedAnswer>>;
+}
+
+/** A kind of the reference server that is made for one case. */
+class CustomKind {
+  readonly #reference: Reference;
+  readonly #given: SchemaCase;
+  readonly #kind: string;
+  readonly #plural: string;
+
+  constructor(reference: Reference, given: SchemaCase, number: number) {
+    this.#reference = reference;
+    this.#given = given;
+    this.#kind = `Thing${number}`;
+    this.#plural = `thing${number}s`;
+  }
+
+  /** Defines the kind, for its definitions in documents. */
+  async publish(): Promise<void> {
+    await this.delete();
+    await this.#define('POST', DEFINITIONS, wholeSchema(this.#given));
+  }
+
+  /** Returns the definitions of the kind and its list in a document. Undefined: it does not have them yet. */
+  publishedIn(schemas: Readonly<Record<string, unknown>>): unknown[] | undefined {
+    const [kind, list] = ['', 'List'].map((suffix) => schemas[`com.example.structural.v1.${this.#kind}${suffix}`]);
+    if (kind === undefined || list === undefined) return undefined;
+    const text = JSON.stringify([kind, list]).replaceAll(this.#plural, 'things').replaceAll(this.#kind, 'Thing');
+    return (JSON.parse(text) as unknown[]).map(withoutDescriptions);
+  }
+
+  get #name(): string {
+    return `${this.#plural}.${GROUP}`;
+  }
+
+  async answer(): Promise<CaseAnswer> {
+    const loose = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    const updates = Object.entries(this.#given.updates ?? {});
+    await this.delete();
+    const created = await this.#define('POST', DEFINITIONS, updates.length > 0 ? loose : wholeSchema(this.#given));
+    if (created.code !== 201) return { schema: causesOf(created) };
+    await this.#until(async () => (await this.#send('GET', this.#path(''), undefined)).code === 200);
+    try {
+      return updates.length > 0 ? { updates: await this.#updates(updates) } : await this.#objects();
+    } finally {
+      await this.delete();
+    }
+  }
+
+  async #objects(): Promise<CaseAnswer> {
+    const objects: Record<string, ObjectAnswer> = {};
+    for (const [name, given] of Object.entries(this.#given.objects ?? {})) {
+      const created = await this.#create(wholeBody(this.#given, given), 'probe', '?dryRun=All');
+      const fields = created.code === 201 ? { fields: managedFieldsOf(created.body as Body) } : {};
+      objects[name] = { ...this.#answerOf(created), ...fields };
+    }
+    return Object.keys(objects).length === 0 ? {} : { objects };
+  }
+
+  async #updates(updates: readonly (readonly [string, readonly [unknown, unknown]])[]): Promise<Record<string, ObjectAnswer>> {
+    for (const [index, [, [old]]] of updates.entries()) await this.#create(wholeBody(this.#given, old), `old-${index}`, '');
+    const definition = (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined)).body as { metadata: Body };
+    await this.#define('PUT', `${DEFINITIONS}/${this.#name}`, wholeSchema(this.#given), definition.metadata);
+    // The new schema is in force once a field that no case has is dropped.
+    await this.#until(async () => {
+      const probe = this.#answerOf(await this.#create({ unknownToAllCases: 1 }, 'probe', '?dryRun=All'));
+      return probe.object !== undefined && Object.keys(probe.object).length === 0;
+    });
+    const answers: Record<string, ObjectAnswer> = {};
+    for (const [index, [name, [, updated]]] of updates.entries()) {
+      const path = this.#path(`/old-${index}`);
+      const old = (await this.#send('GET', path, undefined)).body as { metadata: Body };
+      const body = { ...this.#typed(wholeBody(this.#given, updated), `old-${index}`), metadata: old.metadata };
+      answers[name] = this.#answerOf(await this.#send('PUT', `${path}?dryRun=All`, body));
+    }
+    return answers;
+  }
+
+  #path(rest: string): string {
+    return `/apis/${GROUP}/v1/${this.#plural}${rest}`;
+  }
+
+  #typed(body: Body, name: string): Body {
+    const metadata = { name, ...(body['metadata'] as Body | undefined) };
+    return { apiVersion: `${GROUP}/v1`, kind: this.#kind, ...body, metadata };
+  }
+
+  #create(body: Body, name: string, query: string): Promise<Answer> {
+    return this.#send('POST', this.#path(query), this.#typed(body, name));
+  }
+
+  #define(method: string, path: string, schema: object, metadata: Body = { name: this.#name }): Promise<Answer> {
+    const version = {
+      name: 'v1',
+      served: true,
+      storage: true,
+      schema: { openAPIV3Schema: schema },
+      ...(this.#given.statusEnabled === true && { subresources: { status: {} } }),
+    };
+    const names = { kind: this.#kind, plural: this.#plural };
+    const spec = { group: GROUP, scope: 'Cluster', names, versions: [version] };
+    return this.#send(method, path, { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata, spec });
+  }
+
+  async delete(): Promise<void> {
+    await this.#send('DELETE', `${DEFINITIONS}/${this.#name}`, undefined);
+    await this.#until(async () => (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined)).code === 404);
+  }
+
+  #send(method: string, path: string, body: Body | undefined): Promise<Answer> {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    return this.#reference.send({ method, path, type: 'application/json', body: text, changes: [] });
+  }
+
+  #answerOf(given: Answer): ObjectAnswer {
+    if (given.code === 201 || given.code === 200) {
+      const warnings = given.warnings.length > 0 ? { warnings: given.warnings } : {};
+      return { object: contentOf(given.body as Body), ...warnings };
+    }
+    if (given.code === 422) return { causes: causesOf(given) };
+    const message = (given.body as { message?: string }).message ?? '';
+    const prefix = `${this.#kind} in version "v1" cannot be handled as a ${this.#kind}: `;
+    return { error: message.startsWith(prefix) ? message.slice(prefix.length) : message };
+  }
+
+  #until(condition: () => Promise<boolean>): Promise<void> {
+    return wait.pollImmediately({ clock: systemClock, intervalMs: 100, timeoutMs: 60_000 }, condition);
+  }
+}
+
+/** Where upstream shows a whole schema, with the names of Go's fields, ours shows nothing. */
+const SHOWN_SCHEMA = /Invalid value: \{"ID":.*\}: only/;
+
+function causesOf({ body }: Answer): string[] {
+  const { details, message = '' } = body as { message?: string; details?: { causes?: { field: string; message: string }[] } };
+  const causes = details?.causes ?? [];
+  return causes.length === 0
+    ? [message]
+    : messagesOf(
+        causes.map((cause) => ({ field: cause.field, body: cause.message.replace(SHOWN_SCHEMA, 'Invalid value: only') })),
+      );
+}
+
+/** Asks the reference server for its answer to every case, and for its documents. */
+export async function askUpstream(reference: Reference, report: (text: string) => void): Promise<Recorded> {
+  const answers: Record<string, CaseAnswer> = {};
+  for (const [index, given] of cases.entries()) {
+    const theirs = await new CustomKind(reference, given, index).answer();
+    answers[given.name] = theirs;
+    if (!deepEqual(theirs, await answer(given))) report(`custom resources: ${given.name}: the answers differ`);
+  }
+  const documents = await publishedBy(reference);
+  for (const given of publishedCases) {
+    if (!deepEqual(documents[given.name], published(given))) report(`custom resources: ${given.name}: the definitions differ`);
+  }
+  return { answers, published: documents };
+}
+
+async function publishedBy(reference: Reference): Promise<Record<string, PublishedAnswer>> {
+  const kinds = publishedCases.map((given, index) => [given.name, new CustomKind(reference, given, index)] as const);
+  for (const [, kind] of kinds) await kind.publish();
+  const found: Record<string, PublishedAnswer> = {};
+  await wait.pollImmediately({ clock: systemClock, intervalMs: 1000, timeoutMs: 120_000 }, async () => {
+    const [v2, v3] = [await schemasOf(reference, '/openapi/v2'), await schemasOf(reference, `/openapi/v3/apis/${GROUP}/v1`)];
+    for (const [name, kind] of kinds) {
+      const [two, three] = [kind.publishedIn(v2), kind.publishedIn(v3)];
+      if (two !== undefined && three !== undefined) found[name] = { v2: two, v3: three };
+    }
+    return Object.keys(found).length === kinds.length;
+  });
+  for (const [, kind] of kinds) await kind.delete();
+  return Object.fromEntries(kinds.map(([name]) => [name, found[name] as PublishedAnswer]));
+}
+
+async function schemasOf(reference: Reference, path: string): Promise<Readonly<Record<string, unknown>>> {
+  const { body } = await reference.send({ method: 'GET', path, type: 'application/json', body: '', changes: [] });
+  const document = body as { definitions?: Record<string, unknown>; components?: { schemas?: Record<string, unknown> } };
+  return document.definitions ?? document.components?.schemas ?? {};
+}
