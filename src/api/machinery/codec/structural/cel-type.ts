@@ -1,7 +1,7 @@
 // The type that a custom resource has in CEL expressions.
 
 import { type ObjectType, type Schema, typeOfMessage, typeOfSchema } from '#cel/index.ts';
-import { messageDescriptor } from '../../schema/compile.ts';
+import { metaSchemas } from '../../schema/meta-schemas.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
 /** Returns the schema as CEL reads it, for the rules of the node itself (x-kubernetes-validations): see typeOfSchema. */
@@ -17,6 +17,6 @@ export function celSchema({ source }: StructuralSchema): Schema {
 export function celTypeOf(name: string, schema: StructuralSchema): ObjectType {
   const type = typeOfSchema({ ...celSchema(schema), type: 'object', additionalProperties: undefined }, name, true);
   if (type?.kind !== 'object') throw new Error(`the type of ${name} is ${type?.kind}, not an object`);
-  const metadata = { type: typeOfMessage(messageDescriptor('meta/v1.ObjectMeta')) };
+  const metadata = { type: typeOfMessage(metaSchemas.message('meta/v1.ObjectMeta')) };
   return { ...type, field: (field) => (field === 'metadata' ? metadata : type.field(field)) };
 }

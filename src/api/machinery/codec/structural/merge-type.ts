@@ -11,7 +11,7 @@ import {
   type ScalarKind,
   untypedAtomic,
 } from '../../managed-fields/merge-type.ts';
-import { messageDescriptor } from '../../schema/compile.ts';
+import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { type StructuralSchema, valuesOf } from './structural-schema.ts';
 
 const TEXT: MergeType = { scalar: 'string' };
@@ -103,7 +103,7 @@ class ObjectShape implements MapShape {
     if (this.#isResource) {
       fields.set('apiVersion', mergeField('apiVersion', TEXT));
       fields.set('kind', mergeField('kind', TEXT));
-      fields.set('metadata', mergeField('metadata', mergeTypeOf(messageDescriptor('meta/v1.ObjectMeta'))));
+      fields.set('metadata', mergeField('metadata', mergeTypeOf(metaSchemas.message('meta/v1.ObjectMeta'))));
     }
     return fields;
   }

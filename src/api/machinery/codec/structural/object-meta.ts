@@ -2,7 +2,7 @@
 // written back as a map: sorted, and without empty values, whatever was given.
 
 import { isPlainObject, setOwn } from '#machinery/deep.ts';
-import { messageDescriptor } from '../../schema/compile.ts';
+import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { decodeObject } from '../decode.ts';
 import { sortedCopy } from './sorted.ts';
 
@@ -12,7 +12,7 @@ export interface DecodedMetadata {
   readonly unknownFields: readonly string[];
 }
 
-const objectMeta = messageDescriptor('meta/v1.ObjectMeta');
+const objectMeta = metaSchemas.message('meta/v1.ObjectMeta');
 
 /** Decodes metadata. Null is empty metadata. Throws DecodeError at the first value of a wrong type. */
 export function decodeMetadata(json: unknown): DecodedMetadata {

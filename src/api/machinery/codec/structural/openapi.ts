@@ -4,7 +4,7 @@ import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
 import type { MessageDescriptor } from '../../descriptor.ts';
 import { describeField } from '../../openapi/index.ts';
 import type { OpenApiSchema } from '../../openapi/index.ts';
-import { messageDescriptor } from '../../schema/compile.ts';
+import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';
 
 export type OpenApiVersion = 2 | 3;
@@ -112,7 +112,7 @@ function resourceProperties(document: OpenApiDocument): Record<string, OpenApiSc
 
 /** In OpenAPI v3 nothing may stand beside a reference. */
 function metadataProperty(type: 'ObjectMeta' | 'ListMeta', document: OpenApiDocument): OpenApiSchema {
-  const reference = document.reference(document.addMessage(messageDescriptor(`meta/v1.${type}`)));
+  const reference = document.reference(document.addMessage(metaSchemas.message(`meta/v1.${type}`)));
   const description = describeField(type === 'ListMeta' ? 'meta/v1.List' : 'meta/v1.Object', 'metadata', true);
   return document.version === 2 ? { description, ...reference } : { description, allOf: [reference] };
 }
