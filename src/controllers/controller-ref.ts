@@ -1,4 +1,4 @@
-// Who controls an object: the one owner reference with `controller: true`.
+// The controller of an object: the one owner reference with `controller: true`.
 
 import type { Immutable, KubeObject, ObjectMeta, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 
@@ -27,7 +27,7 @@ export function newControllerRef(owner: Immutable<ObjectMeta>, type: TypeName): 
   };
 }
 
-/** The index by which a controller finds its pods and those that it might adopt. */
+/** The index by which an owner finds its dependents and the orphans that it may adopt. */
 export const BY_CONTROLLER = 'controller';
 
 /** Values of BY_CONTROLLER: the controller's UID, or `orphansOf(namespace)` for objects without one. */

@@ -1,4 +1,4 @@
-// What every controller is made of and looks like.
+// The interface of a controller, and what the controller manager gives to each.
 
 import type { Client } from '#client/client.ts';
 import type { SharedInformerFactory } from '#client/informers/index.ts';
@@ -8,24 +8,24 @@ import type { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 
-/** What the controller manager hands to each controller. */
+/** What the controller manager gives to each controller. */
 export interface ControllerConfig {
   readonly client: Client;
   readonly informers: SharedInformerFactory;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Counts what happens to the queue of this name. Default: nothing is counted. */
+  /** Returns the metrics of the queue of this name. Default: nothing is counted. */
   readonly queueMetrics?: <K>(name: string) => QueueMetrics<K>;
-  /** Where a controller counts what it does, under the names that Kubernetes' has. Default: what it counts is lost. */
+  /** The controller's own metrics, under upstream's names. Default: they are not published. */
   readonly instruments?: Instruments;
 }
 
 export interface Controller {
   readonly name: string;
   /**
-   * Works until the signal aborts, and resolves when nothing of it is under way any more. Informers that the constructor
-   * asked for are started by the controller manager; a controller waits for those that it needs.
+   * Runs until the signal aborts, and resolves when nothing is in flight. The controller manager starts the informers that the
+   * constructor asked for; the controller waits until they have synced.
    */
   run(signal: AbortSignal): Promise<void>;
 }

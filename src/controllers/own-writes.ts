@@ -1,5 +1,5 @@
-// The last versions of objects that a controller has written, until its cache has them. Deciding on an older version would do
-// the same thing twice. For controllers that change objects; those that only create and delete count (client/expectations.ts).
+// The versions of objects that a controller has written, until its cache has them: a decision on an older version would do the same
+// thing twice. For controllers that change objects; controllers that only create and delete use client/expectations.ts.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -7,9 +7,9 @@ import type { Counter, Family, Instruments } from '#machinery/metrics/instrument
 
 export interface OwnWritesConfig {
   readonly clock: Clock;
-  /** After this time the cache counts as up to date: the object may be gone without a trace. Default: 30 seconds. */
+  /** After this time the cache counts as up to date: the deletion of the object may have been missed. Default: 30 seconds. */
   readonly timeoutMs?: number;
-  /** Counts each time that a key has to wait, see `staleSyncSkips`. Default: nobody counts. */
+  /** Counts each time that a key has to wait, see `staleSyncSkips`. Default: nothing is counted. */
   readonly skips?: Family<Counter>;
 }
 
@@ -17,7 +17,7 @@ interface Written {
   readonly revision: number;
   /** On the clock's monotonic scale. */
   readonly at: number;
-  /** What it is: its group and its resource. */
+  /** The type of the object. */
   readonly type: readonly [group: string, resource: string];
 }
 
@@ -34,7 +34,7 @@ export class OwnWrites {
     this.#skips = config.skips;
   }
 
-  /** `object`: as the server has answered it. `cached`: as the cache has it now, where the event may have come before the answer. */
+  /** Notes a write. `object`: from the server's response. `cached`: from the cache now; the event may come before the response. */
   wrote(key: string, object: KubeObject, cached: KubeObject | undefined): void {
     const { metadata } = object;
     if (cached?.metadata.uid === metadata.uid && versionOf(cached) >= versionOf(object)) return;
@@ -43,7 +43,7 @@ export class OwnWrites {
     this.#written.set(key, own);
   }
 
-  /** The cache has this version of an object of the owner with that key. */
+  /** Notes that the cache has this version of an object of the owner with that key. */
   seen(key: string, object: KubeObject): void {
     const { uid } = object.metadata;
     const own = this.#written.get(key);
@@ -52,13 +52,13 @@ export class OwnWrites {
     this.#drop(key, own, uid);
   }
 
-  /** The object is gone. */
+  /** Notes that the object is gone. */
   gone(key: string, { metadata }: KubeObject): void {
     const own = this.#written.get(key);
     if (own !== undefined) this.#drop(key, own, metadata.uid);
   }
 
-  /** In how many milliseconds the key may be decided on if the cache shows nothing until then; 0: now. */
+  /** Returns after how many milliseconds the key may be reconciled if the cache shows nothing until then; 0: now. */
   remainingMs(key: string): number {
     const own = this.#written.get(key);
     if (own === undefined) return 0;
@@ -77,7 +77,7 @@ export class OwnWrites {
     return longest;
   }
 
-  /** The owner is gone. */
+  /** Drops what is noted for an owner that is gone. */
   forget(key: string): void {
     this.#written.delete(key);
   }
@@ -93,12 +93,12 @@ function versionOf({ metadata }: KubeObject): number {
   return Number(metadata.resourceVersion);
 }
 
-/** The resource as Kubernetes guesses it from the kind: right for whatever controllers write. */
+/** Returns the group and the resource as upstream guesses it from the kind: right for the kinds that controllers write. */
 function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
   return [apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '', `${kind.toLowerCase()}s`];
 }
 
-/** Counts looks that were put off because the cache lacked what the controller had written, by what it lacked. */
+/** Returns the counter of reconciles that were delayed because the cache lacked own writes, by the type that it lacked. */
 export function staleSyncSkips(instruments: Instruments, subsystem: string): Family<Counter> {
   const help = 'Looks put off because the cache lacked what was written here.';
   return instruments.counter({ name: `${subsystem}_stale_sync_skips_total`, help, labels: ['group', 'resource'] });

@@ -1,4 +1,4 @@
-// Creates and deletes pods on behalf of a controller, and tells people in events of the controller's object.
+// Creates and deletes pods on behalf of a controller, and records both in events of the owner.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
@@ -15,7 +15,7 @@ export interface PodControlConfig {
   readonly recorder: Recorder;
 }
 
-/** The object on whose behalf pods are made: with its type, which objects in a list do not carry. */
+/** The owner of the pods, with its type, which objects in a list do not carry. */
 export interface PodOwner extends TypeName {
   readonly metadata: Immutable<ObjectMeta>;
 }
@@ -29,7 +29,7 @@ export class PodControl {
     this.#recorder = config.recorder;
   }
 
-  /** `baseName`: what the pod's name begins with. Default: the owner's. */
+  /** Creates a pod. `baseName`: the prefix of its generated name. Default: the owner's name. */
   async create(
     owner: PodOwner,
     template: Immutable<PodTemplateSpec>,
@@ -43,7 +43,7 @@ export class PodControl {
       const pod = podFromTemplate(template, baseName, controllerRef);
       created = await this.#client.resource(pods).namespace(namespace).create(pod, { signal });
     } catch (err) {
-      // In a namespace that is going away nothing can be created, and nobody needs to be told.
+      // In a terminating namespace the failure is expected.
       if (!isNamespaceTerminating(err) && !signal.aborted) {
         this.#recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${errorMessage(err)}`);
       }
@@ -53,7 +53,7 @@ export class PodControl {
     return created;
   }
 
-  /** Throws NotFound if the pod is gone already. Only this very pod is deleted, not another that has its name by now. */
+  /** Deletes the pod with this UID. Throws NotFound if it is gone, Conflict if another pod has its name. */
   async delete(owner: PodOwner, pod: Immutable<Pod>, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = pod.metadata;
     try {
@@ -68,7 +68,7 @@ export class PodControl {
   }
 }
 
-/** The pod that a template describes, with a name to be generated from the owner's. */
+/** Returns the pod of a template; its name is generated from the owner's. */
 export function podFromTemplate(
   template: Immutable<PodTemplateSpec>,
   ownerName: string,
@@ -91,7 +91,7 @@ export function isNamespaceTerminating(err: unknown): boolean {
   return apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
 }
 
-/** With a dash behind it, unless the name is too long for that. */
+/** Returns the name with a dash, unless it is too long for one. */
 function namePrefix(ownerName: string): string {
   return ownerName.length < DNS1123_SUBDOMAIN_MAX_LENGTH ? `${ownerName}-` : ownerName;
 }

@@ -1,11 +1,11 @@
-// Makes many things of which all may fail for the same reason (a quota, an admission rule): few at first, so that the reason
-// costs few attempts; twice as many each time that all went well.
+// Creates many objects that may all fail for the same reason (a quota, an admission rule): few at first, so that the reason costs few
+// attempts, and twice as many after each batch without a failure.
 
 export interface SlowStartResult {
   readonly successes: number;
-  /** Calls that were made; the rest was not tried. */
+  /** Calls made; the others were not tried. */
   readonly attempts: number;
-  /** Of the first that failed; undefined if none did. */
+  /** The first failure; undefined if there was none. */
   readonly failure: unknown;
 }
 

@@ -77,7 +77,7 @@ export class AttachDetachController implements Controller {
   /** The last versions of volumes that are gone while they are still attached somewhere. */
   readonly #removed = new Map<string, ReadVolume>();
   /** By the pod's UID, then by volume: the event that was recorded last. */
-  readonly #told = new Map<string, Map<string, string>>();
+  readonly #recordedEvents = new Map<string, Map<string, string>>();
 
   readonly #forced: Family<Counter>;
   readonly #times: OperationTimes;
@@ -88,7 +88,7 @@ export class AttachDetachController implements Controller {
     this.#maxWaitMs = config.maxWaitForUnmountMs ?? 360_000;
     this.#writes = new OwnWrites({ clock });
     const instruments = config.instruments ?? new Instruments();
-    this.#forced = this.#tellOf(instruments);
+    this.#forced = this.#registerMetrics(instruments);
     this.#times = new OperationTimes(instruments, clock);
     // Keys are 'node/volume'.
     const builder = new ControllerBuilder(config, {
@@ -108,7 +108,7 @@ export class AttachDetachController implements Controller {
         [BY_NODE]: byNode,
         [BY_INLINE]: (pod) => inlineVolumesOf(pod).map(({ metadata }) => metadata.name),
       },
-      onGone: (pod) => void this.#told.delete(pod.metadata.uid),
+      onGone: (pod) => void this.#recordedEvents.delete(pod.metadata.uid),
     });
     this.#claims = builder.watches(persistentVolumeClaims, ({ spec: { volumeName } }) =>
       volumeName === undefined ? undefined : this.#keysOfVolume(this.#volume(volumeName)),
@@ -147,8 +147,8 @@ export class AttachDetachController implements Controller {
     this.run = builder.complete();
   }
 
-  /** Under the names that Kubernetes' has. */
-  #tellOf(instruments: Instruments): Family<Counter> {
+  /** Registers the metrics under upstream's names. Returns the counter of forced detaches. */
+  #registerMetrics(instruments: Instruments): Family<Counter> {
     const used = (): readonly (readonly [string, string])[] =>
       this.#pods.lister
         .list()
@@ -455,9 +455,9 @@ export class AttachDetachController implements Controller {
 
   /** Once for as long as it is so. */
   #tell(pod: ReadPod, volume: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    const told = this.#told.get(pod.metadata.uid) ?? new Map<string, string>();
+    const told = this.#recordedEvents.get(pod.metadata.uid) ?? new Map<string, string>();
     if (told.get(volume) === message) return;
-    this.#told.set(pod.metadata.uid, told.set(volume, message));
+    this.#recordedEvents.set(pod.metadata.uid, told.set(volume, message));
     this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata }, type, reason, message);
   }
 }

@@ -125,7 +125,7 @@ export class DisruptionController implements Controller {
     const selected = this.#pods.lister
       .list(budget.metadata.namespace ?? '')
       .filter(({ metadata }) => selector.matches(metadata.labels));
-    if (selected.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
+    if (selected.length === 0) this.#event(budget, 'Normal', 'NoPods', 'No matching pods found');
     const expected = await this.#expectedOf(budget, selected, signal);
     const now = clock.now();
     const disrupted = disruptedPods(selected, budget.status, now);
@@ -153,12 +153,12 @@ export class DisruptionController implements Controller {
       expected = await this.#expected.of(selected, signal);
     } catch (err) {
       const why = `Failed to calculate the number of expected pods: ${errorMessage(err)}`;
-      if (!signal.aborted) this.#tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', why);
+      if (!signal.aborted) this.#event(budget, 'Warning', 'CalculateExpectedPodCountFailed', why);
       throw err;
     }
     if (expected.unmanaged.length > 0) {
       const which = `Pods selected by this PodDisruptionBudget (selector: ${describeSelector(budget.spec.selector)}) were found to be unmanaged.`;
-      this.#tell(
+      this.#event(
         budget,
         'Warning',
         'UnmanagedPods',
@@ -205,7 +205,7 @@ export class DisruptionController implements Controller {
     return reconciled;
   }
 
-  #tell({ metadata }: ReadBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #event({ metadata }: ReadBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#recorder.event({ ...IDENTITY, metadata }, type, reason, message);
   }
 }

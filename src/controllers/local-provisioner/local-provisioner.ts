@@ -54,7 +54,7 @@ export class LocalProvisioner implements Controller {
   readonly #nodes: SharedInformer<ReadNode>;
   readonly #recorder: EventRecorder;
   /** By UID: the reason why a claim gets no volume, as it was recorded last. */
-  readonly #told = new Map<string, string>();
+  readonly #recordedReasons = new Map<string, string>();
 
   constructor(config: ControllerConfig) {
     this.#config = config;
@@ -77,7 +77,7 @@ export class LocalProvisioner implements Controller {
     this.#claims = builder.for(persistentVolumeClaims, {
       indexers: { [BY_CLASS]: (claim) => [classOfClaim(claim)] },
       predicate: { delete: false },
-      onGone: ({ metadata }) => void this.#told.delete(metadata.uid),
+      onGone: ({ metadata }) => void this.#recordedReasons.delete(metadata.uid),
     });
     const ours = { ...only(isOurs), delete: false } as const;
     const enqueue = (name: string): void => volumeQueue.add(name);
@@ -193,8 +193,8 @@ export class LocalProvisioner implements Controller {
 
   #refuse(claim: ReadClaim, { metadata }: ReadClass, why: string): void {
     const message = `failed to provision volume with StorageClass "${metadata.name}": ${why}`;
-    if (this.#told.get(claim.metadata.uid) === message) return;
-    this.#told.set(claim.metadata.uid, message);
+    if (this.#recordedReasons.get(claim.metadata.uid) === message) return;
+    this.#recordedReasons.set(claim.metadata.uid, message);
     this.#recorder.event(regardingClaim(claim), 'Warning', 'ProvisioningFailed', message);
   }
 

@@ -61,7 +61,7 @@ export class PersistentVolumeBinder implements Controller {
   readonly #metrics: VolumeMetrics;
   readonly #times: OperationTimes;
   /** By UID: the reason why a claim waits, as it was recorded last. */
-  readonly #told = new Map<string, string>();
+  readonly #recordedReasons = new Map<string, string>();
 
   constructor(config: PersistentVolumeBinderConfig) {
     const { clock, workers = 5 } = config;
@@ -116,13 +116,13 @@ export class PersistentVolumeBinder implements Controller {
     const key = objectKey(claim);
     if (after !== undefined) this.#claimQueue.add(key);
     else {
-      this.#told.delete(claim.metadata.uid);
+      this.#recordedReasons.delete(claim.metadata.uid);
       this.#times.forget(key);
     }
     for (const { metadata } of this.#index.referringTo(key)) this.#volumeQueue.add(metadata.name);
     const left = this.#waiting.replace(before, after);
     if (left !== undefined) {
-      this.#told.delete(claim.metadata.uid);
+      this.#recordedReasons.delete(claim.metadata.uid);
       if (this.#index.free(left) > 0) this.#classQueue.add(left);
     }
   }
@@ -412,8 +412,8 @@ export class PersistentVolumeBinder implements Controller {
 
   /** Once for as long as the claim waits for the same thing. */
   #tell({ metadata }: ReadClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    if (this.#told.get(metadata.uid) === message) return;
-    this.#told.set(metadata.uid, message);
+    if (this.#recordedReasons.get(metadata.uid) === message) return;
+    this.#recordedReasons.set(metadata.uid, message);
     this.#recorder.event({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }, type, reason, message);
   }
 

@@ -45,7 +45,7 @@ export class ServiceLbController implements Controller {
   readonly #slices: SharedInformer<ReadSlice>;
   readonly #recorder: EventRecorder;
   /** By key: the reason why a service has no address, as it was recorded last. */
-  readonly #told = new Map<string, string>();
+  readonly #recordedReasons = new Map<string, string>();
 
   constructor(config: ServiceLbConfig) {
     this.#config = config;
@@ -90,7 +90,7 @@ export class ServiceLbController implements Controller {
       this.#config.maxAddresses ?? 8,
     );
     const known = new Set(wishes.map(({ wish }) => wish.key));
-    for (const key of this.#told.keys()) if (!known.has(key)) this.#told.delete(key);
+    for (const key of this.#recordedReasons.keys()) if (!known.has(key)) this.#recordedReasons.delete(key);
     let failure: unknown;
     let conflict = false;
     for (const { service, wish } of wishes) {
@@ -150,7 +150,7 @@ export class ServiceLbController implements Controller {
     const before = service.status.loadBalancer.ingress ?? [];
     const ingress = addresses.map((ip) => ({ ip, ipMode: 'VIP' as const }));
     if (addresses.length === 0) this.#tellWhy(service, wish);
-    else this.#told.delete(wish.key);
+    else this.#recordedReasons.delete(wish.key);
     if (semanticEqual(before, ingress)) return;
     const first = before.length === 0 && ingress.length > 0;
     if (first) this.#recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
@@ -178,8 +178,8 @@ export class ServiceLbController implements Controller {
         : loadBalancerIP === ''
           ? 'there are no available nodes'
           : `no available node has the address ${loadBalancerIP}`;
-    if (this.#told.get(wish.key) === why) return;
-    this.#told.set(wish.key, why);
+    if (this.#recordedReasons.get(wish.key) === why) return;
+    this.#recordedReasons.set(wish.key, why);
     if (wish.eligible.length === 0 && loadBalancerIP === '') {
       this.#recorder.event(service, 'Warning', 'UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer');
     } else this.#failed(service, why);

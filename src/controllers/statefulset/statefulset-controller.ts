@@ -175,7 +175,7 @@ export class StatefulSetController implements Controller {
     });
     if (failure !== undefined) throw failure;
     for (const pod of relabel) {
-      await this.#tell('update', set, pod.metadata.name, async () => {
+      await this.#recorded('update', set, pod.metadata.name, async () => {
         const updated = await client.resource(pods).update(pod, { signal });
         this.#writes.wrote(key, updated, cachedAs(this.#pods, updated));
       });
@@ -209,7 +209,7 @@ export class StatefulSetController implements Controller {
   ): Promise<void> {
     const pod = newPod(set, ordinal, templateOf(revision), revision.metadata.name);
     const { name } = pod.metadata;
-    await this.#tell('create', set, name, async () => {
+    await this.#recorded('create', set, name, async () => {
       await this.#provideClaims(key, set, ordinal, name, signal);
       const created = await this.#config.client.resource(pods).create(pod, { signal });
       this.#writes.wrote(key, created, cachedAs(this.#pods, created));
@@ -240,7 +240,7 @@ export class StatefulSetController implements Controller {
   /** Only this very pod, not another that has its name by now. */
   async #deletePod(key: string, set: ReadStatefulSet, pod: ReadPod, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = pod.metadata;
-    await this.#tell('delete', set, name, async () => {
+    await this.#recorded('delete', set, name, async () => {
       let answer: unknown;
       try {
         answer = await this.#config.client.resource(pods).namespace(namespace).delete(name, { preconditions: { uid }, signal });
@@ -252,8 +252,8 @@ export class StatefulSetController implements Controller {
     });
   }
 
-  /** Does it, and tells people of it in an event of the set. */
-  async #tell(
+  /** Runs the action, and records its success or failure in an event of the set. */
+  async #recorded(
     verb: 'create' | 'update' | 'delete',
     set: ReadStatefulSet,
     pod: string,
@@ -272,7 +272,7 @@ export class StatefulSetController implements Controller {
     this.#recorder.event(claimantOf(statefulSets, set), 'Normal', `Successful${reason}`, `${what} successful`);
   }
 
-  /** Not of what happens in a namespace that is going away, or because the controller stops. */
+  /** Records an event, unless the failure is due to a terminating namespace or to the end of the controller. */
   #event(
     set: ReadStatefulSet,
     type: 'Normal' | 'Warning',
