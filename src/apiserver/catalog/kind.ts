@@ -38,9 +38,9 @@ export interface Kind {
   readonly table?: TableConvertor;
   /** The list kind. Default: the kind with List behind it. */
   readonly listKind?: string;
-  /** Other versions in which the same objects are written: who owns fields in one owns them in all. */
+  /** Other versions in which the same objects are written: who owns fields in one owns them in all. There is a converter then. */
   readonly otherVersions?: readonly GroupVersionKind[];
-  /** Converts between this version and the others, for managed fields. Default: by the functions of the scheme. */
+  /** Converts between this version and the others. */
   readonly converter?: ObjectConverter;
   /** The kind and version in which the objects are stored. Default: those of `type`. */
   readonly storedKind?: GroupVersionKind;

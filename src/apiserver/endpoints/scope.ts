@@ -44,7 +44,7 @@ export interface Scope {
   readonly createCode: number;
   /** Other versions of the resource's kind. */
   readonly otherVersions: readonly GroupVersionKind[];
-  /** Converts between the versions. Undefined: the scheme does. */
+  /** Converts between the versions. */
   readonly converter: ObjectConverter | undefined;
 }
 
@@ -107,23 +107,14 @@ function versionsOf({ codec, otherVersions, converter, services: { scheme } }: S
     const other = scheme.codecOf(kind);
     if (other !== undefined) codecs.set(apiVersionOf(kind), other);
   }
-  const kindOf = (apiVersion: string): GroupVersionKind => (codecs.get(apiVersion) as ObjectCodec).kind;
   return {
     typeOf: (apiVersion) => codecs.get(apiVersion)?.mergeType,
-    convert: (values, from, to) =>
-      converter === undefined
-        ? values.map((value) => scheme.convert(value as object, kindOf(from), kindOf(to)))
-        : convertObjects(
-            converter,
-            values.map((value) => identifiedAs(kindOf(from), value)),
-            to,
-          ),
+    convert: (values, from, to) => {
+      // Parts of an object, as managed fields have them, may lack kind and apiVersion.
+      const objects = values.map((value) => ({ ...(value as KubeObject), kind: codec.kind.kind, apiVersion: from }));
+      return convertObjects(converter, objects, to);
+    },
   };
-}
-
-/** Parts of an object, as managed fields have them, may lack kind and apiVersion. */
-function identifiedAs(kind: GroupVersionKind, value: unknown): KubeObject {
-  return { ...(value as KubeObject), kind: kind.kind, apiVersion: apiVersionOf(kind) };
 }
 
 function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly string[])[] {

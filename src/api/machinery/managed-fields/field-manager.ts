@@ -9,7 +9,7 @@ import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import { runWaitingSteps } from '#machinery/turn.ts';
-import type { Steps, WaitingSteps } from '#machinery/turn.ts';
+import type { WaitingSteps } from '#machinery/turn.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
 import { ConflictsError } from './conflicts.ts';
