@@ -757,6 +757,38 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       });
     });
 
+    describe('a watch that cannot begin', () => {
+      const streamOf = (storage: Storage, afterRevision?: Revision): WatchStream<StorageEvent> => {
+        try {
+          return storage.watch('/p/', { afterRevision });
+        } catch (error) {
+          throw new Error(`watch must not throw: ${String(error)}`, { cause: error });
+        }
+      };
+
+      it('is a stream that fails: Expired', async () => {
+        const storage = await open();
+        const begin = await put(storage, '/p/a', '0');
+        for (let i = 1; i <= 4; i++) await put(storage, '/p/a', String(i));
+        await storage.compact(await storage.currentRevision());
+        expect(await reasonOf(take(streamOf(storage, begin), 1))).toBe('Expired');
+      });
+
+      it('is a stream that fails: Closed', async () => {
+        const { storage } = await make();
+        await put(storage, '/p/a', '1');
+        await storage.close();
+        const stream = streamOf(storage);
+        expect(await reasonOf(take(stream, 1))).toBe('Closed');
+        expect(await take(stream, 0)).toEqual([]);
+      });
+
+      it('throws for a prefix that is none', async () => {
+        const storage = await open();
+        expect(() => storage.watch('/p')).toThrow(Error);
+      });
+    });
+
     describe('close', () => {
       it('ends watches and refuses operations with Closed, and may be called again', async () => {
         const { storage } = await make();

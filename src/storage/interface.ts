@@ -165,8 +165,9 @@ export interface Storage {
     options?: { readonly expectedRevision?: Revision },
   ): Promise<{ readonly previous: KeyValue; readonly revision: Revision }>;
   /**
-   * Throws Expired if events after `afterRevision` have been compacted. A watch cut off later (slow consumer, engine closed)
-   * ends by throwing StorageError from its iterator; the consumer resumes from the last revision it saw.
+   * Events of the keys under `prefix`. Throws for a prefix that does not end in '/' (a programmer's error), and nothing else: all errors come
+   * from the iterator of the stream, also those that the engine knows at once. They are Expired (events after `afterRevision` have been compacted), Closed, and SlowWatcher (the consumer did
+   * not keep up); the consumer then resumes from the last revision it saw, or, after Expired, begins anew with a list.
    */
   watch(prefix: string, options?: WatchOptions): WatchStream<StorageEvent>;
   /** Forgets history before `revision`: reads and watches from before it answer Expired. The current state is untouched. */
