@@ -2,6 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { ObjectFormat } from '#apiserver/registry/encoded-object.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -225,4 +227,50 @@ test('autoscalers can be applied, in either version', async () => {
   expect((await apply(V2, { apiVersion: 'autoscaling/v2', kind, ...hpa({ metrics: [cpu] }) })).code).toBe(201);
   const { code, json } = await apply(V1, { apiVersion: 'autoscaling/v1', kind, ...hpa({ maxReplicas: 7 }) });
   expect([code, json.spec]).toMatchObject([200, { maxReplicas: 7 }]);
+});
+
+test('objects that a server stored in the first version are served, applied to, and migrated', async () => {
+  const apply = (path: string, manager: string, spec: object, version: string) =>
+    send(t.server, {
+      method: 'PATCH',
+      path: `${path}?fieldManager=${manager}`,
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: { apiVersion: `autoscaling/${version}`, kind: 'HorizontalPodAutoscaler', metadata: { name: 'a' }, spec },
+    });
+  expect((await apply(`${V1}/a`, 'one', { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 }, 'v1')).code).toBe(
+    201,
+  );
+  expect((await api.post(V2, { ...hpa(), metadata: { name: 'b' } })).code).toBe(201);
+
+  // As an older server would have stored it.
+  const key = '/registry/horizontalpodautoscalers/default/a';
+  const old = (await api.get(`${V1}/a`)).json as unknown as KubeObject;
+  const value = new ObjectFormat('autoscaling/v1', 'HorizontalPodAutoscaler').encode(old);
+  await t.storage.guaranteedUpdate(key, () => ({ action: 'put', value }));
+  await t.server.stop();
+  t = await startTestServer({ storage: t.storage, clock: t.clock });
+  api = new Api(t.server);
+  const isStoredIn = async (version: string): Promise<boolean> =>
+    Buffer.from((await t.storage.get(key))?.value ?? []).includes(`"apiVersion":"autoscaling/${version}","metadata"`);
+  expect(await isStoredIn('v1')).toBe(true);
+
+  const target = { type: 'Utilization', averageUtilization: 30 };
+  const list = await api.get(V2);
+  expect(list.json.items).toMatchObject([
+    { metadata: { name: 'a' }, spec: { metrics: [{ resource: { target } }] } },
+    { metadata: { name: 'b' }, spec: { metrics: [cpu] } },
+  ]);
+  expect((await api.get(`${V1}?limit=1`)).json.items).toMatchObject([{ spec: { targetCPUUtilizationPercentage: 30 } }]);
+
+  // Owners of fields in the first version own them in the second.
+  const metrics = [{ type: 'Resource', resource: { name: 'cpu', target: { ...target, averageUtilization: 60 } } }];
+  const conflict = await apply(`${V2}/a`, 'two', { scaleTargetRef, maxReplicas: 5, metrics }, 'v2');
+  expect(outcome(conflict)).toContain('409 Conflict: Apply failed with 1 conflict: conflict with "one"');
+  expect(await isStoredIn('v1')).toBe(true);
+  const same = await apply(`${V1}/a`, 'one', { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 }, 'v1');
+  expect(same.json.spec).toMatchObject({ maxReplicas: 5, targetCPUUtilizationPercentage: 30 });
+  expect(await isStoredIn('v2')).toBe(true);
+  expect(Number(same.json.metadata.resourceVersion)).toBeGreaterThan(Number(old.metadata.resourceVersion));
+  expect((await api.get(`${V2}/a`)).json.spec).toMatchObject({ metrics: [{ resource: { target } }] });
+  expect((await api.delete(`${V1}/a`)).code).toBe(200);
 });
