@@ -1,5 +1,4 @@
-// The Scheme of everything that Coxswain knows: every group's kinds, with the defaults, conversions and field labels that
-// are written so far.
+// The Scheme of everything that Coxswain knows: every group's kinds, with their defaults and conversions.
 
 import {
   setMutatingAdmissionPolicyDefaults,
@@ -35,7 +34,6 @@ import {
 } from './groups/core/v1/defaults.ts';
 import type { GroupVersionKind } from './machinery/descriptor.ts';
 import { fromCore, toCore } from './groups/events/v1/conversion.ts';
-import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
 import { allSchemas } from './all-schemas.ts';
 import { Scheme } from './machinery/scheme.ts';
 import { setEndpointSliceDefaults } from './groups/discovery/v1/defaults.ts';
@@ -104,13 +102,6 @@ export function newDefaultScheme(): Scheme {
   const event = { group: 'events.k8s.io', version: 'v1', kind: 'Event' };
   scheme.addConversion(core('Event'), event, fromCore);
   scheme.addConversion(event, core('Event'), toCore);
-
-  for (const known of fieldLabels) {
-    scheme.addFieldLabelConversion(known.gvk, (label, value) => {
-      const resolved = resolveFieldLabel(known, label);
-      return resolved === undefined ? undefined : [resolved, value];
-    });
-  }
   return scheme;
 }
 

@@ -62,15 +62,6 @@ describe('Scheme', () => {
     expect(() => scheme.addConversion(from, to, (object) => object)).toThrow('registered twice');
   });
 
-  it('translates field labels', () => {
-    expect(scheme.convertFieldLabel(pod, 'spec.host', 'a')).toEqual(['spec.nodeName', 'a']);
-    expect(scheme.convertFieldLabel(pod, 'metadata.name', 'a')).toEqual(['metadata.name', 'a']);
-    expect(() => scheme.convertFieldLabel(pod, 'spec.foo', 'a')).toThrow('field label not supported: spec.foo');
-    expect(() => scheme.convertFieldLabel({ group: '', version: 'v1', kind: 'ConfigMap' }, 'data', 'a')).toThrow(
-      '"data" is not a known field selector: only "metadata.name", "metadata.namespace"',
-    );
-  });
-
   it('keeps what is registered to itself', () => {
     expect(new Scheme(metaSchemas).schemas.lookup(pod)).toBeUndefined();
   });

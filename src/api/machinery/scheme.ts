@@ -1,5 +1,5 @@
 // The Scheme: which kinds have a typed descriptor, and what can be done with an object of one: its codec, its conversion to other
-// versions, its field selectors. Keyed by group, version and kind.
+// versions. Keyed by group, version and kind.
 
 import { DescriptorCodec } from './codec/descriptor-codec.ts';
 import type { ObjectCodec } from './codec/object-codec.ts';
@@ -11,9 +11,6 @@ export type Defaulter<T = Record<string, unknown>> = (draft: T) => void;
 
 /** Makes another version's object of one that must not be changed; apiVersion and kind are set by the Scheme. */
 export type Converter<From = Record<string, unknown>, To = Record<string, unknown>> = (object: From) => To;
-
-/** What a field selector's label and value mean, or undefined if the kind has no such label. */
-export type FieldLabelConverter = (label: string, value: string) => readonly [label: string, value: string] | undefined;
 
 export class SchemeError extends Error {
   constructor(message: string) {
@@ -28,7 +25,6 @@ export class Scheme {
   readonly #codecs = new Map<string, ObjectCodec>();
   readonly #defaulters = new Map<string, Defaulter>();
   readonly #conversions = new Map<string, Converter>();
-  readonly #fieldLabels = new Map<string, FieldLabelConverter>();
 
   constructor(schemas: SchemaSet) {
     this.schemas = schemas;
@@ -83,19 +79,6 @@ export class Scheme {
     const converter = this.#conversions.get(`${keyOf(from)} ${keyOf(to)}`);
     if (converter === undefined) throw new SchemeError(`converting ${describe(from)} to ${describe(to)}: unknown conversion`);
     return { kind: to.kind, apiVersion: apiVersionOf(to), ...converter(object as Record<string, unknown>) } as T;
-  }
-
-  addFieldLabelConversion(gvk: GroupVersionKind, converter: FieldLabelConverter): void {
-    this.#addOnce(this.#fieldLabels, keyOf(gvk), converter);
-  }
-
-  /** What a field selector's label means. Every kind has metadata.name and metadata.namespace. Throws SchemeError otherwise. */
-  convertFieldLabel(gvk: GroupVersionKind, label: string, value: string): readonly [label: string, value: string] {
-    const converted = this.#fieldLabels.get(keyOf(gvk))?.(label, value);
-    if (converted !== undefined) return converted;
-    if (label === 'metadata.name' || label === 'metadata.namespace') return [label, value];
-    if (this.#fieldLabels.has(keyOf(gvk))) throw new SchemeError(`field label not supported: ${label}`);
-    throw new SchemeError(`"${label}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
   }
 
   #addOnce<V>(map: Map<string, V>, key: string, value: V): void {

@@ -14,6 +14,8 @@ import type { ObjectConverter } from '../registry/object-converter.ts';
 import { plainRest } from '../registry/plain-rest.ts';
 import type { Verb } from '../registry/plain-rest.ts';
 import type { Rest } from '../registry/rest.ts';
+import { selectableFields } from '../registry/selectable-fields.ts';
+import type { FieldDeclarations, SelectableFields } from '../registry/selectable-fields.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 import type { Kind, Subresource } from './kind.ts';
@@ -37,6 +39,8 @@ export interface KindConfig<T extends KubeObject, S extends StoreServices> {
   /** Reads and writes the objects. Default: the codec of the typed descriptor, with the defaults that its group registers. */
   readonly codec?: ObjectCodec;
   readonly strategy: ResourceStrategy<T> | ((services: S) => ResourceStrategy<T>);
+  /** What field selectors may name beside metadata.name and metadata.namespace. */
+  readonly selectableFields?: FieldDeclarations<T>;
   /** Without it, a table has Name and Created At. */
   readonly table?: TableConvertor<T>;
   /** By name: views of the stored objects (status), or whatever a function makes (scale, exec). In the order of discovery. */
@@ -65,7 +69,9 @@ export type SubresourceFactory<T extends KubeObject, S> = (context: {
 export function defineKind<T extends KubeObject, S extends StoreServices = StoreServices>(
   config: KindConfig<T, S>,
 ): KindDefinition<S> {
-  return { types: [config.type], build: (services) => [buildStored(config, services)] };
+  // Declared once for all servers of a process.
+  const fields = config.selectableFields === undefined ? undefined : selectableFields<T>(config.selectableFields);
+  return { types: [config.type], build: (services) => [buildStored(config, fields, services)] };
 }
 
 /** Declares a kind whose objects are not stored, or not here: reviews, bindings, the status of components. */
@@ -75,18 +81,24 @@ export function defineVirtualKind<S = unknown>(
   return { types: [config.type], build: (services) => [{ ...config, rest: config.rest(services) }] };
 }
 
-function buildStored<T extends KubeObject, S extends StoreServices>(config: KindConfig<T, S>, services: S): Kind {
+function buildStored<T extends KubeObject, S extends StoreServices>(
+  config: KindConfig<T, S>,
+  fields: SelectableFields | undefined,
+  services: S,
+): Kind {
   const { type, storedType, converter, otherVersions, codec, table, subresources = {}, listKind, deprecation } = config;
   const strategy = typeof config.strategy === 'function' ? config.strategy(services) : config.strategy;
   const makeStore = config.store ?? ((storeConfig: ResourceStoreConfig<T>) => new ResourceStore<T>(storeConfig));
+  const selectable = fields === undefined ? {} : { selectableFields: fields };
   const versions = { ...(storedType !== undefined && { storedType }), ...(converter !== undefined && { converter }) };
-  const store = makeStore({ ...services, type, ...versions, strategy }, services);
+  const store = makeStore({ ...services, type, ...versions, ...selectable, strategy }, services);
   return {
     type,
     ...(codec !== undefined && { codec }),
     // It is only called with objects of its own store.
     strategy: strategy as unknown as ResourceStrategy<KubeObject>,
     rest: config.withoutVerbs === undefined ? store : plainRest(store, config.withoutVerbs),
+    ...selectable,
     ...(table !== undefined && { table }),
     subresources: Object.entries(subresources).map(([name, subresource]) =>
       typeof subresource === 'function'

@@ -5,6 +5,7 @@ import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.t
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
 import type { Rest } from '../registry/rest.ts';
+import type { SelectableFields } from '../registry/selectable-fields.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 
@@ -33,6 +34,8 @@ export interface Kind {
   readonly rest: Rest;
   /** The rules of its objects. Absent: they are not stored, or not by this server. */
   readonly strategy?: ResourceStrategy<KubeObject>;
+  /** What field selectors may name. Default: metadata.name and metadata.namespace. */
+  readonly selectableFields?: SelectableFields;
   readonly subresources?: readonly Subresource[];
   /** Without it, a table has Name and Age. */
   readonly table?: TableConvertor;

@@ -1,8 +1,6 @@
 // Options that come with a request in its query: read and checked. Kubernetes' words for what is wrong with them.
 
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
-import { SchemeError } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
@@ -12,6 +10,7 @@ import * as fields from '#machinery/selectors/fields.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { parseResourceVersion } from '../registry/resource-version.ts';
 import type { DeleteOptions, ListOptions, WatchOptions } from '../registry/rest.ts';
+import type { SelectableFields } from '../registry/selectable-fields.ts';
 import { everything, Selection } from '../registry/selection.ts';
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
@@ -96,10 +95,8 @@ const PLAIN_LIST: ListQuery = {
 };
 
 export interface SelectorConfig {
-  readonly scheme: Scheme;
-  readonly kind: GroupVersionKind;
-  /** Fields that may be used beside those that the scheme knows. */
-  readonly selectableFieldNames?: readonly string[];
+  /** What field selectors may name. */
+  readonly selectableFields: SelectableFields;
   /** The name in the path: only that object. '' for none. */
   readonly name: string;
 }
@@ -209,22 +206,11 @@ function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Sele
     if ((selector.requirements()?.length ?? 0) > MAX_SELECTOR_TERMS)
       throw apierrors.badRequest(`${name} must have at most ${MAX_SELECTOR_TERMS} terms`);
   }
-  fieldSelector = fieldSelector.transform((name, value) => resolveField(name, value, selectors));
+  fieldSelector = fieldSelector.transform((label, value) => ({ field: selectors.selectableFields.resolve(label), value }));
   if (selectors.name !== '') {
     fieldSelector = fields.andSelectors(fieldSelector, fields.oneTermEqualSelector('metadata.name', selectors.name));
   }
   return new Selection({ labels: labelSelector, fields: fieldSelector });
-}
-
-function resolveField(name: string, value: string, config: SelectorConfig): { field: string; value: string } {
-  if (config.selectableFieldNames?.includes(name) === true) return { field: name, value };
-  try {
-    const [field, converted] = config.scheme.convertFieldLabel(config.kind, name, value);
-    return { field, value: converted };
-  } catch (error) {
-    if (error instanceof SchemeError) throw apierrors.badRequest(error.message);
-    throw error;
-  }
 }
 
 function parseInteger(query: URLSearchParams, name: string): number {

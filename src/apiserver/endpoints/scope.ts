@@ -15,6 +15,8 @@ import type { Kind, Subresource } from '../catalog/kind.ts';
 import { convertObjects } from '../registry/object-converter.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
 import type { Rest } from '../registry/rest.ts';
+import { metadataFields } from '../registry/selectable-fields.ts';
+import type { SelectableFields } from '../registry/selectable-fields.ts';
 import type { RequestContext } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
@@ -40,6 +42,7 @@ export interface Scope {
   readonly codec: ObjectCodec;
   readonly listKind: string;
   readonly rest: Rest;
+  readonly selectableFields: SelectableFields;
   readonly table: TableConvertor | undefined;
   readonly createCode: number;
   /** Other versions of the resource's kind. */
@@ -58,6 +61,7 @@ export function resourceScope(services: EndpointServices, served: Kind): Scope {
     codec: codecOf(services.scheme, served),
     listKind: served.listKind ?? `${type.kind}List`,
     rest: served.rest,
+    selectableFields: served.selectableFields ?? metadataFields,
     table: served.table,
     createCode: served.createCode ?? 201,
     otherVersions: served.otherVersions ?? [],
@@ -74,6 +78,7 @@ export function subresourceScope(services: EndpointServices, served: Kind, subre
     codec: subresourceCodec(services.scheme, served, subresource),
     listKind: `${subresource.kind.kind}List`,
     rest: subresource.rest,
+    selectableFields: metadataFields,
     table: subresource.table,
     createCode: subresource.createCode ?? 201,
     // Of a view of the whole object, as status is.
@@ -125,7 +130,7 @@ function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly s
 
 /** Which selectors lists of it may have. `name`: only the object of that name. */
 export function selectorsOf(scope: Scope, name = ''): SelectorConfig {
-  return { scheme: scope.services.scheme, kind: scope.kind, selectableFieldNames: scope.rest.selectableFieldNames, name };
+  return { selectableFields: scope.selectableFields, name };
 }
 
 /** The namespace that a request is about: none for cluster-scoped resources, whatever the path looks like. */

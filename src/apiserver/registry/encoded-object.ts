@@ -2,7 +2,7 @@
 //
 //   KeyValue         one state of a key in the storage: opaque bytes and the revision of their write
 //   ObjectFormat     how objects of one kind and version are laid out in those bytes
-//   DecodedObject    the object of a state as a value, in the version that the store serves, and what field selectors see of it
+//   DecodedObject    the object of a state as a value, in the version that the store serves
 //   ServedObject     one state of a stored object, to be sent or looked at: an EncodedObject. There are two:
 //     StoredObject     its bytes are in the served version. It is served from them: its resourceVersion is spliced in (see the storage
 //                      codec), and as an item of a list its kind and apiVersion are left out, which are the same first bytes for
@@ -75,15 +75,12 @@ export interface StateDecoder {
 
 export interface DecodedObject {
   readonly object: KubeObject;
-  /** What field selectors see, computed by the first who asks. */
-  fields: Readonly<Record<string, string>> | undefined;
 }
 
 /** A state of a stored object, in the version that the store serves. */
 export interface ServedObject extends EncodedObject {
   readonly kv: KeyValue;
   object(): KubeObject;
-  decoded(): DecodedObject;
   /** Returns the same state with another resourceVersion: a deletion has a revision of its own. */
   at(revision: number): ServedObject;
 }
@@ -155,8 +152,8 @@ export class StoredObject implements ServedObject {
   }
 }
 
-function renumbered({ object, fields }: DecodedObject, revision: number): DecodedObject {
-  return { object: { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }, fields };
+function renumbered({ object }: DecodedObject, revision: number): DecodedObject {
+  return { object: { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } } };
 }
 
 /** An object that is in no storage: it was made for this answer. A Status, a review, a row of a table. */

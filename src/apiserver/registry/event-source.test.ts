@@ -14,6 +14,7 @@ import { ObjectFormat } from './encoded-object.ts';
 import { EventSource } from './event-source.ts';
 import type { Subscription } from './event-source.ts';
 import { ObjectCache } from './object-cache.ts';
+import { metadataFields } from './selectable-fields.ts';
 import { everything, Selection } from './selection.ts';
 
 const PREFIX = '/registry/things/';
@@ -37,7 +38,7 @@ beforeEach(() => {
     namespaced: true,
     apiVersion: 'v1',
     kind: 'Thing',
-    selectableFields: undefined,
+    selectableFields: metadataFields,
     historyLength: 4,
     queueLimit: 50,
   });
@@ -193,7 +194,7 @@ test('changes that share a revision are all told, also to who comes back from be
     namespaced: true,
     apiVersion: 'v1',
     kind: 'Thing',
-    selectableFields: undefined,
+    selectableFields: metadataFields,
   });
   const ask = { namespace: '', selection: everything, bookmarks: false };
   const live = await shared.subscribe({ ...ask, afterRevision: second });

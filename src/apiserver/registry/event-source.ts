@@ -18,8 +18,8 @@ import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 import type { ServedObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { ConversionError } from './object-converter.ts';
-import { fieldsOf } from './selection.ts';
-import type { SelectableFields, Selection } from './selection.ts';
+import type { SelectableFields } from './selectable-fields.ts';
+import type { Selection } from './selection.ts';
 import { concerns, SubscriberIndex } from './subscriber-index.ts';
 import type { ChangedPlace, Place } from './subscriber-index.ts';
 import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
@@ -34,11 +34,9 @@ export interface EventSourceConfig {
   readonly namespaced: boolean;
   readonly apiVersion: string;
   readonly kind: string;
-  readonly selectableFields: SelectableFields | undefined;
+  readonly selectableFields: SelectableFields;
   /** Counts the events that the storage sends. Default: they are not counted. */
   readonly received?: Counter;
-  /** A field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
-  readonly indexField?: string;
   /** How many past events are remembered, at least; twice as many at most. Default: 128. */
   readonly historyLength?: number;
   /** Events that may wait for one watcher before it is cut off (it comes back and resumes). Default: 10000. */
@@ -98,7 +96,7 @@ class Change implements ChangedPlace {
   }
 
   /** What a watcher sees: an object that begins or ceases to match its selection appears or disappears. */
-  seenThrough(selection: Selection, fields: SelectableFields | undefined): SharedWatchEvent | undefined {
+  seenThrough(selection: Selection, fields: SelectableFields): SharedWatchEvent | undefined {
     const { current, previous } = this;
     const is = current !== undefined && selection.matches(current, fields);
     const was = previous !== undefined && selection.matches(previous, fields);
@@ -131,6 +129,8 @@ type Reader = (kv: KeyValue) => ServedObject | undefined;
 export class EventSource {
   readonly #config: EventSourceConfig;
   readonly #historyLength: number;
+  /** The field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
+  readonly #indexField: string | undefined;
   readonly #subscribers = new SubscriberIndex<Subscriber>();
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
   #history: Change[] = [];
@@ -150,6 +150,7 @@ export class EventSource {
   constructor(config: EventSourceConfig) {
     this.#config = config;
     this.#historyLength = config.historyLength ?? HISTORY_LENGTH;
+    [this.#indexField] = config.selectableFields.indexed;
     this.#readNow = (kv) => config.cache.readNow(kv);
   }
 
@@ -437,7 +438,8 @@ export class EventSource {
   }
 
   #placeOf({ namespace: requested, selection }: Subscription): Place {
-    const { namespaced, indexField } = this.#config;
+    const { namespaced } = this.#config;
+    const indexField = this.#indexField;
     const namespace = namespaced ? requested || (selection.exact('metadata.namespace') ?? '') : '';
     const name = selection.exact('metadata.name') ?? '';
     const value = indexField === undefined || name !== '' ? undefined : selection.exact(indexField);
@@ -455,12 +457,13 @@ export class EventSource {
 
   /** Of the indexed field. */
   #valuesOf(current: ServedObject | undefined, previous: ServedObject | undefined): readonly string[] {
-    const { indexField, selectableFields } = this.#config;
+    const { selectableFields } = this.#config;
+    const indexField = this.#indexField;
     if (indexField === undefined) return NO_VALUES;
     const values: string[] = [];
     for (const state of [current, previous]) {
       if (state === undefined) continue;
-      const value = fieldsOf(state, selectableFields)[indexField] ?? '';
+      const value = selectableFields.valueOf(state.object(), indexField);
       if (!values.includes(value)) values.push(value);
     }
     return values;

@@ -1,5 +1,5 @@
 // The indexes of one resource by fields that selectors may name. Which fields have one is declared with the selectable fields
-// (api/field-labels.ts). Fields that are in the storage key need none: metadata.namespace and metadata.name (listing.ts).
+// (selectable-fields.ts). Fields that are in the storage key need none: metadata.namespace and metadata.name (listing.ts).
 //
 // An index sees the served form. Its values are computed while the storage writes, which cannot wait for a conversion. So a state in
 // another version than the served one is listed under every value, and the list leaves it out after its conversion if it does not match:
@@ -8,14 +8,14 @@
 
 import type { KeyValue, Storage, StorageIndex } from '#storage/interface.ts';
 import type { ObjectCache } from './object-cache.ts';
-import { fieldsOf, type SelectableFields, type Selection } from './selection.ts';
+import type { SelectableFields } from './selectable-fields.ts';
+import type { Selection } from './selection.ts';
 
 export interface FieldIndexesConfig {
   readonly storage: Storage;
   readonly cache: ObjectCache;
   readonly prefix: string;
-  readonly selectableFields: SelectableFields | undefined;
-  readonly indexedFields: readonly string[];
+  readonly selectableFields: SelectableFields;
 }
 
 interface FieldIndex {
@@ -27,8 +27,8 @@ export class FieldIndexes {
   readonly #indexes: readonly FieldIndex[];
 
   constructor(config: FieldIndexesConfig) {
-    const { storage, cache, prefix, selectableFields, indexedFields } = config;
-    const indexed = cache.storesServedVersion ? indexedFields : [];
+    const { storage, cache, prefix, selectableFields } = config;
+    const indexed = cache.storesServedVersion ? selectableFields.indexed : [];
     this.#indexes = indexed.map((field) => ({
       field,
       index: storage.addIndex({ prefix, valueOf: (kv) => valueOf(cache, kv, selectableFields, field) }),
@@ -51,8 +51,8 @@ export class FieldIndexes {
 }
 
 /** The value of a state in an index. Throws for a state in another version, so that it is listed under every value (IndexDefinition). */
-function valueOf(cache: ObjectCache, kv: KeyValue, selectableFields: SelectableFields | undefined, field: string): string {
+function valueOf(cache: ObjectCache, kv: KeyValue, selectableFields: SelectableFields, field: string): string {
   const object = cache.readServedVersion(kv);
   if (object === undefined) throw new Error(`${kv.key} is stored in another version`);
-  return fieldsOf(object, selectableFields)[field] ?? '';
+  return selectableFields.valueOf(object.object(), field);
 }

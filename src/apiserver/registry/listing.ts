@@ -11,7 +11,8 @@ import type { ObjectCache } from './object-cache.ts';
 import type { FieldIndexes } from './field-indexes.ts';
 import type { ListAnswer, ListOptions } from './rest.ts';
 import { parseResourceVersion } from './resource-version.ts';
-import type { SelectableFields, Selection } from './selection.ts';
+import type { SelectableFields } from './selectable-fields.ts';
+import type { Selection } from './selection.ts';
 import { storageToStatus } from './storage-errors.ts';
 
 export interface Listed {
@@ -20,7 +21,7 @@ export interface Listed {
   readonly resource: GroupResource;
   readonly prefix: string;
   readonly namespaced: boolean;
-  readonly selectableFields: SelectableFields | undefined;
+  readonly selectableFields: SelectableFields;
   readonly indexes: FieldIndexes;
 }
 

@@ -155,7 +155,7 @@ export class ObjectCache implements StateDecoder {
     const encodedFrom = this.#takeEncodedFrom(kv);
     const object = this.#shared(encodedFrom ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
     // A reader of the past must not push out what others read now.
-    if (newest !== undefined && newest.revision > kv.modRevision) return { object, fields: undefined };
+    if (newest !== undefined && newest.revision > kv.modRevision) return { object };
     if (encodedFrom === undefined) this.#missed++;
     return this.#keep(kv, object, newest);
   }
@@ -216,7 +216,7 @@ export class ObjectCache implements StateDecoder {
   #keepConverted(kv: KeyValue, converted: KubeObject): ConvertedObject {
     const object = this.#shared(withRevision(converted, kv.modRevision));
     const newest = this.#find(kv.key);
-    if (newest !== undefined && newest.revision > kv.modRevision) return new ConvertedObject(kv, { object, fields: undefined });
+    if (newest !== undefined && newest.revision > kv.modRevision) return new ConvertedObject(kv, { object });
     this.#missed++;
     // Another reader may have converted it in the meantime.
     const previous = newest?.revision === kv.modRevision ? newest.previous : newest;
@@ -253,7 +253,6 @@ export class ObjectCache implements StateDecoder {
       revision: kv.modRevision,
       bytes: kv.value.length,
       object,
-      fields: undefined,
       previous,
       converted: undefined,
     };

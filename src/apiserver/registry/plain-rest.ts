@@ -15,7 +15,7 @@ const VERBS = [
   'connect',
   'close',
 ] as const;
-const FACTS = ['selectableFieldNames', 'returnsDeletedObject', 'resetFields'] as const;
+const FACTS = ['returnsDeletedObject', 'resetFields'] as const;
 
 export type Verb = (typeof VERBS)[number];
 

@@ -10,7 +10,6 @@ import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
-import { indexedFieldLabels } from '#api/field-labels.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { countUpTo, isLarge, nextTurn } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -51,7 +50,8 @@ import type {
 import { parseResourceVersion } from './resource-version.ts';
 import type { ResourceMetrics, StorageMetrics } from './storage-metrics.ts';
 import { storagePrefix } from './storage-prefix.ts';
-import type { SelectableFields } from './selection.ts';
+import { metadataFields } from './selectable-fields.ts';
+import type { SelectableFields } from './selectable-fields.ts';
 import { storageToStatus } from './storage-errors.ts';
 import type { RequestContext, Reservation, ResourceStrategy, StrategyContext, SubresourceStrategy } from './strategy.ts';
 
@@ -71,6 +71,8 @@ export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices
   /** As it is served: the strategy, selectors and indexes see objects in this version. */
   readonly type: ResourceType;
   readonly strategy: ResourceStrategy<T>;
+  /** Default: metadata.name and metadata.namespace alone. */
+  readonly selectableFields?: SelectableFields;
   /** As its objects are written, and as errors name the resource; the keys are those of this resource. Default: `type`. */
   readonly storedType?: ResourceType;
   /** Between all versions in which objects are served, or stored. Default: there is one version; states in others are errors (500). */
@@ -95,7 +97,6 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly #storedType: ResourceType;
   /** Keys of the resource begin with this; it ends in '/'. */
   readonly prefix: string;
-  readonly selectableFieldNames: readonly string[] | undefined;
   readonly returnsDeletedObject: boolean;
   readonly resetFields?: readonly (readonly string[])[];
   readonly #storage: Storage;
@@ -105,7 +106,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly #cache: ObjectCache;
   readonly #events: EventSource;
   readonly #indexes: FieldIndexes;
-  readonly #selectableFields: SelectableFields | undefined;
+  readonly #selectableFields: SelectableFields;
   readonly #metrics: ResourceMetrics | undefined;
 
   constructor(config: ResourceStoreConfig<T>) {
@@ -114,7 +115,6 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.strategy = strategy;
     this.#storedType = storedType;
     this.prefix = storagePrefix(storedType);
-    this.selectableFieldNames = strategy.selectableFieldNames;
     this.returnsDeletedObject = strategy.returnDeletedObject ?? false;
     if (strategy.resetFields !== undefined) this.resetFields = strategy.resetFields;
     this.#storage = config.storage;
@@ -130,10 +130,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       converter: config.converter,
       freeze: config.detectMutations,
     });
-    this.#selectableFields = strategy.selectableFields as SelectableFields | undefined;
+    this.#selectableFields = config.selectableFields ?? metadataFields;
     // What is stored once is counted once.
     this.#metrics = isStored ? config.storageMetrics?.register(type.group, type.resource, this.prefix) : undefined;
-    const indexedFields = indexedFieldLabels(type);
     this.#events = new EventSource({
       storage: config.storage,
       clock: config.clock,
@@ -145,14 +144,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       kind: type.kind,
       selectableFields: this.#selectableFields,
       received: this.#metrics?.events,
-      indexField: indexedFields[0],
     });
     this.#indexes = new FieldIndexes({
       storage: config.storage,
       cache: this.#cache,
       prefix: this.prefix,
       selectableFields: this.#selectableFields,
-      indexedFields,
     });
   }
 

@@ -97,8 +97,6 @@ export interface DeleteAnswer {
 
 /** The verbs of a resource or subresource. Errors are StatusError. */
 export interface Rest {
-  /** Fields that selectors may use beside metadata.name and metadata.namespace. */
-  readonly selectableFieldNames?: readonly string[];
   /** A deletion that is done answers the object, not a Status. */
   readonly returnsDeletedObject?: boolean;
   /** See UpdateStrategy. */

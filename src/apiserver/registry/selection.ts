@@ -3,9 +3,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type * as fields from '#machinery/selectors/fields.ts';
 import type * as labels from '#machinery/selectors/labels.ts';
-import type { ServedObject } from './encoded-object.ts';
-
-const NO_FIELDS: Readonly<Record<string, string>> = {};
+import type { SelectableFields } from './selectable-fields.ts';
 
 export interface SelectionConfig {
   /** Absent: any labels. */
@@ -33,35 +31,22 @@ export class Selection {
     return this.#fields?.requiresExactMatch(field);
   }
 
-  matches(object: Selectable, selectableFields: SelectableFields | undefined): boolean {
+  /** Reports whether the object is selected. `selectableFields`: of its kind. */
+  matches(selectable: Selectable, selectableFields: SelectableFields): boolean {
     if (this.everything) return true;
-    if (this.#labels !== undefined && !this.#labels.matches(object.object().metadata.labels)) return false;
-    return this.#fields === undefined || this.#fields.matches(fieldsOf(object, selectableFields));
+    const object = selectable.object();
+    if (this.#labels !== undefined && !this.#labels.matches(object.metadata.labels)) return false;
+    for (const { field, operator, value } of this.#fields?.requirements() ?? []) {
+      if ((selectableFields.valueOf(object, field) === value) !== (operator === '=')) return false;
+    }
+    return true;
   }
 }
 
 /** What a selection must know of an object. */
-export type Selectable = Pick<ServedObject, 'object' | 'decoded'>;
-
-export type SelectableFields = (object: KubeObject) => Readonly<Record<string, string>>;
+export interface Selectable {
+  object(): KubeObject;
+}
 
 /** Everything, in every namespace. */
 export const everything = new Selection();
-
-/** What a field selector sees of an object. */
-export function fieldsOf(
-  selectable: Selectable,
-  selectableFields: SelectableFields | undefined,
-): Readonly<Record<string, string>> {
-  const decoded = selectable.decoded();
-  if (decoded.fields === undefined) {
-    const { object } = decoded;
-    const { name, namespace } = object.metadata;
-    const own = selectableFields?.(object) ?? NO_FIELDS;
-    decoded.fields =
-      namespace === undefined
-        ? { ...own, 'metadata.name': name }
-        : { ...own, 'metadata.name': name, 'metadata.namespace': namespace };
-  }
-  return decoded.fields;
-}

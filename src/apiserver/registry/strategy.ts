@@ -100,13 +100,6 @@ export interface ResourceStrategy<T extends KubeObject> extends CreateStrategy<T
   readonly generation?: boolean | ((object: T, old: T) => boolean);
   /** Where it begins. 0: an object that has never changed has none. Default: 1. */
   readonly initialGeneration?: 0 | 1;
-  /**
-   * Field paths that field selectors may use beside metadata.name and metadata.namespace, and how an object answers them
-   * (bools as 'true' and 'false', absent as ''). The keys of what it answers are the same for every object.
-   */
-  selectableFields?(object: T): Readonly<Record<string, string>>;
-  /** The names of those fields: what a selector asks beyond them is refused. */
-  readonly selectableFieldNames?: readonly string[];
   /** How long an object lives by itself (events). Absent: for ever. */
   ttlMs?(object: T): number | undefined;
 }

@@ -27,6 +27,7 @@ import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { conversionFailed, functionConverter } from './object-converter.ts';
 import type { ObjectConverter } from './object-converter.ts';
 import { ResourceStore } from './resource-store.ts';
+import { selectableFields } from './selectable-fields.ts';
 import type { ListOptions, WatchOptions } from './rest.ts';
 import { everything, Selection } from './selection.ts';
 import type { RequestContext, ResourceStrategy } from './strategy.ts';
@@ -80,9 +81,8 @@ function counted(converter: ObjectConverter): ObjectConverter & { readonly calls
 const strategy: ResourceStrategy<Lamp> = {
   validate: () => [],
   validateUpdate: () => [],
-  selectableFieldNames: ['color', 'hue'],
-  selectableFields: ({ color = '', hue = '' }) => ({ color, hue }),
 };
+const lampFields = selectableFields<Lamp>({ color: ({ color = '' }) => color, hue: ({ hue = '' }) => hue });
 
 const stores: ResourceStore<Lamp>[] = [];
 afterEach(() => {
@@ -105,6 +105,7 @@ function storeOf(
     type,
     storedType,
     strategy,
+    selectableFields: lampFields,
     converter,
   });
   stores.push(store);
@@ -634,14 +635,16 @@ test('an index finds objects in the served version; those in others are found, t
   const rules: ResourceStrategy<KubeObject> = {
     validate: () => [],
     validateUpdate: () => [],
-    selectableFields: (pod) => ({ 'spec.nodeName': (pod as { spec?: { nodeName?: string } }).spec?.nodeName ?? '' }),
   };
+  const podFields = selectableFields<KubeObject>({
+    'spec.nodeName': { value: (pod) => (pod as { spec?: { nodeName?: string } }).spec?.nodeName ?? '', indexed: true },
+  });
   const converter = counted(
     functionConverter({ v0: { v1: ({ metadata, node }: Record<string, unknown>) => ({ metadata, spec: { nodeName: node } }) } }),
   );
   const services = { storage, clock: new VirtualClock(), random: new SeededRandom('pods'), logger: silentLogger };
   const old = new ResourceStore({ ...services, type: oldPodType, strategy: { validate: () => [], validateUpdate: () => [] } });
-  const current = new ResourceStore({ ...services, type: podType, strategy: rules, converter });
+  const current = new ResourceStore({ ...services, type: podType, strategy: rules, selectableFields: podFields, converter });
   const pod = (name: string, more: object) => ({ metadata: { name, namespace: 'default' }, ...more }) as unknown as KubeObject;
   await old.create(context, '', pod('old-1', { node: 'n1' }), write);
   await old.create(context, '', pod('old-2', { node: 'n2' }), write);

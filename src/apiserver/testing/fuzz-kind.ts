@@ -37,7 +37,7 @@ function unnamed<T extends KubeObject>(object: T): T {
  * Creates and updates filled objects of a kind, through every view of them. Returns how many errors its rules found in all.
  * Expects that its table has a cell for each column, and that its selectable fields have texts for values.
  */
-export function exerciseKind({ type, strategy, subresources = [], table }: Kind): number {
+export function exerciseKind({ type, strategy, selectableFields, subresources = [], table }: Kind): number {
   const { message } = allSchemas.lookup(type) as KnownKind;
   const random = new SeededRandom(`${type.group}/${type.kind}`);
   const fill = (): KubeObject => {
@@ -60,6 +60,7 @@ export function exerciseKind({ type, strategy, subresources = [], table }: Kind)
       errors += update.validateUpdate(updated, old, context).length;
       update.warningsOnUpdate?.(updated, old, context);
     }
+    for (const name of selectableFields?.names ?? []) expect(selectableFields?.valueOf(created, name)).toBeTypeOf('string');
     if (table !== undefined) expect(table.cells(created, context.now)).toHaveLength(table.columns.length);
   }
   return errors;

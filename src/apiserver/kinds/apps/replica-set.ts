@@ -31,8 +31,6 @@ const replicaSetStrategy: ResourceStrategy<ReplicaSet> = {
   validateUpdate: (replicaSet, old) => validateReplicaSetUpdate(replicaSet, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
     metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(spec.template, TEMPLATE),
-  selectableFieldNames: ['status.replicas'],
-  selectableFields: (replicaSet) => ({ 'status.replicas': String(replicaSet.status.replicas) }),
 };
 
 const replicaSetStatusStrategy: SubresourceStrategy<ReplicaSet> = {
@@ -48,6 +46,7 @@ export const replicaSetTable: TableConvertor<ReplicaSet> = {
 export const replicaSetKind = defineKind<ReplicaSet>({
   type: replicaSets,
   strategy: replicaSetStrategy,
+  selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },
   table: replicaSetTable,
   subresources: {
     status: { strategy: replicaSetStatusStrategy },

@@ -23,8 +23,6 @@ type Condition = Immutable<certificates.CertificateSigningRequestCondition>;
 const certificateSigningRequestStrategy: ResourceStrategy<CertificateSigningRequest> = {
   resetFields: [['spec'], ['status']],
   validateName: pathSegmentName,
-  selectableFieldNames: ['spec.signerName'],
-  selectableFields: ({ spec }) => ({ 'spec.signerName': spec.signerName }),
   prepareForCreate(request, { request: { user } }) {
     const { request: pem, signerName, expirationSeconds, usages } = request.spec;
     const { name, uid = '', groups, extra = {} } = user;
@@ -129,6 +127,7 @@ function conditionOf({ status: { conditions = [], certificate } }: CertificateSi
 export const certificateSigningRequestKind = defineKind<CertificateSigningRequest>({
   type: certificateSigningRequests,
   strategy: certificateSigningRequestStrategy,
+  selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
   table: certificateSigningRequestTable,
   subresources: { status: { strategy: statusStrategy }, approval: { strategy: approvalStrategy } },
 });

@@ -11,6 +11,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Storage } from '#storage/interface.ts';
 import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';
+import { metadataFields } from '#apiserver/registry/selectable-fields.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import { NAME, column } from '#apiserver/tables/columns.ts';
@@ -61,9 +62,7 @@ function componentStatusRest({ storage, componentHealth }: ComponentStatusServic
     list: async (_context, { selection }) => {
       const statuses = await Promise.all([...checks.keys()].map(statusOf));
       const items = statuses
-        .filter((object) =>
-          selection.matches({ object: () => object, decoded: () => ({ object, fields: undefined }) }, undefined),
-        )
+        .filter((object) => selection.matches({ object: () => object }, metadataFields))
         .map((object) => new FreshObject(object));
       return { items, resourceVersion: '' };
     },

@@ -47,8 +47,6 @@ const namespaceStrategy: ResourceStrategy<Namespace> = {
     return { ...namespace, metadata, status: { ...namespace.status, phase: 'Terminating' } };
   },
   hasPendingFinalizers: (namespace) => (namespace.spec.finalizers ?? []).length > 0,
-  selectableFieldNames: ['status.phase'],
-  selectableFields: (namespace) => ({ 'status.phase': namespace.status.phase ?? '' }),
 };
 
 const namespaceStatusStrategy: SubresourceStrategy<Namespace> = {
@@ -74,6 +72,7 @@ export const namespaceTable: TableConvertor<Namespace> = {
 export const namespaceKind = defineKind<Namespace>({
   type: namespaces,
   strategy: namespaceStrategy,
+  selectableFields: { 'status.phase': ({ status }) => status.phase ?? '' },
   table: namespaceTable,
   // Deleting all namespaces at once would be too easy a mistake.
   withoutVerbs: ['deleteCollection'],

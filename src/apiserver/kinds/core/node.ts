@@ -44,8 +44,6 @@ const nodeStrategy: ResourceStrategy<Node> = {
   // Both sets of rules have some in common: a cause for each.
   validateUpdate: (node, old) => [...validateNode(node), ...validateNodeUpdate(node, old)],
   warningsOnUpdate: warnings,
-  selectableFieldNames: ['spec.unschedulable'],
-  selectableFields: (node) => ({ 'spec.unschedulable': String(node.spec.unschedulable ?? false) }),
 };
 
 const nodeStatusStrategy: SubresourceStrategy<Node> = {
@@ -109,6 +107,7 @@ const orUnknown = (text: string | undefined): string => (text === undefined || t
 export const nodeKind = defineKind<Node, StoreServices & NodeProxyServices>({
   type: nodes,
   strategy: nodeStrategy,
+  selectableFields: { 'spec.unschedulable': ({ spec }) => String(spec.unschedulable ?? false) },
   table: nodeTable,
   subresources: {
     status: { strategy: nodeStatusStrategy },

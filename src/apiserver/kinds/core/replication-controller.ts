@@ -31,8 +31,6 @@ const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
   prepareForUpdate: (controller, old) => withEnabledTemplateFields({ ...controller, status: old.status }, old),
   validateUpdate: (controller, old) => validateReplicationController(controller, old),
   warningsOnUpdate: ({ metadata, spec }, old) => (metadata.generation === old.metadata.generation ? [] : templateWarnings(spec)),
-  selectableFieldNames: ['status.replicas'],
-  selectableFields: (controller) => ({ 'status.replicas': String(controller.status.replicas) }),
 };
 
 const replicationControllerStatusStrategy: SubresourceStrategy<ReplicationController> = {
@@ -48,6 +46,7 @@ export const replicationControllerTable: TableConvertor<ReplicationController> =
 export const replicationControllerKind = defineKind<ReplicationController>({
   type: replicationControllers,
   strategy: replicationControllerStrategy,
+  selectableFields: { 'status.replicas': ({ status }) => String(status.replicas) },
   table: replicationControllerTable,
   subresources: {
     status: { strategy: replicationControllerStatusStrategy },

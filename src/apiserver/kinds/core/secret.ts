@@ -16,8 +16,6 @@ const secretStrategy: ResourceStrategy<Secret> = {
   checksNameOnUpdate: true,
   validate: (secret) => validateSecret(secret),
   validateUpdate: (secret, old) => validateSecretUpdate(secret, old),
-  selectableFieldNames: ['type'],
-  selectableFields: (secret) => ({ type: secret.type ?? '' }),
 };
 
 export const secretTable: TableConvertor<Secret> = {
@@ -33,5 +31,6 @@ export const secretTable: TableConvertor<Secret> = {
 export const secretKind = defineKind<Secret>({
   type: secrets,
   strategy: secretStrategy,
+  selectableFields: { type: ({ type }) => type ?? '' },
   table: secretTable,
 });

@@ -16,11 +16,6 @@ const ipAddressStrategy: ResourceStrategy<IPAddress> = {
   validateName: (name) => ipAddressName(name),
   validate: (address) => validateIPAddress(address),
   validateUpdate: (address, old) => [...validateIPAddress(address), ...validateIPAddressUpdate(address, old)],
-  selectableFieldNames: ['spec.parentRef.name', 'spec.parentRef.namespace'],
-  selectableFields: ({ spec: { parentRef } }) => ({
-    'spec.parentRef.name': parentRef?.name ?? '',
-    'spec.parentRef.namespace': parentRef?.namespace ?? '',
-  }),
 };
 
 const ipAddressTable: TableConvertor<IPAddress> = {
@@ -38,5 +33,9 @@ function nameOf(resource: string, group: string, namespace: string, name: string
 export const ipAddressKind = defineKind<IPAddress>({
   type: ipAddresses,
   strategy: ipAddressStrategy,
+  selectableFields: {
+    'spec.parentRef.name': ({ spec }) => spec.parentRef?.name ?? '',
+    'spec.parentRef.namespace': ({ spec }) => spec.parentRef?.namespace ?? '',
+  },
   table: ipAddressTable,
 });

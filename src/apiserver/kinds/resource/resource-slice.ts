@@ -25,8 +25,6 @@ const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
   prepareForUpdate: (slice, _old, { now }) => prepared(slice, now),
   validateUpdate: (slice, old) => validateResourceSlice(slice, old),
   warningsOnUpdate: (slice) => warnings(slice),
-  selectableFieldNames: ['spec.nodeName', 'spec.driver'],
-  selectableFields: ({ spec }) => ({ 'spec.nodeName': spec.nodeName ?? '', 'spec.driver': spec.driver }),
 };
 
 function warnings({ spec: { driver } }: ResourceSlice): string[] {
@@ -78,5 +76,6 @@ const resourceSliceTable: TableConvertor<ResourceSlice> = {
 export const resourceSliceKind = defineKind<ResourceSlice>({
   type: resourceSlices,
   strategy: resourceSliceStrategy,
+  selectableFields: { 'spec.nodeName': ({ spec }) => spec.nodeName ?? '', 'spec.driver': ({ spec }) => spec.driver },
   table: resourceSliceTable,
 });

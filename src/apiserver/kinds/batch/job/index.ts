@@ -34,8 +34,6 @@ const jobStrategy: ResourceStrategy<Job> = {
   validateUpdate: (job, old) => validateJobUpdate(job, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
     metadata.generation === old.metadata.generation ? [] : jobSpecWarnings(spec, SPEC),
-  selectableFieldNames: ['status.successful'],
-  selectableFields: (job) => ({ 'status.successful': String(job.status.succeeded ?? 0) }),
 };
 
 const jobStatusStrategy: SubresourceStrategy<Job> = {
@@ -89,6 +87,7 @@ function durationOf({ status }: Job, now: number): string {
 export const jobKind = defineKind<Job>({
   type: jobs,
   strategy: jobStrategy,
+  selectableFields: { 'status.successful': ({ status }) => String(status.succeeded ?? 0) },
   table: jobTable,
   subresources: { status: { strategy: jobStatusStrategy } },
 });

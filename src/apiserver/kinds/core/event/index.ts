@@ -11,6 +11,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
 import { functionConverter } from '#apiserver/registry/object-converter.ts';
+import type { FieldDeclarations } from '#apiserver/registry/selectable-fields.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { eventTable, newerEventTable } from './table.ts';
@@ -20,14 +21,16 @@ type NewerEvent = Immutable<newer.Event>;
 
 const DEFAULT_TTL_MS = 60 * 60 * 1000;
 
-/** Fields that the newer form names otherwise, and how it names them. */
-const NEWER_NAMES: readonly (readonly [newer: string, stored: string])[] = [
-  ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
-    (name) => [`regarding.${name}`, `involvedObject.${name}`] as const,
-  ),
-  ['reportingController', 'reportingComponent'],
-];
-const NEWER_FIELD_NAMES = [...NEWER_NAMES.map(([newer]) => newer), 'reason', 'type'];
+type Reference = Immutable<core.ObjectReference>;
+
+const REFERENCE_FIELDS = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
+
+/** Returns the fields of the object that an event is about, which the two forms keep in members of different names. */
+function referenceFields<T>(name: string, referenceOf: (event: T) => Reference | undefined): FieldDeclarations<T> {
+  return Object.fromEntries(
+    REFERENCE_FIELDS.map((field) => [`${name}.${field}`, (event: T) => referenceOf(event)?.[field] ?? '']),
+  );
+}
 
 const eventStrategy: ResourceStrategy<Event> = {
   allowCreateOnUpdate: true,
@@ -36,38 +39,7 @@ const eventStrategy: ResourceStrategy<Event> = {
   anyFinalizer: true,
   validate: (event) => validateEvent(event),
   validateUpdate: (event) => validateEvent(event),
-  selectableFieldNames: [
-    'involvedObject.kind',
-    'involvedObject.namespace',
-    'involvedObject.name',
-    'involvedObject.uid',
-    'involvedObject.apiVersion',
-    'involvedObject.resourceVersion',
-    'involvedObject.fieldPath',
-    'reason',
-    'reportingComponent',
-    'source',
-    'type',
-  ],
-  selectableFields: (event) =>
-    withNewerNames({
-      'involvedObject.kind': event.involvedObject.kind ?? '',
-      'involvedObject.namespace': event.involvedObject.namespace ?? '',
-      'involvedObject.name': event.involvedObject.name ?? '',
-      'involvedObject.uid': event.involvedObject.uid ?? '',
-      'involvedObject.apiVersion': event.involvedObject.apiVersion ?? '',
-      'involvedObject.resourceVersion': event.involvedObject.resourceVersion ?? '',
-      'involvedObject.fieldPath': event.involvedObject.fieldPath ?? '',
-      reason: event.reason ?? '',
-      reportingComponent: event.reportingComponent ?? '',
-      source: event.source?.component || (event.reportingComponent ?? ''),
-      type: event.type ?? '',
-    }),
 };
-
-function withNewerNames(fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return { ...fields, ...Object.fromEntries(NEWER_NAMES.map(([newer, stored]) => [newer, fields[stored] ?? ''])) };
-}
 
 const inCore = (event: NewerEvent): Event => ({ kind: 'Event', apiVersion: 'v1', ...toCore(event) });
 
@@ -87,8 +59,6 @@ const newerEventStrategy: ResourceStrategy<NewerEvent> = {
     const errors = validateNewerEventUpdate(coreEvent, coreOld);
     return errors.length > 0 ? errors : eventStrategy.validateUpdate(coreEvent, coreOld, context);
   },
-  selectableFieldNames: NEWER_FIELD_NAMES,
-  selectableFields: (event) => eventStrategy.selectableFields?.(inCore(event)) ?? {},
 };
 
 const converter = functionConverter({
@@ -106,6 +76,13 @@ export const eventKind = defineKind<Event, EventServices>({
   converter,
   otherVersions: [newerEvents],
   strategy: ({ eventTtlMs = DEFAULT_TTL_MS }) => ({ ...eventStrategy, ttlMs: () => eventTtlMs }),
+  selectableFields: {
+    ...referenceFields<Event>('involvedObject', ({ involvedObject }) => involvedObject),
+    reason: ({ reason }) => reason ?? '',
+    reportingComponent: ({ reportingComponent }) => reportingComponent ?? '',
+    source: ({ source, reportingComponent }) => source?.component || (reportingComponent ?? ''),
+    type: ({ type }) => type ?? '',
+  },
   table: eventTable,
 });
 
@@ -115,5 +92,11 @@ export const newerEventKind = defineKind<NewerEvent, EventServices>({
   converter,
   otherVersions: [events],
   strategy: ({ eventTtlMs = DEFAULT_TTL_MS }) => ({ ...newerEventStrategy, ttlMs: () => eventTtlMs }),
+  selectableFields: {
+    ...referenceFields<NewerEvent>('regarding', ({ regarding }) => regarding),
+    reason: ({ reason }) => reason ?? '',
+    reportingController: ({ reportingController }) => reportingController ?? '',
+    type: ({ type }) => type ?? '',
+  },
   table: newerEventTable,
 });

@@ -30,6 +30,19 @@ export interface PodServices extends StoreServices, NodeProxyServices, EvictionS
 const podKind = defineKind<Pod, PodServices>({
   type: pods,
   strategy: podStrategy,
+  selectableFields: {
+    // Each kubelet follows the pods of its node.
+    'spec.nodeName': { value: ({ spec }) => spec.nodeName ?? '', indexed: true, oldNames: ['spec.host'] },
+    'spec.restartPolicy': ({ spec }) => spec.restartPolicy ?? '',
+    'spec.schedulerName': ({ spec }) => spec.schedulerName ?? '',
+    'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName ?? '',
+    'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
+    'status.phase': ({ status }) => status.phase ?? '',
+    'status.podIP': ({ status }) => status.podIPs?.[0]?.ip ?? status.podIP ?? '',
+    // Upstream accepts this name, too, and never sets the field.
+    'status.podIPs': () => '',
+    'status.nominatedNodeName': ({ status }) => status.nominatedNodeName ?? '',
+  },
   table: podTable,
   subresources: {
     status: { strategy: podStatusStrategy },

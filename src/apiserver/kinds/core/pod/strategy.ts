@@ -59,27 +59,6 @@ export const podStrategy: ResourceStrategy<Pod> = {
     const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
     return seconds < 0 ? 1 : seconds;
   },
-
-  selectableFieldNames: [
-    'spec.nodeName',
-    'spec.restartPolicy',
-    'spec.schedulerName',
-    'spec.serviceAccountName',
-    'spec.hostNetwork',
-    'status.phase',
-    'status.podIP',
-    'status.nominatedNodeName',
-  ],
-  selectableFields: ({ spec, status }) => ({
-    'spec.nodeName': spec.nodeName ?? '',
-    'spec.restartPolicy': spec.restartPolicy ?? '',
-    'spec.schedulerName': spec.schedulerName ?? '',
-    'spec.serviceAccountName': spec.serviceAccountName ?? '',
-    'spec.hostNetwork': String(spec.hostNetwork ?? false),
-    'status.phase': status.phase ?? '',
-    'status.podIP': status.podIPs?.[0]?.ip ?? status.podIP ?? '',
-    'status.nominatedNodeName': status.nominatedNodeName ?? '',
-  }),
 };
 
 export const podStatusStrategy: SubresourceStrategy<Pod> = {

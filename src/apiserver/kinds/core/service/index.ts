@@ -31,8 +31,6 @@ function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Se
     reserveForCreate: (service, { dryRun }) => reservations.reserve(service, undefined, dryRun),
     reserveForUpdate: (service, old, { dryRun }) => reservations.reserve(service, old, dryRun),
     afterDelete: (service) => reservations.release(service),
-    selectableFieldNames: ['spec.clusterIP', 'spec.type'],
-    selectableFields: (service) => ({ 'spec.clusterIP': service.spec.clusterIP ?? '', 'spec.type': service.spec.type ?? '' }),
   };
 }
 
@@ -52,6 +50,7 @@ export const serviceKind = defineKind<Service, ServiceServices>({
   type: services,
   strategy: ({ serviceAllocators, random }) =>
     serviceStrategy(new ServiceReservations({ ...serviceAllocators, random: random.derive('services') })),
+  selectableFields: { 'spec.clusterIP': ({ spec }) => spec.clusterIP ?? '', 'spec.type': ({ spec }) => spec.type ?? '' },
   table: serviceTable,
   subresources: {
     status: { strategy: serviceStatusStrategy },
