@@ -12,6 +12,12 @@ export type Defaulter<T = Record<string, unknown>> = (draft: T) => void;
 /** Makes another version's object of one that must not be changed; apiVersion and kind are set by the Scheme. */
 export type Converter<From = Record<string, unknown>, To = Record<string, unknown>> = (object: From) => To;
 
+/** The defaulters of a group and version, by kind. */
+export type Defaulters = Readonly<Record<string, Defaulter<never>>>;
+
+/** The conversions of a kind, by apiVersion from and apiVersion to. Each leaves out apiVersion and kind, and does not change its object. */
+export type Conversions = Readonly<Record<string, Readonly<Record<string, Converter<never, object>>>>>;
+
 export class SchemeError extends Error {
   constructor(message: string) {
     super(message);

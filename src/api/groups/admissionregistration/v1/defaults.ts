@@ -1,5 +1,6 @@
 // Defaults of what admission may be extended by: webhooks and policies.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import type {
   MatchResources,
   MutatingAdmissionPolicy,
@@ -65,3 +66,13 @@ function setMatchResourcesDefaults(match: MatchResources | undefined): void {
 function setRuleDefaults(rules: Rule[] | undefined): void {
   for (const rule of rules ?? []) rule.scope ??= '*';
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  MutatingAdmissionPolicy: setMutatingAdmissionPolicyDefaults,
+  MutatingAdmissionPolicyBinding: setPolicyBindingDefaults,
+  MutatingWebhookConfiguration: setMutatingWebhookConfigurationDefaults,
+  ValidatingAdmissionPolicy: setValidatingAdmissionPolicyDefaults,
+  ValidatingAdmissionPolicyBinding: setPolicyBindingDefaults,
+  ValidatingWebhookConfiguration: setValidatingWebhookConfigurationDefaults,
+};

@@ -1,5 +1,6 @@
 // Defaults of apps/v1. See core/v1/defaults.ts for what a defaulter may do.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setPersistentVolumeClaimDefaults, setPodTemplateDefaults } from '#api/groups/core/v1/defaults.ts';
 import { mergedMap } from '#machinery/collections/string-map.ts';
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from './types.ts';
@@ -69,3 +70,11 @@ export function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
   }
   spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  DaemonSet: setDaemonSetDefaults,
+  Deployment: setDeploymentDefaults,
+  ReplicaSet: setReplicaSetDefaults,
+  StatefulSet: setStatefulSetDefaults,
+};

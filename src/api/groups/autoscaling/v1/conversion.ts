@@ -1,6 +1,7 @@
 // The two versions of autoscalers. The second can say all; what the first has no field for (other metrics than the utilization
 // of CPUs, behavior, conditions) it carries in annotations, so that nothing is lost by reading and writing it back.
 
+import type { Conversions } from '#api/machinery/scheme.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defaultMetric } from '../v2/defaults.ts';
@@ -178,3 +179,9 @@ function numberOf(value: unknown): number {
 function part<T extends object>(object: T): T {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
 }
+
+/** Between the two versions. */
+export const conversions: Conversions = {
+  'autoscaling/v1': { 'autoscaling/v2': fromV1 },
+  'autoscaling/v2': { 'autoscaling/v1': toV1 },
+};

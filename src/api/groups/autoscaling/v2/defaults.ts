@@ -1,6 +1,7 @@
 // Defaults of autoscalers, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh draft,
 // straight from the decoder.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { HorizontalPodAutoscaler, HPAScalingPolicy, HPAScalingRules, MetricSpec } from './types.ts';
 
 export const DEFAULT_CPU_UTILIZATION = 80;
@@ -38,3 +39,8 @@ export function scaleUpRules(): Rules {
 export function scaleDownRules(): Rules {
   return { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  HorizontalPodAutoscaler: setHorizontalPodAutoscalerDefaults,
+};

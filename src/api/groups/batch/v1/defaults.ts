@@ -1,5 +1,6 @@
 // Defaults of batch/v1. See core/v1/defaults.ts for what a defaulter may do.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setPodTemplateDefaults } from '#api/groups/core/v1/defaults.ts';
 import type { CronJob, Job, JobSpec } from './types.ts';
 
@@ -34,3 +35,9 @@ function setJobTemplateDefaults({ template, podFailurePolicy }: JobSpec): void {
     for (const pattern of onPodConditions ?? []) if (pattern.status === '') pattern.status = 'True';
   }
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  CronJob: setCronJobDefaults,
+  Job: setJobDefaults,
+};

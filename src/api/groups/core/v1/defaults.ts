@@ -1,6 +1,7 @@
 // Defaults of the core group: what a field means when it is left out, written into the object when it is created or updated, as
 // Kubernetes documents each. A defaulter may change the object it is given: it is a fresh draft, straight from the decoder.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setOwn } from '#machinery/deep.ts';
 import { MILLI, parseQuantity } from '#machinery/text/quantity.ts';
 import { aggregateContainerResources, isHugePages, isOvercommitAllowed, isPodLevelResource } from './pod-resources.ts';
@@ -358,3 +359,19 @@ function setHostNetworkPorts(spec: PodSpec): void {
       if (port.hostPort === undefined || port.hostPort === 0) port.hostPort = port.containerPort;
   }
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  Endpoints: setEndpointsDefaults,
+  LimitRange: setLimitRangeDefaults,
+  Namespace: setNamespaceDefaults,
+  Node: setNodeDefaults,
+  PersistentVolume: setPersistentVolumeDefaults,
+  PersistentVolumeClaim: setPersistentVolumeClaimDefaults,
+  Pod: setPodDefaults,
+  PodTemplate: setPodTemplateObjectDefaults,
+  ReplicationController: setReplicationControllerDefaults,
+  ResourceQuota: setResourceQuotaDefaults,
+  Secret: setSecretDefaults,
+  Service: setServiceDefaults,
+};

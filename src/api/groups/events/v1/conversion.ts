@@ -1,6 +1,7 @@
 // The two faces of an event: core/v1 names things as they were first named, events.k8s.io/v1 as they were named later. The
 // same object is served under both.
 
+import type { Conversions } from '#api/machinery/scheme.ts';
 import type { Event as CoreEvent } from '#api/groups/core/v1/types.ts';
 import type { Immutable } from '#api/machinery/meta/v1/helpers.ts';
 import type { Event } from './types.ts';
@@ -73,3 +74,9 @@ function dropUndefined<T extends object>(object: T): T {
   for (const key of Object.keys(object) as (keyof T)[]) if (object[key] === undefined) delete object[key];
   return object;
 }
+
+/** Between the two groups. */
+export const conversions: Conversions = {
+  v1: { 'events.k8s.io/v1': fromCore },
+  'events.k8s.io/v1': { v1: toCore },
+};

@@ -1,5 +1,6 @@
 // Defaults of flow schemas and priority levels.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { FlowSchema, PriorityLevelConfiguration } from './types.ts';
 
 const MATCHING_PRECEDENCE = 1000;
@@ -26,3 +27,9 @@ export function setPriorityLevelConfigurationDefaults({ spec: { limited, exempt 
   if ((queuing.queues ?? 0) === 0) queuing.queues = QUEUES;
   if ((queuing.queueLengthLimit ?? 0) === 0) queuing.queueLengthLimit = QUEUE_LENGTH;
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  FlowSchema: setFlowSchemaDefaults,
+  PriorityLevelConfiguration: setPriorityLevelConfigurationDefaults,
+};

@@ -1,6 +1,7 @@
 // Defaults of the networking group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
 // draft, straight from the decoder.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { IngressClass, NetworkPolicy } from './types.ts';
 
 export function setNetworkPolicyDefaults({ spec }: NetworkPolicy): void {
@@ -15,3 +16,9 @@ export function setNetworkPolicyDefaults({ spec }: NetworkPolicy): void {
 export function setIngressClassDefaults({ spec: { parameters } }: IngressClass): void {
   if (parameters !== undefined) parameters.scope ??= 'Cluster';
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  IngressClass: setIngressClassDefaults,
+  NetworkPolicy: setNetworkPolicyDefaults,
+};

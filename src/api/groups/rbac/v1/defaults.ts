@@ -1,6 +1,7 @@
 // Defaults of the rbac group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh draft,
 // straight from the decoder.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { ClusterRoleBinding, RoleBinding, Subject } from './types.ts';
 
 export const GROUP = 'rbac.authorization.k8s.io';
@@ -15,3 +16,9 @@ function setSubjectDefaults(subject: Subject): void {
   if (subject.apiGroup) return;
   if (subject.kind === 'User' || subject.kind === 'Group') subject.apiGroup = GROUP;
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  ClusterRoleBinding: setRoleBindingDefaults,
+  RoleBinding: setRoleBindingDefaults,
+};

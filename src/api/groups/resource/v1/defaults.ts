@@ -1,5 +1,6 @@
 // Defaults of claims to devices, and of their templates. (When a taint was added is filled in by the registry: it needs the time.)
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import type {
   DeviceSubRequest,
   DeviceToleration,
@@ -34,3 +35,9 @@ function setRequestDefaults(request: ExactDeviceRequest | DeviceSubRequest): voi
 function setTolerationDefaults(tolerations: DeviceToleration[] | undefined): void {
   for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  ResourceClaim: setResourceClaimDefaults,
+  ResourceClaimTemplate: setResourceClaimTemplateDefaults,
+};

@@ -1,8 +1,14 @@
 // Defaults of the scheduling group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
 // draft, straight from the decoder.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { PriorityClass } from './types.ts';
 
 export function setPriorityClassDefaults(priorityClass: PriorityClass): void {
   priorityClass.preemptionPolicy ??= 'PreemptLowerPriority';
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  PriorityClass: setPriorityClassDefaults,
+};

@@ -1,6 +1,7 @@
 // Defaults of the storage group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
 // draft, straight from the decoder.
 
+import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setPersistentVolumeSpecDefaults } from '#api/groups/core/v1/defaults.ts';
 import type { CSIDriver, StorageClass, VolumeAttachment } from './types.ts';
 
@@ -23,3 +24,10 @@ export function setCSIDriverDefaults({ spec }: CSIDriver): void {
   spec.requiresRepublish ??= false;
   spec.seLinuxMount ??= false;
 }
+
+/** Of each kind that has any. */
+export const defaulters: Defaulters = {
+  CSIDriver: setCSIDriverDefaults,
+  StorageClass: setStorageClassDefaults,
+  VolumeAttachment: setVolumeAttachmentDefaults,
+};

@@ -1,6 +1,6 @@
 // The resources horizontalpodautoscalers of two versions. Objects are stored in the second, and its rules are those of the first, too.
 
-import { fromV1, toV1 } from '#api/groups/autoscaling/v1/conversion.ts';
+import { conversions, fromV1, toV1 } from '#api/groups/autoscaling/v1/conversion.ts';
 import { horizontalPodAutoscalers as firstAutoscalers } from '#api/groups/autoscaling/v1/index.ts';
 import type * as v1 from '#api/groups/autoscaling/v1/index.ts';
 import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
@@ -56,10 +56,7 @@ const firstStatusStrategy: SubresourceStrategy<FirstAutoscaler> = {
   validateUpdate: (autoscaler) => validateHorizontalPodAutoscalerStatus(inSecond(autoscaler)),
 };
 
-const converter = functionConverter({
-  'autoscaling/v1': { 'autoscaling/v2': fromV1 },
-  'autoscaling/v2': { 'autoscaling/v1': toV1 },
-});
+const converter = functionConverter(conversions);
 
 export const horizontalPodAutoscalerKind = defineKind<Autoscaler>({
   type: horizontalPodAutoscalers,

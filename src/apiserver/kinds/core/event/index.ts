@@ -4,7 +4,7 @@ import type * as core from '#api/groups/core/v1/index.ts';
 import { events } from '#api/groups/core/v1/index.ts';
 import type * as newer from '#api/groups/events/v1/index.ts';
 import { events as newerEvents } from '#api/groups/events/v1/index.ts';
-import { fromCore, toCore } from '#api/groups/events/v1/conversion.ts';
+import { conversions, toCore } from '#api/groups/events/v1/conversion.ts';
 import { validateNewerEvent, validateNewerEventUpdate } from '#api/groups/events/v1/validation.ts';
 import { validateEvent } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -61,10 +61,7 @@ const newerEventStrategy: ResourceStrategy<NewerEvent> = {
   },
 };
 
-const converter = functionConverter({
-  v1: { 'events.k8s.io/v1': fromCore },
-  'events.k8s.io/v1': { v1: toCore },
-});
+const converter = functionConverter(conversions);
 
 export interface EventServices extends StoreServices {
   /** How long events are kept. Default: an hour. */
