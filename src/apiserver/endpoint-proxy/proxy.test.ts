@@ -20,7 +20,7 @@ import type { Location } from './locate.ts';
 import { splitTarget } from './locate.ts';
 import { podProxySubresource, serviceProxySubresource } from './proxy.ts';
 import { HtmlLinks } from './html-links.ts';
-import { rewriteLocation } from './rewrite.ts';
+import { rewriteLocation } from '../node-proxy/location.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const PREFIX = `${PODS}/web/proxy`;

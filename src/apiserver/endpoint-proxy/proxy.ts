@@ -8,13 +8,14 @@ import type { Clock } from '#machinery/clock.ts';
 import { dial as dialPeer, joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
+import type { ProxiedPlace } from '../node-proxy/location.ts';
 import { NodeRelay } from '../node-proxy/relay.ts';
 import type { RelayTarget } from '../node-proxy/relay.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { locatePod, locateService, type Location } from './locate.ts';
-import { rewriteResponse, type ProxiedPlace } from './rewrite.ts';
+import { rewriteResponse } from './rewrite.ts';
 
 const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
