@@ -1,33 +1,27 @@
-// What the kinds of one API server are made of. Each kind names the part of it that it needs.
+// What the kinds of one API server are made of: everything that one of them asks for. Each interface is declared by the kind that needs
+// it, and says what the service is for and what happens without it.
 
-import type { TokenAuthenticator } from '../authentication/authenticator.ts';
-import type { ServiceAccountTokens } from '../authentication/service-account-tokens.ts';
-import type { Authorizer } from '../authorization/authorizer.ts';
-import type { NodeConnector } from '../node-connector.ts';
-import type { ComponentHealth } from './core/component-status.ts';
-import type { ServiceAllocators } from './core/service/allocators.ts';
-import type { Find } from '../catalog/internal-client.ts';
 import type { FindKind } from '../catalog/kind.ts';
+import type { NodeProxyServices } from '../node-proxy/subresources.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
+import type { IdentityReviewServices } from './authentication/identity-reviews.ts';
+import type { AccessReviewServices } from './authorization/access-reviews.ts';
+import type { ComponentStatusServices } from './core/component-status.ts';
+import type { EventServices } from './core/event/index.ts';
+import type { ServiceServices } from './core/service/index.ts';
+import type { TokenServices } from './core/service-account/token.ts';
 
-export interface RegistryServices extends StoreServices {
-  /** For the review kinds, and for subresources that ask whether somebody may do something else. */
-  readonly authorizer: Authorizer;
-  /** Cluster IPs and node ports. */
-  readonly serviceAllocators: ServiceAllocators;
-  /** How to reach the kubelets, for logs, exec and their like. Absent: they are not served. */
-  readonly nodeConnector?: NodeConnector;
-  /** For ComponentStatuses. Absent: the state of the components is unknown. */
-  readonly componentHealth?: ComponentHealth;
-  /** Objects of other resources. Works once the registry is complete. */
-  readonly find: Find;
-  /** Signs tokens of ServiceAccounts. Absent: the server has no key for that. */
-  readonly serviceAccountTokens?: ServiceAccountTokens;
-  /** For TokenReview. */
-  readonly tokenAuthenticators: readonly TokenAuthenticator[];
-  /** How long events are kept. Default: an hour. */
-  readonly eventTtlMs?: number;
-}
+/** The services of the server. */
+export interface RegistryServices
+  extends
+    StoreServices,
+    AccessReviewServices,
+    ComponentStatusServices,
+    EventServices,
+    IdentityReviewServices,
+    NodeProxyServices,
+    ServiceServices,
+    TokenServices {}
 
 /** What a kind is built with: the services of the server, and the other kinds. */
 export interface KindServices extends RegistryServices {

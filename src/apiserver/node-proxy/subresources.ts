@@ -21,6 +21,7 @@ import type { RelayTarget } from './relay.ts';
 export interface NodeProxyServices {
   readonly find: Find;
   readonly clock: Clock;
+  /** Reaches the kubelets. Absent: requests that need one are errors. */
   readonly nodeConnector?: NodeConnector;
 }
 

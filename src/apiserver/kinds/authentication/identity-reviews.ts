@@ -15,6 +15,7 @@ import type { UserInfo } from '#apiserver/request.ts';
 
 export interface IdentityReviewServices {
   readonly clock: Clock;
+  /** Those that know the tokens of requests, in their order. */
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
 }
 

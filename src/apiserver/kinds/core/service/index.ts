@@ -43,6 +43,7 @@ const serviceStatusStrategy: SubresourceStrategy<Service> = {
 /** Gives services their addresses and ports. */
 export interface ServiceServices extends StoreServices {
   readonly serviceAllocators: ServiceAllocators;
+  /** For services/proxy. */
   readonly find: Find;
 }
 
