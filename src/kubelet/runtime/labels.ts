@@ -2,7 +2,7 @@
 // those of every Kubernetes node, so that other tools (crictl, log collectors) understand them.
 
 import type { Container, Pod } from '../types.ts';
-import { fnv1a32 } from './hash.ts';
+import { fnv32a } from '#machinery/text/hash.ts';
 
 export const POD_NAME_LABEL = 'io.kubernetes.pod.name';
 export const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
@@ -86,7 +86,7 @@ function toInteger(text: string | undefined): number | undefined {
 export function hashContainer(container: Container): string {
   let hash = hashes.get(container);
   if (hash === undefined) {
-    hash = fnv1a32(JSON.stringify({ name: container.name, image: container.image ?? '' })).toString(16);
+    hash = fnv32a(JSON.stringify({ name: container.name, image: container.image ?? '' })).toString(16);
     hashes.set(container, hash);
   }
   return hash;

@@ -27,7 +27,7 @@ import { Backoff } from '../backoff.ts';
 import { computePodActions, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
 import { ContainerResizer } from './container-resizer.ts';
 import { makeContainerConfig } from './container-config.ts';
-import { fnv1a32 } from './hash.ts';
+import { fnv32a } from '#machinery/text/hash.ts';
 import type { ContainerKiller } from './kill.ts';
 import {
   findContainer,
@@ -321,7 +321,7 @@ export class RuntimeManager {
     const { pod, status } = context;
     const last = status.containers.find((record) => record.name === container.name && record.state === 'exited');
     if (last === undefined) return;
-    const key = `${podUid(pod)}_${container.name}_${fnv1a32(JSON.stringify(container)).toString(16)}`;
+    const key = `${podUid(pod)}_${container.name}_${fnv32a(JSON.stringify(container)).toString(16)}`;
     const until = this.#backoff.blockedUntil(key, last.finishedAt);
     if (until === undefined) {
       this.#backoff.next(key, last.finishedAt);
