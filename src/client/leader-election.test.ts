@@ -10,7 +10,7 @@ import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { createInProcessTransport } from './in-process.ts';
 import { LeaderElector } from './leader-election.ts';
-import { formatMicroTime } from './time.ts';
+import { formatMicroTime } from '#machinery/text/time.ts';
 
 let clock: VirtualClock;
 let server: ApiServer;

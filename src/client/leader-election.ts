@@ -15,7 +15,7 @@ import * as wait from '#machinery/wait.ts';
 import { LinkedAbort } from './abort.ts';
 import type { Client } from './client.ts';
 import type { Recorder } from './events/event-recorder.ts';
-import { formatMicroTime } from './time.ts';
+import { formatMicroTime } from '#machinery/text/time.ts';
 
 export interface LeaderElectorConfig {
   readonly client: Client;

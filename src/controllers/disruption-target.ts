@@ -2,7 +2,7 @@
 
 import type { Pod, PodCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { podCondition } from './pod-state.ts';
 
 /** `nowMs`: since the epoch. One that said so before keeps the time from which it does. */

@@ -16,7 +16,7 @@ import {
   services,
 } from '#api/groups/core/v1/index.ts';
 import { csiDrivers, storageClasses, volumeAttachments } from '#api/groups/storage/v1/index.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { AttachDetachController } from './attach-detach/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';

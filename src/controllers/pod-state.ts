@@ -2,7 +2,7 @@
 
 import type { Pod, PodCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 
 type ReadPod = Immutable<Pod>;
 

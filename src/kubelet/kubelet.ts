@@ -65,7 +65,7 @@ import { readUsage } from './node/usage.ts';
 import { StaticPods, isMirrorPod, isStaticPod } from './static-pods.ts';
 import { isTerminal } from './status/phase.ts';
 import { StatusManager } from './status/status-manager.ts';
-import { timestamp } from './time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { TokenManager } from './tokens.ts';
 import { describePod, podUid, type Node, type Pod, type PodStatus, type ResourceList } from './types.ts';
 import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
@@ -599,7 +599,7 @@ export class Kubelet {
       reason: rejection.reason,
       message: `Pod was rejected: ${rejection.message}`,
       qosClass: qosClass(pod),
-      startTime: timestamp(this.#clock.now()),
+      startTime: formatTime(this.#clock.now()),
       ...(pod.status.conditions !== undefined ? { conditions: pod.status.conditions } : {}),
     };
     statuses.set(pod, status);

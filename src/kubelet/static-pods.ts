@@ -14,7 +14,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { FileTypeError, readUntrusted } from '#machinery/files/untrusted.ts';
 import type { Logger } from '#machinery/log.ts';
-import { timestamp } from './time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { podUid, type Pod } from './types.ts';
 
 const SOURCE_ANNOTATION = 'kubernetes.io/config.source';
@@ -211,7 +211,7 @@ export class StaticPods {
         annotations: {
           ...object.metadata.annotations,
           [HASH_ANNOTATION]: hash,
-          [SEEN_ANNOTATION]: timestamp(clock.now()),
+          [SEEN_ANNOTATION]: formatTime(clock.now()),
           [SOURCE_ANNOTATION]: 'file',
         },
       },

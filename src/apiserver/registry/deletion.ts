@@ -4,7 +4,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { DeleteOptions } from './rest.ts';
 import type { DeleteStrategy, StrategyContext } from './strategy.ts';
-import { formatTime, parseTime } from './time.ts';
+import { formatTime, parseTime } from '#machinery/text/time.ts';
 
 export const ORPHAN_FINALIZER = 'orphan';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
@@ -71,7 +71,7 @@ function decideGrace<T extends KubeObject>(
   if (running === undefined || running === 0) return undefined;
   if (requested === undefined || requested >= running) return 'pending';
   // Once deletion has begun, its grace can only become shorter, counted from the same beginning.
-  return { deletionTimestamp: parseTime(deletionTimestamp) - (running - requested) * 1000, seconds: requested };
+  return { deletionTimestamp: (parseTime(deletionTimestamp) ?? now) - (running - requested) * 1000, seconds: requested };
 }
 
 /** The object's finalizers with those that the garbage collector works off put as the request's propagation policy says. */
@@ -128,6 +128,5 @@ function markNow<T extends KubeObject>(object: T, now: number): T {
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
   // Kinds that know no such period are not to get one with the second request.
   if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === undefined) return object;
-  const due = deletionTimestamp !== undefined && parseTime(deletionTimestamp) <= now ? parseTime(deletionTimestamp) : now;
-  return mark(object, due, 0);
+  return mark(object, Math.min(parseTime(deletionTimestamp) ?? now, now), 0);
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Random } from '#machinery/random.ts';
 import { deepEqual } from '#machinery/deep.ts';
-import { formatTime } from './time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 
 /**
  * The namespace of the object is that of the request; without one of its own it gets it. Throws BadRequest. `requested` is ''

@@ -13,7 +13,7 @@ import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
 import { objectKey, splitKey } from '#client/informers/index.ts';
 import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';

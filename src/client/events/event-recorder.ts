@@ -10,7 +10,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Client } from '../client.ts';
 import { TokenBucket } from '../workqueue/rate-limiter.ts';
-import { formatTime } from '../time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { EventCorrelator } from './correlator.ts';
 import type { EventCorrelatorConfig } from './correlator.ts';
 

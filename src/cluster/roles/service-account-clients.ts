@@ -4,7 +4,7 @@ import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { TokenRequest } from '#api/groups/authentication/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import type { ServerAccess } from '#client/http/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { RoleConfig } from './role.ts';

@@ -5,7 +5,7 @@ import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import { KUBE_API_SERVER_CLIENT_KUBELET, kubeletClientProblem } from '#api/groups/certificates/v1/signers.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';

@@ -3,7 +3,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import { reconciled, requeueAfter } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';

@@ -12,7 +12,7 @@ import {
   kubeletClientProblem,
   kubeletServingProblem,
 } from '#api/groups/certificates/v1/signers.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { reconciled } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';

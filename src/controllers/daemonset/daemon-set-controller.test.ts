@@ -4,7 +4,7 @@ import type { DaemonSetSpec } from '#api/groups/apps/v1/index.ts';
 import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { NodeSpec, Pod } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { DaemonSetController } from './index.ts';

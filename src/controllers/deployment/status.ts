@@ -2,7 +2,7 @@
 
 import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { formatTime, parseTime } from '#client/time.ts';
+import { formatTime, parseTime } from '#machinery/text/time.ts';
 import type { Rollout } from './replica-sets.ts';
 import { availablePods, maxUnavailable, replicasOf } from './sizes.ts';
 

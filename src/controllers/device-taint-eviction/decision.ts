@@ -2,7 +2,7 @@
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { DeviceTaint, DeviceToleration, ResourceClaim } from '#api/groups/resource/v1/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 
 type Result = NonNullable<NonNullable<Immutable<ResourceClaim>['status']['allocation']>['devices']>['results'];
 export type AllocatedDevice = NonNullable<Result>[number];

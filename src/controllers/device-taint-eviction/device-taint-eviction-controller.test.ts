@@ -4,7 +4,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import type { DeviceTaint, DeviceToleration, ResourceClaim } from '#api/groups/resource/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';

@@ -4,7 +4,7 @@ import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import { withDisruptionAllowed } from '#api/groups/policy/v1/conditions.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/groups/policy/v1/index.ts';
-import { formatTime, parseTime } from '#client/time.ts';
+import { formatTime, parseTime } from '#machinery/text/time.ts';
 import { getScaledValueFromIntOrPercent } from '#machinery/text/int-or-string.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../pod-state.ts';
 

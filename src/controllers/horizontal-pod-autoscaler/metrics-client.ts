@@ -4,7 +4,7 @@
 import type { PodMetrics as ApiPodMetrics } from '#api/groups/metrics/v1beta1/index.ts';
 import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { parseDuration } from '#machinery/text/duration.ts';

@@ -13,7 +13,7 @@ import type { EventRecorder } from '#client/events/index.ts';
 import { ControllerExpectations } from '#client/expectations.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { formatTime, parseTime } from '#client/time.ts';
+import { formatTime, parseTime } from '#machinery/text/time.ts';
 import { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';

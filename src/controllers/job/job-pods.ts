@@ -3,7 +3,7 @@
 import type { Job, PodFailurePolicyAction, PodFailurePolicyRule } from '#api/groups/batch/v1/index.ts';
 import type { Container, Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 
 type ReadJob = Immutable<Job>;
 type ReadPod = Immutable<Pod>;

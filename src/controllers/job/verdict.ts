@@ -4,7 +4,7 @@
 import type { Job, JobCondition } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import { metSuccessRule, type IndexFacts } from './indexes.ts';
 import { judgeFailure } from './job-pods.ts';
 

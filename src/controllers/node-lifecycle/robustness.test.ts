@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
-import { formatMicroTime, formatTime } from '#client/time.ts';
+import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { disturb } from '../testing/robustness.ts';
 import { NodeLifecycleController } from './index.ts';

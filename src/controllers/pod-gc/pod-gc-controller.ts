@@ -5,7 +5,7 @@ import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Node, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';

@@ -3,7 +3,7 @@
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import { isPodActive, isPodReady, podReadySince } from '../pod-state.ts';
 
 type ReadPod = Immutable<Pod>;

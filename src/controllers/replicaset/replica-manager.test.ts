@@ -4,7 +4,7 @@ import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import { events, pods, replicationControllers } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ControllerConfig } from '../controller.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';

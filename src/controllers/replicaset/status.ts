@@ -3,7 +3,7 @@
 import type { ReplicaSetCondition, ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { isPodAvailable, isPodReady, podReadySince } from '../pod-state.ts';

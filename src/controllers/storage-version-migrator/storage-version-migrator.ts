@@ -10,7 +10,7 @@ import type { MigrationConditionType } from '#api/groups/storagemigration/v1beta
 import type { ResourceClient } from '#client/client.ts';
 import type { Lister } from '#client/informers/index.ts';
 import { groupVersionPath } from '#client/request.ts';
-import { formatTime, parseTime } from '#client/time.ts';
+import { formatTime, parseTime } from '#machinery/text/time.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';

@@ -11,7 +11,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import type { EventReason, EventSink } from '../events.ts';
-import { microTimestamp } from '../time.ts';
+import { formatMicroTime } from '#machinery/text/time.ts';
 import type { Node, NodeStatus } from '../types.ts';
 import { makeNodeStatus, nodeStatusPatch, sameNodeStatus, type NodeFacts } from './node-status.ts';
 
@@ -175,7 +175,7 @@ export class NodeReporter {
   async #renewOnce(signal: AbortSignal): Promise<void> {
     const { client, clock, nodeName, leaseDurationSeconds } = this.#config;
     const resource = client.resource(leases).namespace(LEASE_NAMESPACE);
-    const spec = { holderIdentity: nodeName, leaseDurationSeconds, renewTime: microTimestamp(clock.now()) };
+    const spec = { holderIdentity: nodeName, leaseDurationSeconds, renewTime: formatMicroTime(clock.now()) };
     try {
       await resource.patch(nodeName, 'application/merge-patch+json', { spec }, { signal });
     } catch (err) {

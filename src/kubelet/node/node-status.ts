@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Image } from '#cri/index.ts';
-import { timestamp } from '../time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { NodeAddress, NodeCondition, NodeStatus, ResourceList } from '../types.ts';
 import type { MachineInfo } from './machine.ts';
@@ -32,7 +32,7 @@ const MAX_NAMES_PER_IMAGE = 5;
 
 /** `previous`: what the API has, for the times of transitions. */
 export function makeNodeStatus(facts: NodeFacts, previous: NodeStatus | undefined, nowMs: number): NodeStatus {
-  const now = timestamp(nowMs);
+  const now = formatTime(nowMs);
   return {
     addresses: facts.addresses,
     allocatable: facts.allocatable,

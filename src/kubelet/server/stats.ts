@@ -1,6 +1,7 @@
 // /stats/summary: what the node and its pods use, in the shape of upstream's stats/v1alpha1.Summary.
 
-import { formatTime, timestamp } from '../time.ts';
+import { formatTime } from '#machinery/text/time.ts';
+import { timeIfKnown } from '../time.ts';
 import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../node/usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -10,7 +11,7 @@ export function statsSummary({ node, pods }: Usage, nodeName: string, startedAt:
   return {
     node: {
       nodeName,
-      startTime: timestamp(startedAt),
+      startTime: formatTime(startedAt),
       ...(node !== undefined && {
         cpu: cpuFields({ time: node.time, coreNanoseconds: node.cpuNanoseconds }),
         memory: memoryFields(node),
@@ -24,17 +25,17 @@ export function statsSummary({ node, pods }: Usage, nodeName: string, startedAt:
 function podFields(pod: PodUsage, onlyCpuAndMemory: boolean): Fields {
   return {
     podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
-    startTime: formatTime(pod.startedAt),
+    startTime: timeIfKnown(pod.startedAt),
     containers: pod.containers.map((container) => ({
       name: container.name,
-      startTime: formatTime(container.startedAt),
+      startTime: timeIfKnown(container.startedAt),
       ...(container.cpu !== undefined && { cpu: cpuFields(container.cpu) }),
       ...(container.memory !== undefined && { memory: memoryFields(container.memory) }),
       ...(container.swap !== undefined && { swap: swapFields(container.swap) }),
       ...(!onlyCpuAndMemory &&
         container.writableLayer !== undefined && {
           rootfs: {
-            time: timestamp(container.writableLayer.timestamp / 1e6),
+            time: formatTime(container.writableLayer.timestamp / 1e6),
             usedBytes: container.writableLayer.usedBytes?.value ?? 0,
             inodesUsed: container.writableLayer.inodesUsed?.value ?? 0,
           },
@@ -49,7 +50,7 @@ function podFields(pod: PodUsage, onlyCpuAndMemory: boolean): Fields {
 
 function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {
   return {
-    time: timestamp(time),
+    time: formatTime(time),
     ...(nanoCores !== undefined && { usageNanoCores: nanoCores }),
     ...(coreNanoseconds !== undefined && { usageCoreNanoSeconds: coreNanoseconds }),
   };
@@ -58,7 +59,7 @@ function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {
 function memoryFields(memory: MemorySample): Fields {
   const { time, availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults } = memory;
   return {
-    time: timestamp(time),
+    time: formatTime(time),
     ...(availableBytes !== undefined && { availableBytes }),
     ...(usageBytes !== undefined && { usageBytes }),
     ...(workingSetBytes !== undefined && { workingSetBytes }),
@@ -70,7 +71,7 @@ function memoryFields(memory: MemorySample): Fields {
 
 function swapFields({ time, usageBytes, availableBytes }: SwapSample): Fields {
   return {
-    time: timestamp(time),
+    time: formatTime(time),
     ...(availableBytes !== undefined && { swapAvailableBytes: availableBytes }),
     ...(usageBytes !== undefined && { swapUsageBytes: usageBytes }),
   };
@@ -85,7 +86,7 @@ function networkFields({ timestamp: nanoseconds, defaultInterface, interfaces }:
     txErrors: one?.txErrors?.value ?? 0,
   });
   return {
-    time: timestamp(nanoseconds / 1e6),
+    time: formatTime(nanoseconds / 1e6),
     ...(defaultInterface !== undefined && fields(defaultInterface)),
     interfaces: (interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface]).map(fields),
   };

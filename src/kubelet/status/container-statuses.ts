@@ -3,7 +3,7 @@
 import type { ContainerRecord, RuntimePodStatus, StartFailure } from '../pod/pod-status.ts';
 import { hasAnyContainerCreated } from '../pod/pod-progress.ts';
 import { isSidecar, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
-import { formatTime } from '../time.ts';
+import { timeIfKnown } from '../time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements, VolumeMount } from '../types.ts';
 
@@ -175,15 +175,15 @@ function stateOf(input: ContainerStatusInput, record: ContainerRecord, lost: boo
   }
   switch (record.state) {
     case 'running':
-      return { running: { startedAt: formatTime(record.startedAt) } };
+      return { running: { startedAt: timeIfKnown(record.startedAt) } };
     case 'exited':
       return {
         terminated: omitEmpty({
           exitCode: record.exitCode,
           reason: record.reason,
           message: record.message,
-          startedAt: formatTime(record.startedAt),
-          finishedAt: formatTime(record.finishedAt),
+          startedAt: timeIfKnown(record.startedAt),
+          finishedAt: timeIfKnown(record.finishedAt),
           containerID: `${input.runtimeName}://${record.id}`,
         }),
       };

@@ -7,7 +7,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
-import { timestamp } from '../time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { describePod, podUid, type Pod, type PodCondition, type PodStatus } from '../types.ts';
 import { OWNED_CONDITIONS } from './conditions.ts';
 import { isTerminal } from './phase.ts';
@@ -139,7 +139,7 @@ export class StatusManager {
 
   /** With transition times and the start time. */
   #complete(previous: PodStatus, status: PodStatus): PodStatus {
-    const now = timestamp(this.#config.clock.now());
+    const now = formatTime(this.#config.clock.now());
     const before = new Map((previous.conditions ?? []).map((condition) => [condition.type, condition]));
     const conditions = (status.conditions ?? []).map((condition) =>
       OWNED_CONDITIONS.includes(condition.type) ? withTransition(condition, before.get(condition.type), now) : condition,

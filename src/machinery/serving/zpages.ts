@@ -3,6 +3,7 @@
 
 import * as apierrors from '../apierrors.ts';
 import type { Clock } from '../clock.ts';
+import { formatTime } from '../text/time.ts';
 import type { VersionInfo } from '../version-info.ts';
 import { type AcceptRequest, parseAccept, wantsPretty } from './accept.ts';
 import { TEXT } from './health.ts';
@@ -51,7 +52,7 @@ export async function statusz(
     kind: 'Statusz',
     component,
     fields: () => ({
-      startTime: `${new Date(startedAt).toISOString().slice(0, 19)}Z`,
+      startTime: formatTime(startedAt),
       uptimeSeconds: upSeconds,
       goVersion: version.goVersion,
       binaryVersion,

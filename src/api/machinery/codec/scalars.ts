@@ -5,7 +5,7 @@ import { canonicalizeQuantity, QuantityError } from '#machinery/text/quantity.ts
 import type { Scalar, TypeRef } from '../descriptor.ts';
 import { decodeBase64 } from './base64.ts';
 import type { DecodeContext } from './decode-context.ts';
-import { normalizeMicroTime, normalizeTime, TimeError } from './time.ts';
+import { normalizeMicroTime, normalizeTime, TimeError } from '#machinery/text/time.ts';
 
 /** Answers undefined for null (absent). Reports what is wrong through the context, which throws. */
 export type Decode = (value: unknown, context: DecodeContext) => unknown;

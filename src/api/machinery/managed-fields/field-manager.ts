@@ -6,6 +6,7 @@
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, isPlainObject } from '#machinery/deep.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import { runWaitingSteps } from '#machinery/turn.ts';
@@ -97,7 +98,6 @@ export class FieldManager {
   /** Of an update, where who owns what is no change of the object. */
   readonly #updating: Merging;
   #empty: ManagedObject | undefined;
-  #second = { at: Number.NaN, text: '' };
   /** By manager and shape: what those own who have made objects lately. */
   readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
   /** The last object that was made, and by whom: the next one often is of the same template. */
@@ -342,13 +342,8 @@ export class FieldManager {
     };
   }
 
-  /** Seconds, UTC. Many writes fall into one. */
   #time(): string {
-    const second = Math.floor(this.#config.now() / 1000);
-    if (second !== this.#second.at) {
-      this.#second = { at: second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
-    }
-    return this.#second.text;
+    return formatTime(this.#config.now());
   }
 
   #emptyObject(): ManagedObject {

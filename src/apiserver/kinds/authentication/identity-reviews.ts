@@ -5,7 +5,7 @@ import type { TokenReview } from '#api/groups/authentication/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { AUTHENTICATED_GROUP } from '#apiserver/authentication/authenticator.ts';
 import type { TokenAnswer, TokenAuthenticator } from '#apiserver/authentication/authenticator.ts';
 import { defineVirtualKind } from '#apiserver/catalog/define-kind.ts';

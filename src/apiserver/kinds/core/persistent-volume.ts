@@ -7,7 +7,7 @@ import { persistentVolumeWarnings } from '#api/groups/core/v1/volume-warnings.ts
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
-import { formatTime } from '#apiserver/registry/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { persistentVolumeTable } from './volume-tables.ts';
 
 type PersistentVolume = Immutable<core.PersistentVolume>;

@@ -14,7 +14,7 @@ import type { Kind } from '#apiserver/catalog/kind.ts';
 import type { Rest } from '#apiserver/registry/rest.ts';
 import { plainRest } from '#apiserver/registry/plain-rest.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
-import { formatTime } from '#apiserver/registry/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import { flowSchemaKind } from './flow-schema.ts';
 import { priorityLevelConfigurationKind } from './priority-level-configuration.ts';
 

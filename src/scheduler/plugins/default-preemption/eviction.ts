@@ -2,7 +2,7 @@
 
 import { type PodCondition, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Handle } from '#scheduler/framework/handle.ts';
 import type { Pod } from '#scheduler/framework/objects.ts';

@@ -1,7 +1,7 @@
 // Writing what was decided into claims: the devices, and that the pod may use them; and waiting for devices to be made ready.
 
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
-import { formatTime } from '#client/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';

@@ -2,7 +2,7 @@
 
 import type { Condition } from '#api/machinery/meta/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { parseTime } from '#client/time.ts';
+import { parseTime } from '#machinery/text/time.ts';
 import { claimText, deviceKey, type ResourceClaim } from './objects.ts';
 
 /** Whether any of the claim's devices has to be made ready. */

@@ -2,7 +2,7 @@
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { formatTime } from '#apiserver/registry/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 
 type Condition = Immutable<core.PodCondition>;
 

@@ -12,7 +12,7 @@ import type { BoundObject, ServiceAccountTokens, TokenWish } from '#apiserver/au
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
-import { formatTime } from '#apiserver/registry/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 
 export interface TokenServices {
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import { disruptionAllowedCondition, SYNC_FAILED, withDisruptionAllowed } from '
 import type * as policy from '#api/groups/policy/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { formatTime } from '#apiserver/registry/time.ts';
+import { formatTime } from '#machinery/text/time.ts';
 
 type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
 

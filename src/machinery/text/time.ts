@@ -1,5 +1,31 @@
-// The two forms of time in the API: RFC 3339 with seconds (Time) and with microseconds (MicroTime), read as Go's
-// time.Parse reads them and written in UTC.
+// Times as API objects write them: RFC 3339 in UTC with seconds (metav1.Time), and with microseconds (metav1.MicroTime). Times that
+// clients send are read as Go's time.Parse reads them, and normalized to these forms.
+
+/** Returns 'YYYY-MM-DDTHH:MM:SSZ', whole seconds, cut off. `ms`: since the epoch. */
+export function formatTime(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== lastSecond) {
+    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+    lastSecond = second;
+  }
+  return lastText;
+}
+
+/** Nearly always the time of now is asked for, thousands of times within a second. */
+let lastSecond = Number.NaN;
+let lastText = '';
+
+/** Returns 'YYYY-MM-DDTHH:MM:SS.mmmmmmZ'; the last three digits are 0. `ms`: since the epoch. */
+export function formatMicroTime(ms: number): string {
+  return `${new Date(Math.floor(ms)).toISOString().slice(0, 23)}000Z`;
+}
+
+/** Returns the milliseconds since the epoch of a time in either form; undefined if there is no time, or none that can be read. */
+export function parseTime(time: string | null | undefined): number | undefined {
+  if (!time) return undefined;
+  const ms = Date.parse(time);
+  return Number.isNaN(ms) ? undefined : ms;
+}
 
 const TIME_LAYOUT = '2006-01-02T15:04:05Z07:00';
 const MICRO_TIME_LAYOUT = '2006-01-02T15:04:05.000000Z07:00';
@@ -9,22 +35,23 @@ const ZERO_TIME = '0001-01-01T00:00:00Z';
 
 export class TimeError extends Error {}
 
-/** The normalized form of a time, or undefined for the zero time. Throws TimeError, worded as Go words it. */
+/** Returns the normalized form of a time, or undefined for the zero time. Throws TimeError, worded as Go words it. */
 export function normalizeTime(text: string): string | undefined {
   if (text.length === 20 && isCanonical(text)) return text === ZERO_TIME ? undefined : text;
   const { ms } = parse(text, TIME_LAYOUT, undefined);
-  return formatTime(ms);
+  return normalized(ms);
 }
 
 /** The same for a MicroTime, whose fraction must have six digits. */
 export function normalizeMicroTime(text: string): string | undefined {
   const { ms, fraction } = parse(text, MICRO_TIME_LAYOUT, 6);
-  const seconds = formatTime(ms);
+  const seconds = normalized(ms);
   if (seconds === undefined && fraction === '000000') return undefined;
   return `${(seconds ?? ZERO_TIME).slice(0, -1)}.${fraction}Z`;
 }
 
-function formatTime(ms: number): string | undefined {
+/** Returns undefined for the zero time. */
+function normalized(ms: number): string | undefined {
   const text = new Date(ms).toISOString();
   // Years beyond 9999 come out of toISOString with a sign and six digits, which no RFC 3339 reader takes.
   const seconds = `${text.slice(0, -5)}Z`;
