@@ -9,28 +9,7 @@ import type { FieldError } from './validation/field.ts';
 import { quote } from './text/go-format.ts';
 
 /** The known values of `Status.reason`; '' (unknown) is left out of the JSON. */
-export type StatusReason =
-  | 'Unauthorized'
-  | 'Forbidden'
-  | 'NotFound'
-  | 'AlreadyExists'
-  | 'Conflict'
-  | 'Gone'
-  | 'Invalid'
-  | 'ServerTimeout'
-  | 'StorageReadError'
-  | 'Timeout'
-  | 'TooManyRequests'
-  | 'BadRequest'
-  | 'MethodNotAllowed'
-  | 'NotAcceptable'
-  | 'RequestEntityTooLarge'
-  | 'UnsupportedMediaType'
-  | 'InternalError'
-  | 'Expired'
-  | 'ServiceUnavailable';
-
-const KNOWN_REASONS: ReadonlySet<string> = new Set<StatusReason>([
+export const STATUS_REASONS = [
   'Unauthorized',
   'Forbidden',
   'NotFound',
@@ -50,7 +29,11 @@ const KNOWN_REASONS: ReadonlySet<string> = new Set<StatusReason>([
   'InternalError',
   'Expired',
   'ServiceUnavailable',
-]);
+] as const;
+
+export type StatusReason = (typeof STATUS_REASONS)[number];
+
+const KNOWN_REASONS: ReadonlySet<string> = new Set(STATUS_REASONS);
 
 export interface StatusCause {
   /** Machine readable: 'FieldValueInvalid', 'ResourceVersionTooLarge', 'UnexpectedServerResponse' … */

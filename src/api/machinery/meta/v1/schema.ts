@@ -1,5 +1,6 @@
 // Every type of meta.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
+import { STATUS_REASONS } from '#machinery/apierrors.ts';
 import {
   always,
   atomic,
@@ -113,28 +114,7 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('causes?', 4, '[]StatusCause', atomic),
     f('retryAfterSeconds?', 5, 'int32'),
   ]),
-  StatusReason: known(
-    '',
-    'Unauthorized',
-    'Forbidden',
-    'NotFound',
-    'AlreadyExists',
-    'Conflict',
-    'Gone',
-    'Invalid',
-    'ServerTimeout',
-    'StorageReadError',
-    'Timeout',
-    'TooManyRequests',
-    'BadRequest',
-    'MethodNotAllowed',
-    'NotAcceptable',
-    'RequestEntityTooLarge',
-    'UnsupportedMediaType',
-    'InternalError',
-    'Expired',
-    'ServiceUnavailable',
-  ),
+  StatusReason: known('', ...STATUS_REASONS),
   StatusCause: message(() => [f('reason?', 1, 'CauseType'), f('message?', 2, 'string'), f('field?', 3, 'string')]),
   CauseType: known(
     'FieldValueNotFound',
