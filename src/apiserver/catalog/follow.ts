@@ -114,12 +114,15 @@ class FollowedResource {
       }
     }
     if (this.#stopped) return;
-    if (this.#installed() === undefined) {
+    const next = this.#installed();
+    if (next === undefined) {
       this.#active = false;
       for (const key of [...this.#keys]) this.#forget(key);
       onSynced?.();
       return;
     }
+    // Another store has taken the place of one that was closed.
+    if (next !== kind) return this.#listAndWatch(onSynced);
     clock.setTimer(RETRY_MS, () => void this.#listAndWatch(onSynced));
   }
 

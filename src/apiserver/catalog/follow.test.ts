@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { VirtualClock } from '#machinery/clock.ts';
+import { createMemoryStorage } from '#storage/memory/index.ts';
+import type { Storage } from '#storage/interface.ts';
+import { RecordingLogger } from '../testing/server.ts';
+import { widgetKind } from '../testing/widgets.ts';
+import { Catalog } from './catalog.ts';
+import { Follower } from './follow.ts';
+import { internalContext } from './internal-client.ts';
+import type { Kind } from './kind.ts';
+
+const GROUP = 'example.com';
+
+let clock: VirtualClock;
+let storage: Storage;
+let catalog: Catalog;
+let follower: Follower;
+let kept: Map<string, KubeObject>;
+beforeEach(() => {
+  clock = new VirtualClock();
+  const logger = new RecordingLogger();
+  storage = createMemoryStorage({ clock, logger });
+  catalog = new Catalog();
+  follower = new Follower({ catalog, clock, logger });
+  kept = new Map();
+});
+afterEach(async () => {
+  follower.stop();
+  catalog.close();
+  await storage.close();
+});
+
+const follow = (): Promise<void> =>
+  follower.follow(GROUP, 'widgets', {
+    set: (object) => void kept.set(object.metadata.name, object),
+    delete: (key) => void kept.delete(key.replace('default/', '')),
+  });
+const create = (kind: Kind, name: string): unknown =>
+  kind.rest.create?.(
+    internalContext('default'),
+    '',
+    { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name } } as KubeObject,
+    { dryRun: false, fieldManager: '' },
+  );
+const names = (): string[] => [...kept.keys()].toSorted();
+
+test('what exists at the start is known when follow resolves, and changes follow', async () => {
+  const kind = widgetKind({ storage, clock });
+  catalog.install([kind]);
+  await create(kind, 'a');
+  await follow();
+  expect(names()).toEqual(['a']);
+  await create(kind, 'b');
+  await kind.rest.delete?.(internalContext('default'), 'a', { dryRun: false });
+  await clock.settle();
+  expect(names()).toEqual(['b']);
+});
+
+test('a resource that is installed later is followed from then on', async () => {
+  await follow();
+  expect(names()).toEqual([]);
+  const kind = widgetKind({ storage, clock });
+  await create(kind, 'a');
+  catalog.install([kind]);
+  await clock.settle();
+  expect(names()).toEqual(['a']);
+});
+
+test('a resource that is uninstalled has no objects until it is installed again', async () => {
+  const kind = widgetKind({ storage, clock });
+  const installed = catalog.install([kind]);
+  await create(kind, 'a');
+  await create(kind, 'b');
+  await follow();
+  installed.uninstall();
+  await clock.settle();
+  expect(names()).toEqual([]);
+  await kind.rest.delete?.(internalContext('default'), 'a', { dryRun: false });
+  catalog.install([widgetKind({ storage, clock })]);
+  await clock.settle();
+  expect(names()).toEqual(['b']);
+});
+
+test('after a replacement the new store is followed at once, and objects that are gone by then are forgotten', async () => {
+  const kind = widgetKind({ storage, clock });
+  const installed = catalog.install([kind]);
+  await create(kind, 'a');
+  await create(kind, 'b');
+  await follow();
+  installed.replace([widgetKind({ storage, clock })]);
+  await kind.rest.delete?.(internalContext('default'), 'a', { dryRun: false });
+  await clock.settle();
+  expect(names()).toEqual(['b']);
+});
+
+test('after stop nothing is followed any more', async () => {
+  await follow();
+  follower.stop();
+  const kind = widgetKind({ storage, clock });
+  catalog.install([kind]);
+  await create(kind, 'a');
+  await clock.settle();
+  expect(names()).toEqual([]);
+});
+
+test('follow rejects if the store cannot be read, and goes on later', async () => {
+  const kind = widgetKind({ storage, clock });
+  let broken = true;
+  const { rest } = kind;
+  const watch: typeof rest.watch = async (...args) => {
+    if (broken) throw new Error('the disk is on fire');
+    return (rest.watch as NonNullable<typeof rest.watch>)(...args);
+  };
+  catalog.install([{ ...kind, rest: { watch } }]);
+  await create(kind, 'a');
+  await expect(follow()).rejects.toThrow('the disk is on fire');
+  broken = false;
+  await clock.advance(1_000);
+  await clock.settle();
+  expect(names()).toEqual(['a']);
+});
