@@ -131,6 +131,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { namespaceDeletion } = await import('./namespace/bench.ts');
     await namespaceDeletion();
   },
+  async catalog() {
+    const { catalog } = await import('./catalog/bench.ts');
+    await catalog();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();
