@@ -21,7 +21,7 @@ import {
   sameAmounts,
 } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { abortable } from '#client/abort.ts';
+import { abortable, LinkedAbort } from '#client/abort.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
@@ -50,6 +50,8 @@ export interface ResourceQuotaControllerConfig extends ControllerConfig {
 const COLLECT_MS = 100;
 /** What has been charged is in the cache a moment later only; until then the count is not believed to be less. */
 const SETTLE_MS = 1000;
+/** How long a quota waits for the first list of a resource: the resource may have been removed from the server. */
+const SYNC_TIMEOUT_MS = 30_000;
 
 interface Counted {
   readonly resource: GroupResource;
@@ -174,7 +176,7 @@ export class ResourceQuotaController implements Controller {
     return sum;
   }
 
-  /** The resources that the quota limits, with all that there is of them in the cache. */
+  /** The resources that the quota limits, with all their objects in the cache. Resources that cannot be listed are left out. */
   async #countedBy({ spec }: ReadQuota, signal: AbortSignal): Promise<readonly Counted[]> {
     const found = new Map<string, Counted>();
     for (const limit of Object.keys(spec.hard ?? {})) {
@@ -182,8 +184,14 @@ export class ResourceQuotaController implements Controller {
       const counted = resource === undefined ? undefined : this.#watch(countName(resource), resource);
       if (counted !== undefined) found.set(countName(counted.resource), counted);
     }
-    await Promise.all([...found.values()].map(({ informer }) => informer.waitForSync(signal)));
-    return [...found.values()];
+    const counted = [...found.values()];
+    if (counted.some(({ informer }) => !informer.hasSynced())) {
+      const waiting = new LinkedAbort(signal);
+      const timeout = this.#config.clock.sleep(SYNC_TIMEOUT_MS, waiting.signal);
+      const synced = Promise.all(counted.map(({ informer }) => informer.waitForSync(waiting.signal)));
+      await Promise.race([synced, timeout]).finally(() => waiting.abort());
+    }
+    return counted.filter(({ informer }) => informer.hasSynced());
   }
 
   #watch(name: string, resource: GroupResource): Counted | undefined {

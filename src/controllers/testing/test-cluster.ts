@@ -20,6 +20,7 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 
 export interface TestCluster {
   readonly server: ApiServer;
+  readonly storage: Storage;
   readonly client: Client;
   readonly clock: VirtualClock;
   readonly logger: RecordingLogger;
@@ -49,7 +50,8 @@ export interface TestClusterConfig {
   readonly wrapStorage?: (storage: Storage) => Storage;
 }
 
-export async function startTestCluster({ startMs, runtimeConfig, wrapStorage }: TestClusterConfig = {}): Promise<TestCluster> {
+export async function startTestCluster(config: TestClusterConfig = {}): Promise<TestCluster> {
+  const { startMs, runtimeConfig, wrapStorage } = config;
   const clock = new VirtualClock(startMs === undefined ? {} : { start: startMs });
   const random = new SeededRandom(1);
   const logger = recordingLogger();
@@ -77,6 +79,7 @@ export async function startTestCluster({ startMs, runtimeConfig, wrapStorage }: 
   const running = new Set<() => Promise<void>>();
   return {
     server,
+    storage,
     client,
     clock,
     logger,
