@@ -8,7 +8,6 @@ import type { Duplex, Readable } from 'node:stream';
 import type { Verb } from '#client/transport.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import type { Histogram } from '#machinery/metrics/instruments.ts';
-import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
 
 export interface UserInfo {
   readonly name: string;
@@ -64,6 +63,19 @@ export interface Upgrade {
   take(): { readonly socket: Duplex; readonly head: Uint8Array };
 }
 
+/** Where the requests of one endpoint are counted (EndpointMetrics). */
+export interface EndpointMeter {
+  /** Records a request that has been served. */
+  observe(request: ApiRequest, code: number): void;
+  /** Records how long it took until a watch had its initial events. */
+  observeWatchList(request: ApiRequest): void;
+  /**
+   * Counts a request without a deadline as open until the function that it returns is called, which records it as served with
+   * that code. Further calls do nothing.
+   */
+  open(request: ApiRequest): (code: number) => void;
+}
+
 export interface ApiRequest {
   readonly method: string;
   /** As it was sent, percent-encoded, without the query. */
@@ -92,7 +104,7 @@ export interface ApiRequest {
    */
   readonly auditId?: string | undefined;
   /** Set by the router: where the request is counted. Absent: no endpoint serves it. */
-  endpoint?: EndpointMetrics;
+  endpoint?: EndpointMeter;
   /** Set once the request is counted: where the size of its response is recorded. */
   responseSizes?: Histogram;
   /** When the request came, in milliseconds of the clock's monotonic scale. */

@@ -3,7 +3,7 @@
 
 import type { Clock } from '#machinery/clock.ts';
 import { Histogram } from '#machinery/metrics/instruments.ts';
-import type { ApiRequest } from '../request.ts';
+import type { ApiRequest, EndpointMeter } from '../request.ts';
 
 /** Upstream's buckets of apiserver_request_duration_seconds. */
 export const DURATION_BUCKETS_SECONDS = [
@@ -48,7 +48,7 @@ const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set(['log', 'exec', 'portf
 const VERBS: ReadonlySet<string> = new Set(['GET', 'LIST', 'WATCH', 'POST', 'PUT', 'PATCH', 'APPLY', 'DELETE', 'CONNECT']);
 const APPLY_TYPE = 'application/apply-patch+yaml';
 
-export class EndpointMetrics {
+export class EndpointMetrics implements EndpointMeter {
   readonly labels: EndpointLabels;
   readonly #clock: Clock;
   readonly #requests: RequestSeries[] = [];
@@ -84,7 +84,6 @@ export class EndpointMetrics {
     return this.#requestedDeprecated;
   }
 
-  /** Records a request that has been served. */
   observe(request: ApiRequest, code: number): void {
     const series = this.#seriesOf(verbOf(request), scopeOf(request), dryRunOf(request));
     series.durations.observe(this.#secondsOf(request));
@@ -93,16 +92,11 @@ export class EndpointMetrics {
     if (this.labels.deprecated !== undefined) this.#requestedDeprecated = true;
   }
 
-  /** Records how long it took until a watch had its initial events. */
   observeWatchList(request: ApiRequest): void {
     const histogram = scoped(this.#watchLists, '', scopeOf(request), () => new Histogram(WATCH_LIST_BUCKETS_SECONDS));
     histogram.observe(this.#secondsOf(request));
   }
 
-  /**
-   * Counts a request without a deadline as open until the function that it returns is called, which records it as served with
-   * that code. Further calls do nothing.
-   */
   open(request: ApiRequest): (code: number) => void {
     // As upstream: a watch of one object by a field selector has another scope here than among the requests served.
     const scope = request.info.name === '' ? scopeOf(request) : 'resource';
