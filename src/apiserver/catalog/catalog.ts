@@ -31,7 +31,8 @@ export interface Installation {
 
 export class Catalog {
   #snapshot = new CatalogSnapshot();
-  readonly #listeners = new Set<CatalogListener>();
+  /** Replaced, not changed: a listener that is added during a change is not called for that change. */
+  #listeners: readonly CatalogListener[] = [];
   /** By how many installed kinds and subresources each Rest is used: versions of a kind may share one. */
   readonly #uses = new Map<Rest, number>();
 
@@ -59,8 +60,11 @@ export class Catalog {
 
   /** Returns a function that ends the subscription. */
   onChange(listener: CatalogListener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    const subscribed: CatalogListener = (change) => listener(change);
+    this.#listeners = [...this.#listeners, subscribed];
+    return () => {
+      this.#listeners = this.#listeners.filter((each) => each !== subscribed);
+    };
   }
 
   /** Ends the watches of all kinds, normally. The kinds stay installed. */
@@ -76,7 +80,7 @@ export class Catalog {
     this.#snapshot = this.#snapshot.next(removed, added);
     for (const rest of added.flatMap(restsOf)) this.#uses.set(rest, (this.#uses.get(rest) ?? 0) + 1);
     const change = { added, removed, snapshot: this.#snapshot };
-    for (const listener of [...this.#listeners]) listener(change);
+    for (const listener of this.#listeners) listener(change);
     for (const rest of removed.flatMap(restsOf)) this.#release(rest);
   }
 

@@ -117,7 +117,7 @@ class FollowedResource {
     const next = this.#installed();
     if (next === undefined) {
       this.#active = false;
-      for (const key of [...this.#keys]) this.#forget(key);
+      for (const key of this.#keys) this.#forget(key);
       onSynced?.();
       return;
     }
