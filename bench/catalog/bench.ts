@@ -52,13 +52,13 @@ async function serverWith(size: number): Promise<Installed> {
   const metrics = new RequestMetrics({ clock: systemClock });
   const services = {
     scheme: newDefaultScheme(),
+    catalog: t.server.catalog,
     admission: new AdmissionChain([], { clock: systemClock, metrics: new AdmissionMetrics() }),
     clock: systemClock,
     random: systemRandom,
     minWatchTimeoutMs: 60_000,
   };
-  const { catalog } = t.server;
-  const router = requestInfo(new Router({ services, catalog, routes: [], metrics }).handle);
+  const router = requestInfo(new Router({ services, routes: [], metrics }).handle);
   return { size, t, router, install: { ms: (user + system) / 1000, heapBytes: process.memoryUsage().heapUsed - heap } };
 }
 

@@ -123,12 +123,13 @@ export class ApiServer {
     });
     const services = {
       scheme,
+      catalog,
       admission: this.#createAdmission(scheme, metrics, authorizer),
       clock,
       random,
       minWatchTimeoutMs: config.minWatchTimeoutMs ?? 30 * 60_000,
     };
-    const router = new Router({ services, catalog, routes, metrics: metrics.requests });
+    const router = new Router({ services, routes, metrics: metrics.requests });
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
     this.handler = buildHandlerChain(
       {

@@ -83,8 +83,8 @@ beforeEach(() => {
   const admission = new AdmissionChain([], { clock, metrics: new AdmissionMetrics() });
   const catalog = new Catalog();
   catalog.install([kind]);
-  const services = { scheme: newDefaultScheme(), admission, clock, random, minWatchTimeoutMs: 60_000 };
-  const router = new Router({ services, catalog, routes: [], metrics: new RequestMetrics({ clock }) });
+  const services = { scheme: newDefaultScheme(), catalog, admission, clock, random, minWatchTimeoutMs: 60_000 };
+  const router = new Router({ services, routes: [], metrics: new RequestMetrics({ clock }) });
   handler = panicRecovery(logger)(requestInfo(router.handle));
 });
 afterEach(async () => {

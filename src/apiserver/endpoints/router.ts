@@ -6,7 +6,6 @@ import { quote } from '#machinery/text/go-format.ts';
 import type { EndpointMetrics } from '../filters/endpoint-metrics.ts';
 import type { RequestMetrics } from '../filters/request-metrics.ts';
 import { notFound } from '../status-routes.ts';
-import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
 import { isServed } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
@@ -33,7 +32,6 @@ interface SubresourceEndpoint {
 
 export interface RouterConfig {
   readonly services: EndpointServices;
-  readonly catalog: Catalog;
   readonly routes: readonly NonResourceRoute[];
   /** Where requests are counted. */
   readonly metrics: RequestMetrics;
@@ -59,7 +57,7 @@ export class Router {
   #serve(request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     if (info.isResourceRequest) {
-      const kind = this.#config.catalog.snapshot().get(info.apiGroup, info.apiVersion, info.resource);
+      const kind = this.#config.services.catalog.snapshot().get(info.apiGroup, info.apiVersion, info.resource);
       if (kind === undefined || !isServed(kind)) return Promise.resolve(this.#notFound(request));
       const endpoint = this.#endpointOf(kind);
       checkPath(endpoint.scope.type, request);
@@ -105,7 +103,7 @@ export class Router {
   /** Below the groups that are served a Status; elsewhere no more than there is. */
   #notFound({ info: { path } }: ApiRequest): ApiResponse {
     const [root, group = ''] = path.split('/').slice(1);
-    const served = root === 'apis' && this.#config.catalog.snapshot().group(group)?.served === true;
+    const served = root === 'apis' && this.#config.services.catalog.snapshot().group(group)?.served === true;
     if (root === 'api' || served) throw apierrors.genericStatus(404);
     return notFound();
   }

@@ -10,7 +10,8 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
-import { codecOf, subresourceCodec } from '../catalog/codec.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { codecOf, findCodec, subresourceCodec } from '../catalog/codec.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
 import { convertObjects } from '../registry/object-converter.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
@@ -24,6 +25,7 @@ import type { SelectorConfig } from './query-options.ts';
 
 export interface EndpointServices {
   readonly scheme: Scheme;
+  readonly catalog: Catalog;
   readonly admission: AdmissionChain;
   readonly clock: Clock;
   /** The shortest time that a watch lasts if its client does not say; the longest is twice that. */
@@ -106,14 +108,16 @@ export function fieldManagerOf(scope: Scope): FieldManager {
   return manager;
 }
 
-function versionsOf({ codec, otherVersions, converter, services: { scheme } }: Scope): Versions {
-  const codecs = new Map<string, ObjectCodec>([[apiVersionOf(codec.kind), codec]]);
-  for (const kind of otherVersions) {
-    const other = scheme.codecOf(kind);
-    if (other !== undefined) codecs.set(apiVersionOf(kind), other);
-  }
+function versionsOf({ codec, otherVersions, converter, services: { scheme, catalog } }: Scope): Versions {
+  const kinds = new Map([codec.kind, ...otherVersions].map((kind) => [apiVersionOf(kind), kind]));
+  // Another version may be installed after this one.
+  const codecIn = (apiVersion: string): ObjectCodec | undefined => {
+    const kind = kinds.get(apiVersion);
+    if (kind === undefined || kind === codec.kind) return kind && codec;
+    return findCodec(scheme, catalog.snapshot(), kind);
+  };
   return {
-    typeOf: (apiVersion) => codecs.get(apiVersion)?.mergeType,
+    typeOf: (apiVersion) => codecIn(apiVersion)?.mergeType,
     convert: (values, from, to) => {
       // Parts of an object, as managed fields have them, may lack kind and apiVersion.
       const objects = values.map((value) => ({ ...(value as KubeObject), kind: codec.kind.kind, apiVersion: from }));
