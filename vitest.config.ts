@@ -19,6 +19,7 @@ export default defineConfig({
             'test/security/**/*.test.ts',
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
+            'test/differential/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',
             'test/torture/**/*.test.ts',
           ],

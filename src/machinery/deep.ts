@@ -25,6 +25,14 @@ export function setOwn(object: Record<string, unknown>, key: string, value: unkn
   } else object[key] = value;
 }
 
+/**
+ * Returns a new map without keys. It has no prototype: this tells an empty map from an object of which no field is set, which
+ * `semanticEqual` needs.
+ */
+export function emptyMap(): Record<string, never> {
+  return Object.create(null) as Record<string, never>;
+}
+
 /** Equal as JSON: the order of keys does not matter, a key with undefined is not there. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -37,13 +45,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Equal in meaning, as Kubernetes compares specs: null, an empty list and a missing key are one and the same. Zero, false, ''
- * and {} are values of their own: `emptyDir: {}` is not the same as no emptyDir (where a type leaves an empty value out, its
- * decoder already has).
+ * Equal in meaning, as Kubernetes compares specs: null, an empty list, an empty map of a decoder (`emptyMap`) and a missing key
+ * are one and the same. Zero, false, '' and {} are values of their own: `emptyDir: {}` is not the same as no emptyDir.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (isNothing(a) || isNothing(b)) return isNothing(a) && isNothing(b);
+  if (isNothing(a) && isNothing(b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
@@ -53,7 +60,9 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 function isNothing(value: unknown): boolean {
-  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  if (value === undefined || value === null) return true;
+  if (typeof value !== 'object') return false;
+  return Array.isArray(value) ? value.length === 0 : Object.getPrototypeOf(value) === null && Object.keys(value).length === 0;
 }
 
 function sameEntries(

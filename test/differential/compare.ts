@@ -39,8 +39,6 @@ function compare(ours: unknown, theirs: unknown, path: string, found: string[]):
       compare(ours[key], theirs[key], `${path}.${key}`, found);
     return;
   }
-  // An empty list that has to be there is null in Go.
-  if (Array.isArray(ours) && ours.length === 0 && theirs === null) return;
   if (!Object.is(ours, theirs)) found.push(`${path}: ${text(ours)}, reference ${text(theirs)}`);
 }
 

@@ -1,22 +1,20 @@
 // `npm run differential`: the same requests to two API servers, and where their answers differ. README.md beside this has the flags.
 
-import { apiVersionOf } from '#api/machinery/scheme.ts';
-import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { send } from '#apiserver/testing/requests.ts';
-import { systemClock } from '#machinery/clock.ts';
-import { SeededRandom, systemRandom } from '#machinery/random.ts';
+import { messageOf } from '#api/testing/message-of.ts';
+import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
-import { differences, parsed, type Answer } from './compare.ts';
+import { differences, type Answer } from './compare.ts';
 import { askUpstream } from './custom-resources.ts';
+import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
+import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
 import { metricDifferences } from './metrics.ts';
-import { wireDifferences, wireShots, type WireAnswer, type WireShot } from './wire.ts';
-import { creation, shots, targetOf, type Shot, type Target } from './shots.ts';
-import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
+import { wireDifferences, wireShots } from './wire.ts';
+import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -25,6 +23,7 @@ const { values: flags } = parseArgs({
     kinds: { type: 'string' },
     count: { type: 'string', default: '200' },
     seed: { type: 'string', default: 'differential' },
+    'record-empties': { type: 'string' },
     verbose: { type: 'boolean', default: false },
     'record-custom-resources': { type: 'string' },
   },
@@ -33,36 +32,11 @@ if (flags.reference === undefined) {
   console.error('differential: --reference URL is needed: an API server to compare with, such as https://127.0.0.1:6443');
   process.exit(2);
 }
+/** What `--kinds` takes besides kinds. */
+const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'custom-resources'];
 const only = flags.kinds?.split(',');
 const reference = new Reference(flags.reference, flags.token);
-const server = await startTestServer({
-  clock: systemClock,
-  serviceCidr: '10.96.0.0/16',
-  disableAdmissionPlugins: ['ServiceAccount'],
-  flags: {},
-  serviceAccounts: {
-    signingKey: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  },
-});
-
-async function ask({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
-  const headers = { accept, 'user-agent': 'differential', ...(body !== '' && { 'content-type': type }) };
-  const user = { ...ADMIN, uid: 'admin' };
-  const answer = await send(server.server, { method, path, headers, body, user });
-  return { code: answer.code, body: parsed(answer.text), warnings: answer.warnings };
-}
-
-async function askWire({ method, path, headers, body }: WireShot): Promise<WireAnswer> {
-  const user = { ...ADMIN, uid: 'admin' };
-  return send(server.server, {
-    method,
-    path,
-    headers: { 'user-agent': 'differential', ...headers },
-    body: body ?? '',
-    user,
-    random: systemRandom,
-  });
-}
+const server = await Ours.start();
 
 let sent = 0;
 let different = 0;
@@ -79,37 +53,41 @@ try {
   if (only === undefined || only.includes('wire')) {
     for (const shot of wireShots) {
       sent++;
-      const found = wireDifferences(shot, await askWire(shot), await reference.wire(shot));
+      const found = wireDifferences(shot, await server.wire(shot), await reference.wire(shot));
       if (found.length === 0) continue;
       different++;
       console.log(`${shot.method ?? 'GET'} ${shot.path} ${JSON.stringify(shot.headers ?? {})}`);
       for (const line of found) console.log(`    ${line.slice(0, 700)}`);
     }
     const metrics = metricDifferences(
-      (await askWire({ path: '/metrics' })).text,
+      (await server.wire({ path: '/metrics' })).text,
       (await reference.wire({ path: '/metrics' })).text,
     );
     for (const line of metrics) console.log(`/metrics: ${line}`);
     different += metrics.length;
   }
   if (only === undefined || only.includes('requests')) {
-    for (const shot of requests) report(shot, ...(await Promise.all([ask(shot), reference.send(shot)])));
+    for (const shot of requests) report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
   }
-  const kinds = server.server.catalog.snapshot().publishedKinds();
+  const onlyEmpties = only?.includes('empties') === true;
+  const chosen = only?.filter((name) => !PARTS.includes(name)) ?? [];
+  const allKinds = only === undefined || (onlyEmpties && chosen.length === 0);
+  const toldApart: string[] = [];
   for (const sample of [...samples, ...kindManifests]) {
-    const served = kinds.find(
-      ({ type }) => type.kind === sample.kind && (sample.manifest['apiVersion'] as string) === apiVersionOf(type),
-    );
-    if (served === undefined || (only !== undefined && !only.includes(sample.kind))) continue;
+    const served = servedKind(server.kinds, sample);
+    if (served === undefined || !(allKinds || chosen.includes(sample.kind))) continue;
     const target = targetOf(served, sample);
     await removeFrom(target);
-    const made = await Promise.all([ask(creation(target)), reference.send(creation(target))]);
+    const made = await Promise.all([server.send(creation(target)), reference.send(creation(target))]);
     report(creation(target), ...made);
-    for (const shot of shots(target, Number(flags.count), new SeededRandom(`${flags.seed} ${sample.kind}`))) {
-      report(shot, ...(await Promise.all([ask(shot), reference.send(shot)])));
+    for (const shot of onlyEmpties ? [] : shots(target, Number(flags.count), new SeededRandom(`${flags.seed} ${sample.kind}`))) {
+      report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
     }
+    if (only === undefined || onlyEmpties) toldApart.push(...(await compareEmpties(target)));
     await removeFrom(target);
   }
+  if (flags['record-empties'] !== undefined)
+    writeFileSync(flags['record-empties'], toldApart.map((line) => `${line}\n`).join(''));
 } finally {
   reference.close();
   await server.stop();
@@ -117,31 +95,27 @@ try {
 console.log(`${sent} requests, ${different} answered differently`);
 process.exitCode = different > 0 ? 1 : 0;
 
-/** No controllers run beside the reference, so nobody else works off finalizers. */
-async function removeFrom({ collection, name, kind }: Target): Promise<void> {
-  const path = `${collection}/${name}`;
-  const steps: readonly Shot[] = [
-    {
-      method: 'DELETE',
-      path: `${path}?gracePeriodSeconds=0&propagationPolicy=Background`,
-      type: '',
-      body: '',
-      changes: [],
-    },
-    { method: 'PATCH', path, type: 'application/merge-patch+json', body: '{"metadata":{"finalizers":null}}', changes: [] },
-    ...(kind === 'Namespace'
-      ? [
-          {
-            method: 'PUT',
-            path: `${path}/finalize`,
-            type: 'application/json',
-            body: JSON.stringify({ apiVersion: 'v1', kind, metadata: { name }, spec: { finalizers: [] } }),
-            changes: [],
-          },
-        ]
-      : []),
-  ];
-  for (const step of steps) await Promise.all([reference.send(step), ask(step)]);
+/** Returns the places that the reference tells apart from missing ones, and what it answers. */
+async function compareEmpties(target: Target): Promise<string[]> {
+  const message = messageOf(String(target.manifest['apiVersion']), target.kind);
+  if (message === undefined) throw new Error(`no schema for ${target.kind}`);
+  const found: string[] = [];
+  for (const place of emptyPlaces(message, target.manifest)) {
+    for (const way of target.mayUpdate ? WAYS : (['create'] as const)) {
+      const shot = emptyShot(target, place, way, place.empty);
+      const [ours, theirs] = await Promise.all([server.send(shot), reference.send(shot)]);
+      report(shot, ours, theirs);
+      if (flags['record-empties'] === undefined || !isRecorded(place, way)) continue;
+      const without = await reference.send(emptyShot(target, place, way, undefined));
+      const outcome = difference(without, theirs);
+      if (outcome !== undefined) found.push(recordLine(target, place, way, outcome));
+    }
+  }
+  return found;
+}
+
+async function removeFrom(target: Target): Promise<void> {
+  for (const step of removal(target)) await Promise.all([reference.send(step), server.send(step)]);
 }
 
 function report(shot: Shot, ours: Answer, theirs: Answer): void {

@@ -45,6 +45,28 @@ export const creation = ({ collection, manifest }: Target): Shot => ({
   changes: [],
 });
 
+/** Returns the kind that the sample is of; undefined: it is not served. */
+export function servedKind(kinds: readonly Kind[], { kind, manifest }: KindManifest): Kind | undefined {
+  return kinds.find(
+    ({ type }) =>
+      type.kind === kind &&
+      (manifest['apiVersion'] as string) === (type.group === '' ? type.version : `${type.group}/${type.version}`),
+  );
+}
+
+/** Requests that remove the object. No controllers run beside the server, so nothing else works off finalizers. */
+export function removal({ collection, name, kind }: Target): readonly Shot[] {
+  const path = `${collection}/${name}`;
+  const emptied = { apiVersion: 'v1', kind, metadata: { name }, spec: { finalizers: [] } };
+  return [
+    { method: 'DELETE', path: `${path}?gracePeriodSeconds=0&propagationPolicy=Background`, type: '', body: '', changes: [] },
+    { method: 'PATCH', path, type: 'application/merge-patch+json', body: '{"metadata":{"finalizers":null}}', changes: [] },
+    ...(kind === 'Namespace'
+      ? [{ method: 'PUT', path: `${path}/finalize`, type: 'application/json', body: JSON.stringify(emptied), changes: [] }]
+      : []),
+  ];
+}
+
 /** `live`: the object as each server has it is the same but for its identity, so the manifest stands for it. */
 export function* shots(target: Target, count: number, random: SeededRandom): Generator<Shot> {
   const { manifest, collection, name } = target;

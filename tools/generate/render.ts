@@ -98,7 +98,9 @@ class TypesRenderer {
     const options = spec.options ?? {};
     const struct = !pointer && this.#isStruct(spec.type) && options.omitZero !== true;
     const present = options.always === true || !omitEmpty || struct;
-    const required = options.required === true || (!omitEmpty && options.optional !== true) || options.always === true;
+    const required =
+      options.nullable !== true &&
+      (options.required === true || (!omitEmpty && options.optional !== true) || options.always === true);
     return `  ${name}${present ? '' : '?'}: ${type}${present && !required && this.#zeroIsNull(spec.type) ? ' | null' : ''};\n`;
   }
 

@@ -75,6 +75,8 @@ export interface FieldDescriptor {
   readonly omitEmpty: boolean;
   /** OpenAPI's required list has it. */
   readonly required: boolean;
+  /** A required list or map that may have nothing in it: it is written as null then. */
+  readonly nullable?: true;
   readonly listType?: ListType;
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';

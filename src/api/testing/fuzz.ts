@@ -1,4 +1,4 @@
-// Fills any type with seeded random values, in the normalized form that a decoder would make: what goes through a codec or
+// Fills any type with seeded random values, in the form in which objects are stored: what goes through a codec or
 // a conversion and back must come out the same. For tests.
 
 import { setOwn } from '#machinery/deep.ts';
@@ -59,12 +59,12 @@ class Fuzzer {
   }
 
   /** What stands for an absent value. */
-  #absent({ type, omitEmpty, pointer, required }: FieldDescriptor, depth: number): unknown {
+  #absent({ type, omitEmpty, pointer, required, nullable }: FieldDescriptor, depth: number): unknown {
     if (omitEmpty) return undefined;
     if (pointer || type.kind === 'either') return null;
     if (type.kind === 'message') return this.message(type.message, depth);
     if (type.kind === 'scalar') return zeros[type.scalar];
-    if (!required) return null;
+    if (!required || nullable === true) return null;
     return type.kind === 'list' ? [] : {};
   }
 

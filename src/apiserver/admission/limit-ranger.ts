@@ -14,7 +14,7 @@ import { isPodWrite, type ImmutablePod } from './pod-defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 type LimitRange = Immutable<core.LimitRange>;
-type LimitRangeItem = LimitRange['spec']['limits'][number];
+type LimitRangeItem = NonNullable<LimitRange['spec']['limits']>[number];
 type Container = ImmutablePod['spec']['containers'][number];
 type ResourceList = Immutable<core.ResourceList>;
 type Amounts = ReadonlyMap<string, Quantity>;
@@ -58,7 +58,7 @@ export class LimitRanger implements AdmissionPlugin {
     const { object, resource } = attributes;
     if (object === undefined) return;
     for (const range of ranges) {
-      const problems = range.spec.limits.flatMap((item) =>
+      const problems = (range.spec.limits ?? []).flatMap((item) =>
         isPodWrite(attributes) ? podProblems(item, object as ImmutablePod) : claimProblems(item, object as ImmutableClaim),
       );
       if (problems.length === 0) continue;
@@ -77,7 +77,7 @@ export class LimitRanger implements AdmissionPlugin {
 function withDefaults(pod: ImmutablePod, range: LimitRange): ImmutablePod {
   const requests: Record<string, string> = {};
   const limits: Record<string, string> = {};
-  for (const item of range.spec.limits) {
+  for (const item of range.spec.limits ?? []) {
     if (item.type !== 'Container') continue;
     Object.assign(requests, item.defaultRequest);
     Object.assign(limits, item.default);

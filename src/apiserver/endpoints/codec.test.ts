@@ -52,6 +52,8 @@ const codec: ObjectCodec = {
     if (typeof object['size'] === 'string') throw new DecodeError('size must be a number', 'size');
     return { object, unknownFields: typo === undefined ? [] : ['typo'] };
   },
+  wireForm: (object) => object,
+  storedForm: (object) => object,
   emptyObject: () => ({}),
   applyDefaults: (draft) => void (draft['size'] ??= 1),
   mergeType: deduced,

@@ -65,6 +65,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,
     fieldManager,
+    storedForm: (admittedObject) => scope.codec.storedForm(admittedObject),
     large: body.large === true,
     validate: (candidate) => {
       const candidateObject = candidate as KubeObject;
@@ -214,7 +215,7 @@ function managed(
   return runStepsInTurns(fieldManager.updateInSteps(current, object, manager, { reset }));
 }
 
-/** An empty list, which decoders drop, asks to forget all owners. */
+/** Reports whether the body has an empty list of managed fields, which asks to forget all owners. */
 function emptiesManagedFields(raw: unknown): boolean {
   const metadata = isPlainObject(raw) ? raw['metadata'] : undefined;
   const entries = isPlainObject(metadata) ? metadata['managedFields'] : undefined;
@@ -298,6 +299,7 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
   return {
     dryRun: query.dryRun,
     fieldManager: query.fieldManager,
+    storedForm: (object) => scope.codec.storedForm(object),
     validate: (object, old) => {
       const attributes = admissionAttributes(
         scope,

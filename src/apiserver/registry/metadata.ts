@@ -3,7 +3,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Random } from '#machinery/random.ts';
-import { deepEqual } from '#machinery/deep.ts';
+import { semanticEqual } from '#machinery/deep.ts';
 import { formatTime } from '#machinery/text/time.ts';
 
 /**
@@ -69,9 +69,9 @@ export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
   };
 }
 
-/** True if anything but metadata and status differs: the desired state has changed. */
+/** Reports whether the desired state has changed: whether anything but metadata and status means something else than before. */
 export function desiredStateChanged<T extends KubeObject>(object: T, old: T): boolean {
   const { metadata: _m1, status: _s1, ...desired } = object as T & { readonly status?: unknown };
   const { metadata: _m2, status: _s2, ...desiredBefore } = old as T & { readonly status?: unknown };
-  return !deepEqual(desired, desiredBefore);
+  return !semanticEqual(desired, desiredBefore);
 }

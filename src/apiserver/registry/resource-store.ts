@@ -44,6 +44,7 @@ import type {
   ListOptions,
   ObjectUpdate,
   Rest,
+  StoredForm,
   UpdateOptions,
   WatchOptions,
 } from './rest.ts';
@@ -244,7 +245,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
       }
       try {
-        return await this.#insert(prepared, strategyContext);
+        return await this.#insert(prepared, strategyContext, options.storedForm ?? asItIs);
       } catch (error) {
         if (!(error instanceof StorageError)) throw error;
         if (error.reason === 'KeyExists' && generated && attempt < GENERATE_NAME_ATTEMPTS) continue;
@@ -327,8 +328,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     context.warnings.push(...strategy.warningsOnCreate(object, strategyContext));
   }
 
-  async #insert(reservation: Reservation<T>, context: StrategyContext): Promise<EncodedObject> {
-    const { object } = reservation;
+  async #insert(reservation: Reservation<T>, context: StrategyContext, storedForm: StoredForm): Promise<EncodedObject> {
+    const object = storedForm(reservation.object);
     const key = this.#key(object.metadata.namespace ?? '', object.metadata.name);
     let kv: KeyValue;
     try {
@@ -433,7 +434,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       validate: options.validateCreate,
       large,
     });
-    attempt.object = attempt.reservation.object;
+    attempt.object = (options.storedForm ?? asItIs)(attempt.reservation.object);
     return { action: 'put', value: await this.#encode(attempt.object), ttlMs: this.strategy.ttlMs?.(attempt.object) };
   }
 
@@ -469,6 +470,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     attempt.warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
     const validated = options.validate?.(object, old);
     if (validated instanceof Promise) await validated;
+    object = (options.storedForm ?? asItIs)(object);
     attempt.object = object;
     if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
     const encoding = this.#encode(object);
@@ -703,6 +705,8 @@ function isOutcomeUnknown(error: unknown): boolean {
 }
 
 const NOTHING = (): void => undefined;
+
+const asItIs: StoredForm = (object) => object;
 
 function nothingReserved<T>(object: T): Reservation<T> {
   return { object, commit: NOTHING, rollback: NOTHING };

@@ -49,9 +49,13 @@ export interface CreateOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly validate?: ValidatingAdmission;
+  /** Returns the object as it is stored and answered, once it is admitted (see ObjectCodec). Default: as it is. */
+  readonly storedForm?: StoredForm;
   /** Whether the steps of the write should each have a turn of the event loop. Default: false. */
   readonly large?: boolean;
 }
+
+export type StoredForm = <T extends KubeObject>(object: T) => T;
 
 /** A change to one object, as a function of what is there, since it is asked again after a conflict. */
 export interface ObjectUpdate {
@@ -75,6 +79,8 @@ export interface UpdateOptions {
   readonly validate?: ValidatingAdmission;
   /** Used instead of `validate` when the update creates. */
   readonly validateCreate?: ValidatingAdmission;
+  /** See CreateOptions. */
+  readonly storedForm?: StoredForm;
   /** PATCH that applies: may create whatever the strategy says. Default: as the strategy says. */
   readonly forceAllowCreate?: boolean;
 }

@@ -240,7 +240,7 @@ function limitsOf(node: Immutable<CSINode> | undefined): Limits {
   const known = knownLimits.get(node);
   if (known !== undefined) return known;
   const limits = new Map<string, number>();
-  for (const { name, allocatable } of node.spec.drivers) {
+  for (const { name, allocatable } of node.spec.drivers ?? []) {
     if (allocatable?.count !== undefined) limits.set(name, allocatable.count);
   }
   knownLimits.set(node, limits);

@@ -16,7 +16,7 @@ function errorOf(message: typeof pod, json: unknown): string {
 }
 
 describe('decodeObject', () => {
-  it('writes what is always written, in the order of the schema, and drops zero values', () => {
+  it('writes what is always written, in the order of the schema, drops zero values and keeps empty ones', () => {
     const { object, unknownFields } = decodeObject(replicaSet, {
       spec: { selector: { matchLabels: { b: '2', a: '1' } }, minReadySeconds: 0, replicas: 0 },
       metadata: { labels: {}, name: 'x', finalizers: [], generateName: '' },
@@ -25,7 +25,7 @@ describe('decodeObject', () => {
     });
     expect(unknownFields).toEqual([]);
     expect(JSON.stringify(object)).toBe(
-      '{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"x"},"spec":{"replicas":0,' +
+      '{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"x","labels":{},"finalizers":[]},"spec":{"replicas":0,' +
         '"selector":{"matchLabels":{"a":"1","b":"2"}},"template":{"metadata":{},"spec":{"containers":[]}}},"status":{"replicas":0}}',
     );
   });

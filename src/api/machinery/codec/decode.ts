@@ -1,11 +1,14 @@
-// Makes the normalized form of an API object from parsed JSON: unknown fields dropped and reported, types checked, values
-// canonical, zero values written or left out as the schema says, fields in the schema's order. Its JSON.stringify is what
-// Kubernetes writes (but for Go's escaping of <, > and &, and for maps whose keys look like array indices, which
+// Makes the form of an API object in memory from parsed JSON: unknown fields dropped and reported, types checked, values
+// canonical, zero values written or left out as the schema says, fields in the schema's order.
+//
+// Lists and maps that were given and are empty are kept, since defaults, validation and admission tell them from missing ones.
+// `wireForm` (wire-form.ts) leaves them out before the object is stored or answered. The JSON.stringify of the wire form is
+// what Kubernetes writes (but for Go's escaping of <, > and &, and for maps whose keys look like array indices, which
 // JavaScript always puts first).
 //
 // A decoder is compiled per type when it is first needed; it is on the path of every create and update.
 
-import { setOwn } from '#machinery/deep.ts';
+import { emptyMap, setOwn } from '#machinery/deep.ts';
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '../descriptor.ts';
 import { DecodeContext, FieldStack, type FieldFrame } from './decode-context.ts';
 import { type Decode, goTypeName, scalarCodec } from './scalars.ts';
@@ -133,9 +136,9 @@ function filler(field: FieldDescriptor): () => unknown {
     }
     case 'list':
       // A required list is validated to have something in it, by code that wants to loop over it.
-      return field.required ? () => [] : () => null;
+      return field.required && field.nullable !== true ? () => [] : () => null;
     case 'map':
-      return field.required ? () => ({}) : () => null;
+      return field.required && field.nullable !== true ? () => emptyMap() : () => null;
     case 'either':
       return () => null;
     case 'scalar': {
@@ -185,7 +188,7 @@ function elementZero(type: TypeRef): () => unknown {
     case 'list':
       return () => [];
     case 'map':
-      return () => ({});
+      return () => emptyMap();
     case 'either':
       return () => null;
     case 'scalar': {
@@ -201,7 +204,6 @@ function listDecoder(type: TypeRef & { kind: 'list' }): Decode {
   return (value, context) => {
     if (value === null || value === undefined) return undefined;
     if (!Array.isArray(value)) return context.wrongType(value, goType);
-    if (value.length === 0) return undefined;
     const list: unknown[] = [];
     for (let i = 0; i < value.length; i++) {
       context.push(i);
@@ -220,7 +222,7 @@ function mapDecoder(type: TypeRef & { kind: 'map' }): Decode {
     if (typeof value !== 'object' || Array.isArray(value)) return context.wrongType(value, goType);
     const input = value as Record<string, unknown>;
     const keys = Object.keys(input);
-    if (keys.length === 0) return undefined;
+    if (keys.length === 0) return emptyMap();
     sortKeys(keys);
     const map: Record<string, unknown> = {};
     for (const key of keys) {

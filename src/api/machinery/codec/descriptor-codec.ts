@@ -13,6 +13,7 @@ import type { Decoded } from './decode.ts';
 import type { ObjectCodec, OpenApiType, ProtobufCodec, QueryCodec } from './object-codec.ts';
 import { decodeProtobuf, encodeProtobuf } from './protobuf/index.ts';
 import { DescriptorQueryCodec } from './query-codec.ts';
+import { storedForm, wireForm } from './wire-form.ts';
 
 export interface DescriptorCodecConfig {
   readonly kind: GroupVersionKind;
@@ -47,6 +48,14 @@ export class DescriptorCodec implements ObjectCodec {
 
   decode(json: unknown): Decoded {
     return decodeObject(this.#config.message, json);
+  }
+
+  wireForm<T extends object>(object: T): T {
+    return wireForm(this.#config.message, object);
+  }
+
+  storedForm<T extends object>(object: T): T {
+    return storedForm(this.#config.message, object);
   }
 
   emptyObject(): Record<string, unknown> {

@@ -13,4 +13,5 @@ export {
   splicedLength,
   spliceResourceVersion,
 } from './storage-codec.ts';
+export { storedForm, wireForm } from './wire-form.ts';
 export { parseYaml, parseYamlDocuments, YamlError, type YamlOptions } from './yaml.ts';

@@ -27,6 +27,15 @@ export interface ObjectCodec {
    */
   decode(json: unknown): Decoded;
 
+  /**
+   * Returns the object as its JSON shows it to policies and to the owners of fields. Until admission is over, an object in memory tells an
+   * empty list or map from a missing one. The object is not changed; where both forms are the same it is returned itself.
+   */
+  wireForm<T extends object>(object: T): T;
+
+  /** Returns the object as it is stored and answered once admission is over; see `wireForm`. */
+  storedForm<T extends object>(object: T): T;
+
   /** Returns an object with no more in it than what the kind always writes: the state before the first field is applied. */
   emptyObject(): Record<string, unknown>;
 

@@ -30,6 +30,7 @@ export interface ManagedKind {
   readonly mergeType: MergeType;
   /** Returns the state before the first field is applied. */
   emptyObject(): object;
+  wireForm<T extends object>(object: T): T;
 }
 
 export interface FieldManagerConfig {
@@ -121,7 +122,7 @@ export class FieldManager {
 
   /**
    * The object with the managedFields that it has after `manager` has made it of `live` (undefined: it is new). `reset`: the
-   * client has sent an empty list, which a decoder may have dropped. Nobody is tracked in an object that has no managedFields
+   * client has sent an empty list. Nobody is tracked in an object that has no managedFields
    * until it is applied to. Waits only if owners mean their fields in a version whose conversion waits.
    */
   update<T extends ManagedObject>(
@@ -230,7 +231,9 @@ export class FieldManager {
   ): WaitingSteps<{ readonly managers: Managers }> {
     const manager = this.#manager(name, 'Update');
     const id = managerId(manager);
-    const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), object, before, id);
+    // An empty list or map that was given has no owner, unless it is applied.
+    const written = this.#config.codec.wireForm(object);
+    const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), written, before, id);
     yield;
     const owned = changed.difference(NEVER_OWNED);
     if (owned.isEmpty) return { managers };

@@ -14,6 +14,8 @@ export interface FieldOptions {
   readonly required?: true;
   /** OpenAPI does not require it although it is always written. */
   readonly optional?: true;
+  /** A required list or map that may have nothing in it: null then. */
+  readonly nullable?: true;
   /** Every persisted object has it: required in the TypeScript type, and only there. */
   readonly always?: true;
   /** A zero struct or time is left out too (Go's omitzero). */
@@ -165,6 +167,7 @@ export const atomicMap: FieldOptions = { mapType: 'atomic' };
 export const granularMap: FieldOptions = { mapType: 'granular' };
 export const required: FieldOptions = { required: true };
 export const optional: FieldOptions = { optional: true };
+export const nullable: FieldOptions = { nullable: true };
 export const always: FieldOptions = { always: true };
 export const omitZero: FieldOptions = { omitZero: true };
 

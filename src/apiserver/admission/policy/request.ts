@@ -4,6 +4,7 @@
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { findCodec } from '#apiserver/catalog/codec.ts';
 import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { PolicyServices } from './services.ts';
@@ -89,12 +90,15 @@ export class PolicyRequest {
     });
   }
 
-  /** Throws an Error if the objects have no such version. */
+  /** Returns the objects in their wire form, as policies see them. Throws an Error if they have no such version. */
   inVersion(kind: GroupVersionKind): VersionedObjects {
     const { kind: own, object, oldObject, connectOptions } = this.attributes;
-    const { scheme } = this.#services;
+    const { scheme, catalog } = this.#services;
     const convert = (value: KubeObject | undefined): KubeObject | undefined =>
       value === undefined ? undefined : scheme.convert<KubeObject & Record<string, unknown>>(value, own, kind);
-    return { kind, object: convert(object) ?? connectOptions?.(), oldObject: convert(oldObject) };
+    const codec = findCodec(scheme, catalog.snapshot(), kind);
+    const given = convert(object);
+    const shown = given === undefined || codec === undefined ? given : codec.wireForm(given);
+    return { kind, object: shown ?? connectOptions?.(), oldObject: convert(oldObject) };
   }
 }

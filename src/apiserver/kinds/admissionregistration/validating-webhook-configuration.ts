@@ -7,6 +7,7 @@ import {
   validateWebhookConfigurationUpdate,
 } from '#api/groups/admissionregistration/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { webhookConfigurationTable } from './tables.ts';
@@ -17,7 +18,8 @@ type ValidatingWebhookConfiguration = Immutable<admission.ValidatingWebhookConfi
 const validatingWebhookConfigurationStrategy: ResourceStrategy<ValidatingWebhookConfiguration> = {
   anyFinalizer: true,
   checksNameOnUpdate: true,
-  generation: true,
+  // An empty list that was given counts as a change, as upstream counts it.
+  generation: (configuration, old) => !deepEqual(configuration.webhooks, old.webhooks),
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),
   validateUpdate: (configuration, old) => validateWebhookConfigurationUpdate(configuration, old),

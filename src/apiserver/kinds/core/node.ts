@@ -22,8 +22,8 @@ function withoutConfigSource(node: Node, old?: Node): Node {
   return { ...node, spec };
 }
 
-function withoutConfigStatus(node: Node, old: Node): Node {
-  if (node.status.config === undefined || old.status.config !== undefined) return node;
+function withoutConfigStatus(node: Node, old?: Node): Node {
+  if (node.status.config === undefined || old?.status.config !== undefined) return node;
   const { config: _, ...status } = node.status;
   return { ...node, status };
 }
@@ -37,7 +37,7 @@ function warnings({ spec }: Node): string[] {
 
 /** A kubelet registers its node with its status: it is kept on creation. */
 const nodeStrategy: ResourceStrategy<Node> = {
-  prepareForCreate: (node) => withoutConfigSource(node),
+  prepareForCreate: (node) => withoutConfigStatus(withoutConfigSource(node)),
   validate: (node) => validateNode(node),
   warningsOnCreate: warnings,
   prepareForUpdate: (node, old) => withoutConfigSource({ ...node, status: old.status }, old),

@@ -5,6 +5,7 @@ import { networkPolicies } from '#api/groups/networking/v1/index.ts';
 import type * as networking from '#api/groups/networking/v1/index.ts';
 import { validateNetworkPolicy } from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { deepEqual } from '#machinery/deep.ts';
 import { formatLabelSelector } from '#machinery/selectors/labels.ts';
 import type { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -32,7 +33,8 @@ function warnings({ spec }: NetworkPolicy): string[] {
 }
 
 const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
-  generation: true,
+  // An empty list that was given counts as a change, as upstream counts it.
+  generation: (policy, old) => !deepEqual(policy.spec, old.spec),
   validate: (policy) => validateNetworkPolicy(policy),
   validateUpdate: (policy, old) => validateNetworkPolicy(policy, old),
   warningsOnCreate: (policy) => warnings(policy),

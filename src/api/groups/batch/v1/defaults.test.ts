@@ -43,9 +43,11 @@ describe('jobs', () => {
     expect(job('parallelism: 2').spec).not.toHaveProperty('completions');
   });
 
-  test('the template has those of pods; the labels wait for the selector', () => {
+  test('the template has those of pods; a job without labels shares those of its template', () => {
     expect(job('').spec.template.spec).toMatchObject({ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst' });
-    expect(job('').metadata).not.toHaveProperty('labels');
+    const { metadata, spec } = job('');
+    expect(metadata.labels).toBe(spec.template.metadata.labels);
+    expect(metadata.labels).toEqual({ a: 'b' });
   });
 });
 
@@ -65,6 +67,6 @@ describe('cron jobs', () => {
     const { spec } = cronJob('', rules('{type: X}')).jobTemplate;
     expect(Object.keys(spec).sort()).toEqual(['podFailurePolicy', 'template']);
     expect(spec.template.spec.restartPolicy).toBe('Always');
-    expect(spec.podFailurePolicy?.rules[0]?.onPodConditions).toEqual([{ type: 'X', status: 'True' }]);
+    expect(spec.podFailurePolicy?.rules?.[0]?.onPodConditions).toEqual([{ type: 'X', status: 'True' }]);
   });
 });

@@ -7,9 +7,11 @@ import type { CronJob, Job, JobSpec } from './types.ts';
 const BACKOFF_LIMIT = 6;
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** That a job without labels has those of its template is no default here: see the strategy, which puts some into both. */
-export function setJobDefaults({ spec }: Job): void {
+export function setJobDefaults({ metadata, spec }: Job): void {
   setJobTemplateDefaults(spec);
+  // One and the same map, so that the strategy sees that the labels it generates for the template are the job's, too.
+  const { labels } = spec.template.metadata;
+  if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
   // One pod that must succeed; with parallelism alone, any that succeeds is enough.
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;

@@ -6,6 +6,7 @@ import {
   groupVersion,
   kind,
   known,
+  nullable,
   merge,
   message,
   oneOf,
@@ -40,7 +41,7 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
     f('onExitCodes?', 2, '*PodFailurePolicyOnExitCodesRequirement'),
     f('onPodConditions?', 3, '[]PodFailurePolicyOnPodConditionsPattern', atomic),
   ]),
-  PodFailurePolicy: message(() => [f('rules', 1, '[]PodFailurePolicyRule', atomic)]),
+  PodFailurePolicy: message(() => [f('rules', 1, '[]PodFailurePolicyRule', atomic, nullable)]),
   SuccessPolicy: message(() => [f('rules', 1, '[]SuccessPolicyRule', atomic)]),
   SuccessPolicyRule: message(() => [f('succeededIndexes?', 1, '*string'), f('succeededCount?', 2, '*int32')]),
   JobSpec: message(() => [

@@ -40,7 +40,7 @@ export interface PodFailurePolicyRule {
 }
 
 export interface PodFailurePolicy {
-  rules: PodFailurePolicyRule[];
+  rules: PodFailurePolicyRule[] | null;
 }
 
 export interface SuccessPolicy {

@@ -79,7 +79,7 @@ export function setNodeDefaults(node: Node): void {
     spec.podCIDRs = cidrs;
   }
   for (const list of [status.capacity, status.allocatable]) roundUp(list);
-  if (status.capacity !== undefined) status.allocatable ??= { ...status.capacity };
+  if (hasNames(status.capacity) && !hasNames(status.allocatable)) status.allocatable = { ...status.capacity };
 }
 
 /** Also of the claims that are templates in a stateful set. */
@@ -111,7 +111,7 @@ export function setResourceQuotaDefaults({ spec, status }: ResourceQuota): void 
 }
 
 export function setLimitRangeDefaults({ spec }: LimitRange): void {
-  for (const item of spec.limits) {
+  for (const item of spec.limits ?? []) {
     for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio]) roundUp(list);
     if (item.type === 'Container') setContainerLimitDefaults(item);
   }
@@ -127,7 +127,7 @@ function setContainerLimitDefaults(item: LimitRangeItem): void {
 
 export function setSecretDefaults(secret: Secret): void {
   // What was written as text is kept as data; the text is never answered.
-  if (secret.stringData !== undefined) {
+  if (secret.stringData !== undefined && Object.keys(secret.stringData).length > 0) {
     const data = { ...secret.data };
     for (const [key, text] of Object.entries(secret.stringData)) setOwn(data, key, Buffer.from(text, 'utf8').toString('base64'));
     secret.data = data;
@@ -316,7 +316,7 @@ function setClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {
 }
 
 function setRequestDefaults(resources: ResourceRequirements): void {
-  if (resources.limits === undefined) return;
+  if (!hasNames(resources.limits)) return;
   resources.requests = { ...resources.limits, ...resources.requests };
 }
 
@@ -325,20 +325,24 @@ function setRequestDefaults(resources: ResourceRequirements): void {
  * are limits, from their requests, and where they request nothing from the limits.
  */
 function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements): void {
-  const isEmpty = (list: ResourceList | undefined): boolean => list === undefined || Object.keys(list).length === 0;
-  if (isEmpty(resources.limits) && isEmpty(resources.requests)) return;
+  if (!hasNames(resources.limits) && !hasNames(resources.requests)) return;
   const limits = { ...resources.limits };
   for (const [name, amount] of aggregateContainerResources(spec, 'limits')) {
     if (isHugePages(name) && ownValue(resources.requests, name) === undefined) limits[name] ??= amount.toString();
   }
-  if (isEmpty(limits)) return;
+  if (!hasNames(limits)) return;
   resources.limits = limits;
   const requests = { ...resources.requests };
   for (const [name, amount] of aggregateContainerResources(spec, 'requests')) {
     if (isPodLevelResource(name) && isOvercommitAllowed(name)) requests[name] ??= amount.toString();
   }
   for (const [name, amount] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= amount;
-  if (!isEmpty(requests)) resources.requests = requests;
+  if (hasNames(requests)) resources.requests = requests;
+}
+
+/** Reports whether the list has resources in it. */
+function hasNames(list: ResourceList | undefined): list is ResourceList {
+  return list !== undefined && Object.keys(list).length > 0;
 }
 
 /** How a canonical quantity below a thousandth ends. */

@@ -12,6 +12,7 @@ import {
   inline,
   kind,
   known,
+  nullable,
   mapList,
   merge,
   message,
@@ -1335,7 +1336,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('defaultRequest?', 5, 'ResourceList'),
     f('maxLimitRequestRatio?', 6, 'ResourceList'),
   ]),
-  LimitRangeSpec: message(() => [f('limits', 1, '[]LimitRangeItem', atomic)]),
+  LimitRangeSpec: message(() => [f('limits', 1, '[]LimitRangeItem', atomic, nullable)]),
   LimitRange: resource({ resource: 'limitranges', scope: 'Namespaced', shortNames: ['limits'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'LimitRangeSpec'),

@@ -1667,7 +1667,7 @@ export interface LimitRangeItem {
 }
 
 export interface LimitRangeSpec {
-  limits: LimitRangeItem[];
+  limits: LimitRangeItem[] | null;
 }
 
 export interface LimitRange extends meta.TypeMeta {

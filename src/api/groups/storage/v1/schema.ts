@@ -6,6 +6,7 @@ import {
   groupVersion,
   kind,
   known,
+  nullable,
   mapList,
   merge,
   message,
@@ -75,7 +76,7 @@ export const schema = groupVersion('storage.k8s.io', 'v1', 'io.k8s.api.storage.v
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'CSINodeSpec'),
   ]),
-  CSINodeSpec: message(() => [f('drivers', 1, '[]CSINodeDriver', mapList('name'), merge('name'))]),
+  CSINodeSpec: message(() => [f('drivers', 1, '[]CSINodeDriver', mapList('name'), merge('name'), nullable)]),
   CSINodeDriver: message(() => [
     f('name', 1, 'string'),
     f('nodeID', 2, 'string'),

@@ -95,7 +95,7 @@ export interface CSINode extends meta.TypeMeta {
 }
 
 export interface CSINodeSpec {
-  drivers: CSINodeDriver[];
+  drivers: CSINodeDriver[] | null;
 }
 
 export interface CSINodeDriver {

@@ -40,16 +40,20 @@ function readMessage(reader: Reader, layout: Layout, draft: Draft, depth: number
 function readField(reader: Reader, field: FieldDescriptor, draft: Draft, depth: number): void {
   const { type, name } = field;
   if (type.kind === 'list' && !type.protoMessage) {
-    const list = (draft[name] ??= []) as unknown[];
     if (reader.wireType === BYTES && isPackable(type.items)) {
-      // Numbers may come one by one, or all of them in a row.
+      // Numbers may come one by one, or all of them in a row. Protobuf has no empty lists: no numbers in a row are none.
       const outer = reader.enter();
+      if (!reader.more) {
+        reader.leave(outer);
+        return;
+      }
+      const list = (draft[name] ??= []) as unknown[];
       while (reader.more) {
         reader.count();
         list.push(reader.varint());
       }
       reader.leave(outer);
-    } else list.push(readValue(reader, type.items, depth));
+    } else ((draft[name] ??= []) as unknown[]).push(readValue(reader, type.items, depth));
   } else if (type.kind === 'map') {
     const map = (draft[name] ??= {}) as Draft;
     const outer = enter(reader);

@@ -75,6 +75,15 @@ export class StructuralCodec implements ObjectCodec {
     return this.#celType;
   }
 
+  /** Custom resources are JSON, in which an empty list is a value: they have one form. */
+  wireForm<T extends object>(object: T): T {
+    return object;
+  }
+
+  storedForm<T extends object>(object: T): T {
+    return object;
+  }
+
   emptyObject(): Record<string, unknown> {
     return { metadata: {} };
   }

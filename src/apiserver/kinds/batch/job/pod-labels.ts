@@ -27,8 +27,11 @@ export function withGeneratedSelector(job: Job): Job {
   };
   const labels = mergedMap(own, template.metadata.labels);
   const matchLabels = mergedMap({ [CONTROLLER_UID_LABEL]: uid }, selector?.matchLabels);
+  // Defaults have given the job the labels of its template.
+  const shared = job.metadata.labels === template.metadata.labels;
   return {
     ...job,
+    ...(shared && { metadata: { ...job.metadata, labels } }),
     spec: {
       ...job.spec,
       selector: { ...selector, matchLabels },
@@ -37,10 +40,7 @@ export function withGeneratedSelector(job: Job): Job {
   };
 }
 
-/**
- * A job without labels has those of its template, the generated ones too. Therefore this comes after they have been made,
- * and is not among the other defaults.
- */
+/** Returns the job with the labels of its template if it has none: defaults apply to what is stored, too. */
 export function withTemplateLabels(job: Job): Job {
   const { labels } = job.spec.template.metadata;
   if (labels === undefined || Object.keys(job.metadata.labels ?? {}).length > 0) return job;

@@ -37,7 +37,8 @@ export function without<K extends keyof ServiceSpec>(spec: ServiceSpec, ...names
 /** In canonical form, without 'None'. What is no address stays as it is. */
 export function addressesOf({ spec }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return [];
-  const given = spec.clusterIPs ?? [spec.clusterIP ?? ''];
+  const { clusterIPs = [], clusterIP = '' } = spec;
+  const given = clusterIPs.length > 0 ? clusterIPs : [clusterIP];
   return given.filter((address) => address !== '' && address !== 'None').map(canonicalIP);
 }
 

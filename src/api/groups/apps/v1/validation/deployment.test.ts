@@ -41,7 +41,7 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
   ['no selector', { selector: 'null' }, ['spec.selector: Required value', MISMATCH('{"a":"b"}')]],
   ['an empty selector', { selector: '{}' }, ['spec.selector: Invalid value: {}: empty selector is invalid for deployment']],
   ['other labels', { labels: '{a: c}' }, [MISMATCH('{"a":"c"}')]],
-  ['no labels', { labels: '{}' }, [MISMATCH('null')]],
+  ['no labels', { labels: '{}' }, [MISMATCH('{}')]],
   [
     'a selector that is none',
     { selector: '{matchExpressions: [{key: a, operator: Like, values: [b]}]}' },

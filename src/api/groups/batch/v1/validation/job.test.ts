@@ -100,7 +100,7 @@ describe('jobs', () => {
         `${LABELS}[job-name]: Required value: must be 'j'`,
         `${LABELS}[batch.kubernetes.io/controller-uid]: Required value: must be '1a2b'`,
         `${LABELS}[batch.kubernetes.io/job-name]: Required value: must be 'j'`,
-        `${LABELS}: Invalid value: null: \`selector\` does not match template \`labels\``,
+        `${LABELS}: Invalid value: {}: \`selector\` does not match template \`labels\``,
       ],
     ],
     [

@@ -1,6 +1,6 @@
 // Rules of ConfigMaps and Secrets.
 
-import { semanticEqual } from '#machinery/deep.ts';
+import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import { describeJsonSyntaxError } from '#machinery/text/json-syntax.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
@@ -36,9 +36,9 @@ export function validateConfigMapUpdate(configMap: ConfigMap, old: ConfigMap): F
   const errors: FieldErrorList = [];
   if (old.immutable === true) {
     if (configMap.immutable !== true) errors.push(field.forbidden(field.path('immutable'), FOR_EVER));
-    for (const name of ['data', 'binaryData'] as const) {
-      if (!semanticEqual(configMap[name], old[name])) errors.push(field.forbidden(field.path(name), FOR_EVER));
-    }
+    // Defaults make an empty map of missing data, but not of missing binary data.
+    if (!semanticEqual(configMap.data, old.data)) errors.push(field.forbidden(field.path('data'), FOR_EVER));
+    if (!deepEqual(configMap.binaryData, old.binaryData)) errors.push(field.forbidden(field.path('binaryData'), FOR_EVER));
   }
   return [...errors, ...validateConfigMap(configMap)];
 }
@@ -103,7 +103,7 @@ export function validateSecretUpdate(secret: Secret, old: Secret): FieldErrorLis
   const errors = immutable(secret.type, old.type, field.path('type'), Object.is);
   if (old.immutable === true) {
     if (secret.immutable !== true) errors.push(field.forbidden(field.path('immutable'), FOR_EVER));
-    if (!semanticEqual(secret.data, old.data)) errors.push(field.forbidden(field.path('data'), FOR_EVER));
+    if (!deepEqual(secret.data, old.data)) errors.push(field.forbidden(field.path('data'), FOR_EVER));
   }
   return [...errors, ...validateSecret(secret)];
 }

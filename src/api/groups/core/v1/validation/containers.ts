@@ -107,7 +107,7 @@ export function ephemeralContainers(
     if (target !== '' && !otherNames.has(target)) errors.push(field.notFound(path.child('targetContainerName'), target));
     // What a pod's service rests on is no business of a container that is there for a while, to look around.
     for (const name of NOT_FOR_EPHEMERAL) {
-      // Resources are always there: only what is in them counts. Whatever else is given is given, be it empty.
+      // Resources are always there: only what is in them counts. An empty value counts as set.
       const value = container[name];
       if (value !== undefined && value !== null && (name !== 'resources' || Object.keys(value).length > 0)) {
         errors.push(field.forbidden(path.child(name), 'cannot be set for an Ephemeral Container'));

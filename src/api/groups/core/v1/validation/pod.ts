@@ -190,6 +190,7 @@ function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
 }
 
 function withOldNodeAffinity(affinity: Affinity | undefined, old: Affinity | undefined): Affinity | undefined {
+  if (semanticEqual(affinity?.nodeAffinity, old?.nodeAffinity)) return affinity;
   const result = withField(affinity ?? {}, 'nodeAffinity', old?.nodeAffinity);
   return old === undefined && Object.keys(result).length === 0 ? undefined : result;
 }

@@ -136,6 +136,8 @@ function withoutLinux(spec: PodSpec, at: FieldPath): FieldErrorList {
   };
   const set = new Set<string>(Object.keys(spec));
   for (const name of Object.keys(spec.securityContext ?? {})) set.add(`securityContext.${name}`);
+  // Of the lists, supplementalGroups counts as set when it is empty, and sysctls does not.
+  if (spec.securityContext?.sysctls?.length === 0) set.delete('securityContext.sysctls');
   for (const name of OF_LINUX_PODS) refuse(set.has(name), at.child(name));
   for (const { container, at: path } of allContainers(spec, at)) {
     for (const name of OF_LINUX_CONTAINERS) {

@@ -133,7 +133,7 @@ describe('ranges of services', () => {
         'spec.cidrs[0]: Invalid value: "fd00::/64": field is immutable',
         'spec.cidrs[1]: Invalid value: "10.0.0.0/24": field is immutable',
       ],
-      [[], ['10.0.0.0/24'], 'spec.cidrs: Invalid value: null: field is immutable'],
+      [[], ['10.0.0.0/24'], 'spec.cidrs: Invalid value: []: field is immutable'],
       [['10.0.1.0/24', 'fd00::/64'], ['10.0.0.0/24'], bad(0, '10.0.1.0/24', 'field is immutable')],
       [['10.0.0.0/24', '10.0.1.0/24'], ['10.0.0.0/24'], families('10.0.0.0/24', '10.0.1.0/24')],
       [['10.0.0.0/24', 'fd00::1/64'], ['10.0.0.0/24'], bad(1, 'fd00::1/64', MORE)],

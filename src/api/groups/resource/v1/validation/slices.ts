@@ -73,7 +73,8 @@ export function validateResourceSlice({ spec }: ResourceSlice, old?: ResourceSli
   if (sharedCounters !== undefined && devices !== undefined) {
     errors.push(field.invalid(SPEC, '', 'only one of `sharedCounters` or `devices` is allowed'));
   }
-  const hasMore = devices?.some((device) => device.taints !== undefined || device.consumesCounters !== undefined) === true;
+  const hasMore =
+    devices?.some(({ taints = [], consumesCounters = [] }) => taints.length > 0 || consumesCounters.length > 0) === true;
   const former = new Map((old?.spec.devices ?? []).map((device) => [device.name, device]));
   const rule = (each: Device, at: FieldPath): FieldErrorList => deviceRules(each, former.get(each.name), spec, at);
   return [

@@ -1,0 +1,138 @@
+// How objects look outside of the server. In memory an empty list or map that a client gave is not the same as a missing one until
+// admission is over (see decode.ts). JSON leaves out those that are optional. Storage makes no difference at all: what upstream stores is
+// protobuf, which has no empty lists and maps.
+
+import type { FieldDescriptor, MessageDescriptor, TypeRef } from '../descriptor.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the object as its JSON shows it to policies and to the owners of fields: without optional lists and maps that are empty, at every
+ * depth. The object is not changed; where there is nothing to leave out it is returned itself. Trusts that the object is of the type.
+ */
+export function wireForm<T extends object>(message: MessageDescriptor, object: T): T {
+  return trimmerOf(WIRE, message).trim(object as unknown as JsonObject) as unknown as T;
+}
+
+/** Does the same as `wireForm`; empty lists and maps that are not optional become null. So an object is stored, and answered. */
+export function storedForm<T extends object>(message: MessageDescriptor, object: T): T {
+  return trimmerOf(STORED, message).trim(object as unknown as JsonObject) as unknown as T;
+}
+
+/** Returns the value itself if nothing in it is left out. */
+type Trim = (value: unknown) => unknown;
+
+interface CompiledField {
+  readonly name: string;
+  /** An empty list or map becomes this. `KEEP`: it stays. */
+  readonly empty: null | undefined | typeof KEEP;
+  /** Absent: nothing can be left out inside. */
+  readonly trim: Trim | undefined;
+}
+
+const KEEP = Symbol('keep');
+
+interface Form {
+  /** What becomes of an empty list or map that the type always writes. */
+  readonly always: null | typeof KEEP;
+  readonly trimmers: WeakMap<MessageDescriptor, Trimmer>;
+}
+
+const WIRE: Form = { always: KEEP, trimmers: new WeakMap() };
+const STORED: Form = { always: null, trimmers: new WeakMap() };
+
+function trimmerOf(form: Form, message: MessageDescriptor): Trimmer {
+  let trimmer = form.trimmers.get(message);
+  if (trimmer === undefined) {
+    trimmer = new Trimmer(form, message);
+    form.trimmers.set(message, trimmer);
+  }
+  return trimmer;
+}
+
+class Trimmer {
+  readonly #form: Form;
+  readonly #message: MessageDescriptor;
+  /** Types contain themselves: their fields are compiled when there is an object. */
+  #fields: readonly CompiledField[] | undefined;
+
+  constructor(form: Form, message: MessageDescriptor) {
+    this.#form = form;
+    this.#message = message;
+  }
+
+  trim(object: JsonObject): JsonObject {
+    this.#fields ??= this.#message.fields.flatMap((field) => compileField(this.#form, field));
+    let copy: Record<string, unknown> | undefined;
+    for (const { name, empty, trim } of this.#fields) {
+      const value = object[name];
+      if (typeof value !== 'object' || value === null) continue;
+      if (empty !== KEEP && isEmpty(value)) {
+        copy ??= { ...object };
+        if (empty === null) copy[name] = null;
+        else delete copy[name];
+      } else if (trim !== undefined) {
+        const trimmed = trim(value);
+        if (trimmed !== value) (copy ??= { ...object })[name] = trimmed;
+      }
+    }
+    return copy ?? object;
+  }
+}
+
+function isEmpty(value: object): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _key in value) return false;
+  return true;
+}
+
+function compileField(form: Form, field: FieldDescriptor): CompiledField[] {
+  const { type, name } = field;
+  const trim = compileType(form, type);
+  if (type.kind !== 'list' && type.kind !== 'map') return trim === undefined ? [] : [{ name, empty: KEEP, trim }];
+  if (field.pointer) return trim === undefined ? [] : [{ name, empty: KEEP, trim }];
+  // Validation sees to it that a required list has items.
+  const required = field.required && field.nullable !== true;
+  return [{ name, empty: field.omitEmpty ? undefined : required ? KEEP : form.always, trim }];
+}
+
+function compileType(form: Form, type: TypeRef): Trim | undefined {
+  switch (type.kind) {
+    case 'scalar':
+      return undefined;
+    case 'message':
+    case 'either': {
+      const trimmer = trimmerOf(form, type.message);
+      return (value) => (isObject(value) ? trimmer.trim(value) : value);
+    }
+    case 'list': {
+      const item = compileType(form, type.items);
+      return item === undefined ? undefined : (value) => trimmedList(value as readonly unknown[], item);
+    }
+    case 'map': {
+      const element = compileType(form, type.values);
+      return element === undefined ? undefined : (value) => trimmedMap(value as JsonObject, element);
+    }
+  }
+}
+
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function trimmedList(list: readonly unknown[], item: Trim): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < list.length; index++) {
+    const trimmed = item(list[index]);
+    if (trimmed !== list[index]) (copy ??= list.slice())[index] = trimmed;
+  }
+  return copy ?? list;
+}
+
+function trimmedMap(map: JsonObject, element: Trim): JsonObject {
+  let copy: Record<string, unknown> | undefined;
+  for (const key of Object.keys(map)) {
+    const trimmed = element(map[key]);
+    // The key is in the copy already, so that `__proto__` is a key like any other.
+    if (trimmed !== map[key]) (copy ??= { ...map })[key] = trimmed;
+  }
+  return copy ?? map;
+}

@@ -1,0 +1,45 @@
+// Which empty lists and maps the server tells from missing ones, for all kinds: as `told-apart.tsv` recorded it of upstream's
+// (`npm run differential -- --kinds empties --record-empties FILE`).
+
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { messageOf } from '#api/testing/message-of.ts';
+import { kindManifests } from '../e2e/kinds.ts';
+import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, type Way } from './empties.ts';
+import { Ours } from './ours.ts';
+import { samples } from './samples.ts';
+import { creation, removal, servedKind, targetOf } from './shots.ts';
+
+let server: Ours;
+beforeAll(async () => {
+  server = await Ours.start();
+});
+afterAll(() => server.stop());
+
+const recorded = readFileSync(new URL('told-apart.tsv', import.meta.url), 'utf8')
+  .split('\n')
+  .slice(0, -1);
+const all = [...samples, ...kindManifests];
+
+it.each([...new Set(all.map(({ kind }) => kind))])('%s', async (kind) => {
+  const lines: string[] = [];
+  for (const sample of all.filter((each) => each.kind === kind)) {
+    const served = servedKind(server.kinds, sample);
+    const message = messageOf(String(sample.manifest['apiVersion']), kind);
+    if (served === undefined || message === undefined) continue;
+    const target = targetOf(served, sample);
+    for (const step of removal(target)) await server.send(step);
+    await server.send(creation(target));
+    const ways: readonly Way[] = target.mayUpdate ? ['create', 'update'] : ['create'];
+    for (const place of emptyPlaces(message, sample.manifest)) {
+      for (const way of ways) {
+        if (!isRecorded(place, way)) continue;
+        const without = await server.send(emptyShot(target, place, way, undefined));
+        const outcome = difference(without, await server.send(emptyShot(target, place, way, place.empty)));
+        if (outcome !== undefined) lines.push(recordLine(target, place, way, outcome));
+      }
+    }
+    for (const step of removal(target)) await server.send(step);
+  }
+  expect(lines).toEqual(recorded.filter((line) => line.startsWith(`${kind}\t`)));
+});

@@ -1,0 +1,61 @@
+// Our API server, in the process.
+
+import { generateKeyPairSync } from 'node:crypto';
+import type { Kind } from '#apiserver/catalog/kind.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
+import { systemClock } from '#machinery/clock.ts';
+import { systemRandom } from '#machinery/random.ts';
+import { parsed, type Answer } from './compare.ts';
+import type { Shot } from './shots.ts';
+import type { WireAnswer, WireShot } from './wire.ts';
+
+type TestServer = Awaited<ReturnType<typeof startTestServer>>;
+
+const USER = { ...ADMIN, uid: 'admin' };
+
+export class Ours {
+  readonly #server: TestServer;
+
+  private constructor(server: TestServer) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<Ours> {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const server = await startTestServer({
+      clock: systemClock,
+      serviceCidr: '10.96.0.0/16',
+      disableAdmissionPlugins: ['ServiceAccount'],
+      flags: {},
+      serviceAccounts: { signingKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() },
+    });
+    return new Ours(server);
+  }
+
+  /** What it serves. */
+  get kinds(): readonly Kind[] {
+    return this.#server.server.catalog.snapshot().publishedKinds();
+  }
+
+  async send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
+    const headers = { accept, 'user-agent': 'differential', ...(body !== '' && { 'content-type': type }) };
+    const answer = await send(this.#server.server, { method, path, headers, body, user: USER });
+    return { code: answer.code, body: parsed(answer.text), warnings: answer.warnings };
+  }
+
+  async wire({ method, path, headers, body }: WireShot): Promise<WireAnswer> {
+    return send(this.#server.server, {
+      method,
+      path,
+      headers: { 'user-agent': 'differential', ...headers },
+      body: body ?? '',
+      user: USER,
+      random: systemRandom,
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop();
+  }
+}
