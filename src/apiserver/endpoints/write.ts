@@ -60,7 +60,9 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   if (body.large === true) await nextTurn();
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
   const admitted = services.admission.admit(admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given));
-  const object = admitted instanceof Promise ? await admitted : admitted;
+  const made = admitted instanceof Promise ? await admitted : admitted;
+  // A review is in no store, and its own rules know no empty values.
+  const object = rest.get === undefined ? scope.codec.wireForm(made) : made;
   if (body.large === true) await nextTurn();
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,

@@ -48,6 +48,8 @@ describe('config maps', () => {
     ['something else', 'data: {a: b}', 'data: {a: c}'],
     ['something else of what may not change', 'data: {a: b}\nimmutable: true', 'data: {a: c}\nimmutable: true', 'data Forbidden'],
     ['nothing of what may not change', 'data: {a: b}\nimmutable: true', 'data: {a: b}\nimmutable: true'],
+    ['an empty map for no data', 'immutable: true', 'immutable: true\ndata: {}'],
+    ['an empty map for no binary data', 'immutable: true', 'immutable: true\nbinaryData: {}', 'binaryData Forbidden'],
     ['a bad key', 'data: {a: b}', 'data: {a: b, "a b": c}', 'data[a b] Invalid'],
   ])('changes: %s', (_what, old, now, ...errors) => {
     expect(short(validation.validateConfigMapUpdate(configMap(now), configMap(old)))).toEqual(errors);
@@ -121,6 +123,8 @@ describe('secrets', () => {
       'data: {a: eQ==}\nimmutable: true',
       'data Forbidden',
     ],
+    ['an empty map for no data', 'immutable: true', 'immutable: true\ndata: {}', 'data Forbidden'],
+    ['an empty map of texts', 'immutable: true', 'immutable: true\nstringData: {}'],
     ['the type', 'type: a', 'type: b', 'type Invalid'],
     ['no type any more', 'type: a', '', 'type Invalid'],
   ])('changes: %s', (_what, old, now, ...errors) => {
