@@ -33,7 +33,7 @@ export interface Recorded {
 }
 
 /** A kind of the reference server that is made for one case. */
-class CustomKind {
+export class CustomKind {
   readonly #reference: Reference;
   readonly #given: SchemaCase;
   readonly #kind: string;

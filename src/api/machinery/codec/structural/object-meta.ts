@@ -1,10 +1,10 @@
 // The metadata of custom resources and of resources embedded in them: the only part of them that has a type. It is read as ObjectMeta and
 // written back as a map: sorted, and without empty values, whatever was given.
 
-import { isPlainObject, setOwn } from '#machinery/deep.ts';
+import { isPlainObject } from '#machinery/deep.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { decodeObject } from '../decode.ts';
-import { sortedCopy } from './sorted.ts';
+import { sortedCopy, sortedKeys } from './sorted.ts';
 
 export interface DecodedMetadata {
   readonly metadata: Record<string, unknown>;
@@ -17,18 +17,18 @@ const objectMeta = metaSchemas.message('meta/v1.ObjectMeta');
 /** Decodes metadata. Null is empty metadata. Throws DecodeError at the first value of a wrong type. */
 export function decodeMetadata(json: unknown): DecodedMetadata {
   const { object, unknownFields } = decodeObject(objectMeta, json ?? {});
-  return { metadata: withoutEmpty(sortedCopy(object) as Record<string, unknown>), unknownFields };
+  return { metadata: sortedWithoutEmpty(object), unknownFields };
 }
 
 /** Metadata has no field whose empty value means anything. */
-function withoutEmpty(metadata: Record<string, unknown>): Record<string, unknown> {
+function sortedWithoutEmpty(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(metadata)) if (!isEmpty(value)) setOwn(kept, name, value);
+  for (const name of sortedKeys(metadata)) if (!isEmpty(metadata[name])) kept[name] = sortedCopy(metadata[name]);
   return kept;
 }
 
 function isEmpty(value: unknown): boolean {
-  if (value === null || value === '' || value === 0) return true;
+  if (value === undefined || value === null || value === '' || value === 0) return true;
   if (Array.isArray(value)) return value.length === 0;
   return isPlainObject(value) && Object.keys(value).length === 0;
 }

@@ -98,8 +98,13 @@ class NodeReader {
     const items = this.#items;
     const copy: unknown[] = [];
     for (let i = 0; i < list.length; i++) {
+      const item = list[i] ?? null;
+      if (typeof item !== 'object' || item === null) {
+        copy.push(item);
+        continue;
+      }
       context.push(i, false);
-      copy.push(items(list[i], context) ?? null);
+      copy.push(items(item, context));
       context.pop();
     }
     return copy;
@@ -126,6 +131,10 @@ class NodeReader {
       if (compiledField === undefined) {
         if (this.#policy === 'keep') setOwn(copy, name, sortedCopy(value));
         else context.unknownField(name);
+        continue;
+      }
+      if (typeof value !== 'object' || value === null) {
+        setOwn(copy, name, value);
         continue;
       }
       context.push(name, !isProperty);
