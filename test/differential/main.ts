@@ -3,10 +3,12 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { messageOf } from '#api/testing/message-of.ts';
+import { randomCases } from '#api/machinery/codec/structural/testing/random.ts';
+import { fnv32a } from '#machinery/text/hash.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
-import { askUpstream } from './custom-resources.ts';
+import { answersOf, askUpstream } from './custom-resources.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
@@ -34,6 +36,8 @@ if (flags.reference === undefined) {
 }
 /** What `--kinds` takes besides kinds. */
 const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'custom-resources'];
+/** A random schema has ten objects, and takes as long as ten requests of other kinds. */
+const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
 const reference = new Reference(flags.reference, flags.token);
 const server = await Ours.start();
@@ -42,11 +46,13 @@ let sent = 0;
 let different = 0;
 try {
   if (only === undefined || only.includes('custom-resources')) {
-    const recorded = await askUpstream(reference, (text) => {
-      different++;
+    const report = (text: string): void => {
+      if (!text.startsWith(' ')) different++;
       console.log(text);
-    });
-    sent += Object.keys(recorded.answers).length;
+    };
+    const recorded = await askUpstream(reference, report);
+    const random = randomCases(fnv32a(flags.seed), Math.ceil(Number(flags.count) / CASES_PER_COUNT));
+    sent += Object.keys(recorded.answers).length + Object.keys(await answersOf(reference, random, report)).length;
     const file = flags['record-custom-resources'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
   }

@@ -3,7 +3,8 @@
 import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
 import { formatDouble } from '#machinery/text/go-format.ts';
 import { isInt64, passesForInteger } from './go-numbers.ts';
-import { invalidValue, schemaError, type ValueErrors } from './value-errors.ts';
+import * as field from '#machinery/validation/field.ts';
+import { errorAt, invalidValue, schemaError, type ValueError, type ValueErrors } from './value-errors.ts';
 
 const MAX_INT32 = 0x7fffffff;
 const MAX_FLOAT32 = 3.4028235677973366e38;
@@ -34,7 +35,7 @@ export function validateNumber({ type, format, source }: NumberRules, value: num
     const exclusive = source.exclusiveMinimum === true;
     if (value < bound || (exclusive && value === bound)) {
       const relation = exclusive ? 'greater than' : 'greater than or equal to';
-      errors.add(invalidValue(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`));
+      errors.add(outOfBounds(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`, whole));
     }
   }
   if (typeof maximum === 'number') {
@@ -43,7 +44,7 @@ export function validateNumber({ type, format, source }: NumberRules, value: num
     const exclusive = source.exclusiveMaximum === true;
     if (value > bound || (exclusive && value === bound)) {
       const relation = exclusive ? 'less than' : 'less than or equal to';
-      errors.add(invalidValue(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`));
+      errors.add(outOfBounds(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`, whole));
     }
   }
 }
@@ -57,8 +58,14 @@ function validateMultiple(value: number, factor: number, whole: boolean, name: s
   }
   const isMultiple = whole ? value % divisor === 0 : passesForInteger(divisor < 1 ? (1 / divisor) * value : value / divisor);
   if (!isMultiple) {
-    errors.add(invalidValue(name, value, `${name} in body should be a multiple of ${shown(divisor, whole)}`));
+    errors.add(outOfBounds(name, value, `${name} in body should be a multiple of ${shown(divisor, whole)}`, whole));
   }
+}
+
+/** Where a bound does not fit the type, upstream compares doubles, and shows the value as one. */
+function outOfBounds(name: string, value: number, message: string, whole: boolean): ValueError {
+  if (whole || !isInt64(value)) return invalidValue(name, value, message);
+  return errorAt(name, message, (at) => field.invalid(at, field.omitValue, `${formatDouble(value)}: ${message}`));
 }
 
 function shown(value: number, whole: boolean): string {

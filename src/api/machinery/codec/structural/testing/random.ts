@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { SchemaCase } from './cases.ts';
 
 const names = fc.constantFrom('a', 'b', 'kind', 'metadata', 'apiVersion', 'x.y', '10', '__proto__', 'constructor');
 const maybe = (keywords: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<JSONSchemaProps> =>
@@ -80,3 +81,21 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
 export const schemas: fc.Arbitrary<JSONSchemaProps> = schema;
 /** Any JSON. */
 export const values: fc.Arbitrary<unknown> = value;
+
+const PER_SCHEMA = 10;
+
+/** Returns random schemas with random objects or random updates. The same seed gives the same cases. */
+export function randomCases(seed: number, count: number): SchemaCase[] {
+  const given = fc.sample(values, { seed: seed + 1, numRuns: 2 * PER_SCHEMA * count });
+  return fc.sample(schemas, { seed, numRuns: count }).map((sampled, index) => {
+    const own = given.slice(2 * PER_SCHEMA * index, 2 * PER_SCHEMA * (index + 1));
+    const name = `random ${index}`;
+    if (index % 2 === 0)
+      return { name, schema: sampled, objects: Object.fromEntries(own.map((json, at) => [`object ${at}`, json])) };
+    // Half of the updates change nothing.
+    const updates = own.slice(0, PER_SCHEMA).map((json, at) => {
+      return [`update ${at}`, [json, at % 2 === 0 ? json : own[at + PER_SCHEMA]]] as const;
+    });
+    return { name, schema: sampled, updates: Object.fromEntries(updates) };
+  });
+}
