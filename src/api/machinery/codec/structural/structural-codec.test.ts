@@ -135,6 +135,18 @@ describe('validate', () => {
     expect(codec.validateStatusUpdate(object, object)).toEqual([]);
   });
 
+  test('an update of the status looks at no embedded resources', () => {
+    const resource: JSONSchemaProps = {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    };
+    const codec = codecOf({ type: 'object', properties: { status: { type: 'object', properties: { e: resource } } } });
+    const object = { status: { e: { kind: '_', apiVersion: 'v1' } } };
+    expect(codec.validateUpdate(object, {}).map((error) => error.field)).toEqual(['status.e.kind']);
+    expect(codec.validateStatusUpdate(object, {})).toEqual([]);
+  });
+
   test('a pattern takes time linear in the text', () => {
     const codec = ofSpec(textField({ pattern: '^(a|aa)+$' }));
     expect(messages(codec, { spec: { a: `${'a'.repeat(5000)}b` } })).toHaveLength(1);

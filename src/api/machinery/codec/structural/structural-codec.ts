@@ -117,10 +117,17 @@ export class StructuralCodec implements ObjectCodec {
   validateUpdate(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
     const { schema, validator } = this.#compile();
     const correlation = new Correlation(object, old, schema);
-    return [...runValidator(validator, object, undefined, correlation), ...this.#validateUpdated(object, old)];
+    return [
+      ...runValidator(validator, object, undefined, correlation),
+      ...validateEmbedded(schema, object),
+      ...this.#validateUpdatedLists(object, old),
+    ];
   }
 
-  /** As validateUpdate, of an update of the status: only that part is looked at by the schema's keywords. */
+  /**
+   * As validateUpdate, of an update of the status: only that part is checked by the schema's keywords, and
+   * embedded resources are not looked at.
+   */
   validateStatusUpdate(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
     const { schema } = this.#compile();
     const status = schema.properties.get('status');
@@ -130,14 +137,13 @@ export class StructuralCodec implements ObjectCodec {
       const correlation = new Correlation(object, old, schema).field('status');
       errors.push(...runValidator(this.#statusValidator, object['status'], field.path('status'), correlation));
     }
-    return [...errors, ...this.#validateUpdated(object, old)];
+    return [...errors, ...this.#validateUpdatedLists(object, old)];
   }
 
-  /** Embedded resources have no ratcheting; lists with items that must be unique have it as a whole. */
-  #validateUpdated(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
+  /** Lists whose items must be unique have ratcheting as a whole: one that was wrong before may stay so, and all others with it. */
+  #validateUpdatedLists(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
     const { schema } = this.#compile();
-    const embedded = validateEmbedded(schema, object);
-    return validateLists(schema, old).length > 0 ? embedded : [...embedded, ...validateLists(schema, object)];
+    return validateLists(schema, old).length > 0 ? [] : validateLists(schema, object);
   }
 
   #compile(): Compiled {
