@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import { Correlation } from './correlation.ts';
 import { structuralSchema } from './structural-schema.ts';
 

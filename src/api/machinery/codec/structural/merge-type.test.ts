@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import { merge } from '../../managed-fields/index.ts';
 import { deduced } from '../../managed-fields/merge-type.ts';
 import { mergeTypeOfSchema } from './merge-type.ts';

@@ -1,6 +1,6 @@
 // The keywords for numbers: minimum, maximum, multipleOf, and the range of a format.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import { formatDouble } from '#machinery/text/go-format.ts';
 import { isInt64, passesForInteger } from './go-numbers.ts';
 import * as field from '#machinery/validation/field.ts';

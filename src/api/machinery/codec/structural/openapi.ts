@@ -1,6 +1,6 @@
 // What is published of a custom kind: its definition in OpenAPI v2 and v3 documents, and that of its list.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import type { MessageDescriptor } from '../../descriptor.ts';
 import { describeField } from '../../openapi/index.ts';
 import type { OpenApiSchema } from '../../openapi/index.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import { deepCopy } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import { DecodeError } from '../decode-error.ts';

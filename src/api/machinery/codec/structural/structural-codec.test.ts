@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import { DecodeError } from '../decode-error.ts';
 import { StructuralCodec } from './structural-codec.ts';
 

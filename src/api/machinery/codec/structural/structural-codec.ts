@@ -1,7 +1,7 @@
 // The codec of a custom kind: everything about its objects that follows from its schema. The schema is compiled on first use.
 
 import type { ObjectType } from '#cel/index.ts';
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import { deepCopy, isPlainObject, setOwn } from '#machinery/deep.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';

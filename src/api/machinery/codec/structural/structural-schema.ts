@@ -2,7 +2,7 @@
 // say of every value which type it has: decoding, pruning, defaulting and merging read only those parts. Value validations (minimum,
 // pattern, the junctors …) stay in the source, which values.ts compiles.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 
 /** One node. Immutable; nodes of one schema form a tree. */
 export interface StructuralSchema {

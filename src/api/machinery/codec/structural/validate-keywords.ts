@@ -1,7 +1,7 @@
 // The rules of schemas in definitions beyond those that make them structural: keywords that are not supported, and extensions that must fit
 // the type and each other. Upstream has them in apiextensions-apiserver, pkg/apis/apiextensions/validation.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { isSchema } from './structural-schema.ts';

@@ -1,6 +1,6 @@
 // Validates the schema of a definition: everything that must hold before a codec can be made of it.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { isSaid, type StructuralSchema, structuralSchema, UnsupportedSchemaError } from './structural-schema.ts';

@@ -1,6 +1,6 @@
 // The rules that make a schema structural. Upstream has the same in apiextensions-apiserver, pkg/apiserver/schema.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';

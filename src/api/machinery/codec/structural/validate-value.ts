@@ -1,6 +1,6 @@
 // Validates a value by a schema's keywords, from beginning to end.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { Correlation } from './correlation.ts';

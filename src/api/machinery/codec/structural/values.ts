@@ -1,7 +1,7 @@
 // Validates values by the keywords of a schema, in upstream's order and words. A validator is compiled per node of the schema when it is
 // first needed. What embedded resources and lists with keys demand beyond that is in embedded.ts and lists.ts.
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from './json-schema-props.ts';
 import { deepEqual, isPlainObject, stableStringify } from '#machinery/deep.ts';
 import { marshalJson, quote } from '#machinery/text/go-format.ts';
 import * as field from '#machinery/validation/field.ts';

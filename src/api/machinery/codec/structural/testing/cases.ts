@@ -1,6 +1,6 @@
 // Schemas and objects to read by them. What upstream makes of each is recorded in upstream.json (see test/differential/README.md).
 
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from '../json-schema-props.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 // Random structural schemas, and values that fit them more or less.
 
 import fc from 'fast-check';
-import type { JSONSchemaProps } from '#api/groups/apiextensions/v1/index.ts';
+import type { JSONSchemaProps } from '../json-schema-props.ts';
 import type { SchemaCase } from './cases.ts';
 
 const names = fc.constantFrom('a', 'b', 'kind', 'metadata', 'apiVersion', 'x.y', '10', '__proto__', 'constructor');

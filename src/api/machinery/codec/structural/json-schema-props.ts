@@ -1,0 +1,50 @@
+// A schema as definitions of custom resources give it: as much of JSONSchemaProps (apiextensions.k8s.io/v1) as the codec reads.
+
+export interface JSONSchemaProps {
+  id?: string;
+  $schema?: string;
+  $ref?: string;
+  description?: string;
+  type?: string;
+  format?: string;
+  title?: string;
+  default?: unknown;
+  maximum?: number;
+  exclusiveMaximum?: boolean;
+  minimum?: number;
+  exclusiveMinimum?: boolean;
+  maxLength?: number;
+  minLength?: number;
+  pattern?: string;
+  maxItems?: number;
+  minItems?: number;
+  uniqueItems?: boolean;
+  multipleOf?: number;
+  /** Any JSON. */
+  enum?: unknown[];
+  maxProperties?: number;
+  minProperties?: number;
+  required?: string[];
+  items?: JSONSchemaProps | JSONSchemaProps[];
+  allOf?: JSONSchemaProps[];
+  oneOf?: JSONSchemaProps[];
+  anyOf?: JSONSchemaProps[];
+  not?: JSONSchemaProps;
+  properties?: Record<string, JSONSchemaProps>;
+  additionalProperties?: JSONSchemaProps | boolean;
+  patternProperties?: Record<string, JSONSchemaProps>;
+  dependencies?: Record<string, JSONSchemaProps | string[]>;
+  additionalItems?: JSONSchemaProps | boolean;
+  definitions?: Record<string, JSONSchemaProps>;
+  externalDocs?: object;
+  example?: unknown;
+  nullable?: boolean;
+  'x-kubernetes-preserve-unknown-fields'?: boolean;
+  'x-kubernetes-embedded-resource'?: boolean;
+  'x-kubernetes-int-or-string'?: boolean;
+  'x-kubernetes-list-map-keys'?: string[];
+  'x-kubernetes-list-type'?: string;
+  'x-kubernetes-map-type'?: string;
+  /** Read by the rules' own code: see ValidateRules. */
+  'x-kubernetes-validations'?: object[];
+}
