@@ -104,7 +104,7 @@ describe('layers', () => {
   test('api/machinery knows no group: what is made of all groups is put together at the root of api/', () => {
     const machinery = join(source, 'api/machinery');
     const wrong = files
-      .filter((file) => file.startsWith(`${machinery}/`) && !/\.test\.ts$/.test(file))
+      .filter((file) => file.startsWith(`${machinery}/`) && !file.endsWith('.test.ts'))
       .flatMap((file) => [...importsOf(file)].map((specifier) => [file, resolveImport(file, specifier)] as const))
       .filter(([, imported]) => imported.startsWith(join(source, 'api/')) && !imported.startsWith(`${machinery}/`))
       .map(([file, imported]) => `${relative(source, file)} imports ${relative(source, imported)}`);

@@ -10,7 +10,9 @@ test.each<[apiVersion: string, kind: string, draft: object, after: object]>([
   ['storage.k8s.io/v1', 'StorageClass', {}, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' }],
   ['v1', 'ConfigMap', { data: {} }, { data: {} }],
 ])('%s %s has the defaults of its group', (apiVersion, kind, draft, after) => {
-  scheme.applyDefaults({ group: '', version: '', ...parseApiVersion(apiVersion), kind }, draft);
+  scheme
+    .codecOf({ group: '', version: '', ...parseApiVersion(apiVersion), kind })
+    ?.applyDefaults(draft as Record<string, unknown>);
   expect(draft).toEqual(after);
 });
 

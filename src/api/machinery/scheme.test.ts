@@ -32,7 +32,7 @@ describe('Scheme', () => {
     const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(scheme.schemas.lookup(pod)!.message, {
       spec: { containers: [{ name: 'a' }] },
     });
-    scheme.applyDefaults(pod, object);
+    scheme.codecOf(pod)?.applyDefaults(object);
     expect(object.spec.restartPolicy).toBe('Always');
   });
 

@@ -61,11 +61,6 @@ export class Scheme {
     this.#addOnce(this.#defaulters, keyOf(gvk), defaulter as Defaulter);
   }
 
-  /** Fills in the defaults of the draft's kind, in the draft. */
-  applyDefaults(gvk: GroupVersionKind, draft: object): void {
-    this.#defaulters.get(keyOf(gvk))?.(draft as Record<string, unknown>);
-  }
-
   /** One per direction; a second one is a programmer error. */
   addConversion<From, To>(from: GroupVersionKind, to: GroupVersionKind, converter: Converter<From, To>): void {
     this.#addOnce(this.#conversions, `${keyOf(from)} ${keyOf(to)}`, converter as Converter);

@@ -18,7 +18,7 @@ export function decodeManifest<T>(key: string, yaml: string): T {
 export function manifest<T extends object>(key: string, yaml: string): T {
   const draft = decodeManifest<T>(key, yaml);
   const { gvk } = allSchemas.message(key);
-  if (gvk !== undefined) scheme.applyDefaults(gvk, draft);
+  if (gvk !== undefined) scheme.codecOf(gvk)?.applyDefaults(draft as Record<string, unknown>);
   return draft;
 }
 

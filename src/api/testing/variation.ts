@@ -16,7 +16,7 @@ export function variation<T extends object>(key: string, good: object): (change?
   return (change = {}) => {
     const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(good, change));
     if (unknownFields.length > 0) throw new Error(`unknown fields in the test's change: ${unknownFields.join(', ')}`);
-    if (message.gvk !== undefined) scheme.applyDefaults(message.gvk, object);
+    if (message.gvk !== undefined) scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
     return object;
   };
 }

@@ -42,7 +42,7 @@ export function exerciseKind({ type, strategy, selectableFields, subresources = 
   const random = new SeededRandom(`${type.group}/${type.kind}`);
   const fill = (): KubeObject => {
     const { object } = decodeObject<KubeObject>(message, fuzzObject(message, random));
-    scheme.applyDefaults(type, object);
+    scheme.codecOf(type)?.applyDefaults(object as unknown as Record<string, unknown>);
     return deepFreeze(object);
   };
   const updates: readonly (UpdateStrategy<KubeObject> | undefined)[] = [strategy, ...subresources.map((view) => view.strategy)];

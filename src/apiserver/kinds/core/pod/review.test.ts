@@ -39,7 +39,7 @@ function pod(token: string, change: (draft: Draft) => void = () => undefined): P
   };
   change(draft);
   const object = decodeObject(message, draft).object;
-  scheme.applyDefaults(pods, object);
+  scheme.codecOf(pods)?.applyDefaults(object);
   return object as unknown as Pod;
 }
 

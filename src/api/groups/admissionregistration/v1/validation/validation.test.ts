@@ -18,7 +18,7 @@ function make<T extends object>(kind: string, base: object, patch: object): T {
   const message = allSchemas.message(`admissionregistration/v1.${kind}`);
   const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(base, patch));
   expect(unknownFields).toEqual([]);
-  if (message.gvk !== undefined) scheme.applyDefaults(message.gvk, object);
+  if (message.gvk !== undefined) scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
   return object;
 }
 
