@@ -23,8 +23,6 @@ export interface PlegConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly readTerminationMessage: TerminationMessageReader;
-  /** The pod's sandboxes or containers have changed since they were last looked at. */
-  readonly onChange: (uid: string) => void;
   /** Called after every relist that succeeded with its duration in seconds. */
   readonly onRelist?: (seconds: number) => void;
   /** How often everything is listed when there are no events. Default: 1,000. */
@@ -53,9 +51,16 @@ export class Pleg {
   readonly #fresh = new Map<string, SandboxRecord>();
   #relisting = false;
   #lastRelist = Number.NEGATIVE_INFINITY;
+  /** Set by `listen`. */
+  #onChange: (uid: string) => void = () => undefined;
 
   constructor(config: PlegConfig) {
     this.#config = config;
+  }
+
+  /** Sets what is called when the sandboxes or containers of a pod have changed. Must be called before the first relist. */
+  listen(onChange: (uid: string) => void): void {
+    this.#onChange = onChange;
   }
 
   /** What was last seen; undefined if nothing was. */
@@ -154,7 +159,7 @@ export class Pleg {
     const before = this.#statuses.get(uid)?.fingerprint ?? '';
     try {
       const after = await this.refresh(uid);
-      if (after.fingerprint !== before) this.#config.onChange(uid);
+      if (after.fingerprint !== before) this.#onChange(uid);
     } catch (err) {
       // The next relist finds it again.
       this.#config.logger.warn('pod not read from the runtime', { uid, err });

@@ -46,8 +46,6 @@ export interface SyncerConfig {
   readonly networkProblem: () => string | undefined;
   /** Removes dead containers of the pod that nobody needs. */
   readonly collectGarbage: (status: RuntimePodStatus) => Promise<void>;
-  /** The pod has ended here: what is to become of it outside of its worker. */
-  readonly onFinished: (pod: Pod) => void;
 }
 
 const VOLUME_BACKOFF_MS = 500;
@@ -148,10 +146,6 @@ export class KubeletPodSyncer implements PodSyncer {
     runtimeManager.forget(uid);
     allocations.forget(uid);
     this.#volumeBackoff.reset(uid);
-  }
-
-  podFinished(pod: Pod): void {
-    this.#config.onFinished(pod);
   }
 
   /**

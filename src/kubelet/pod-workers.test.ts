@@ -54,7 +54,8 @@ beforeEach(() => {
   clock = new VirtualClock();
   syncer = new RecordingSyncer();
   stopped = false;
-  workers = new PodWorkers({ clock, random: new SeededRandom(1), logger: silent, syncer, isStopped: () => stopped });
+  workers = new PodWorkers({ clock, random: new SeededRandom(1), logger: silent, isStopped: () => stopped });
+  workers.start(syncer, (pod) => syncer.podFinished(pod));
 });
 
 const web = (metadata: Partial<Pod['metadata']> = {}, status: Pod['status'] = { phase: 'Pending' }): Pod =>

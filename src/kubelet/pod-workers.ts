@@ -48,15 +48,12 @@ export interface PodSyncer {
   /** As syncTerminatingPod, for a pod that only the runtime knows. */
   syncTerminatingRuntimePod(pod: Pod, signal: AbortSignal): Promise<void>;
   syncTerminatedPod(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** Called when a pod becomes finished, and again if it is updated afterwards. */
-  podFinished(pod: Pod): void;
 }
 
 export interface PodWorkersConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly syncer: PodSyncer;
   /** Records how long syncs take. */
   readonly metrics?: Pick<KubeletMetrics, 'podSynced' | 'timer'>;
   /** Whether the runtime shows nothing of this pod that could run, as of when the kubelet last looked. */
@@ -93,9 +90,21 @@ export class PodWorkers {
   readonly #workers = new Map<string, Worker>();
   readonly #idleWaiters = new Set<() => void>();
   #stopped = false;
+  /** Set by `start`. */
+  #syncer: PodSyncer | undefined;
+  #onFinished: (pod: Pod) => void = () => undefined;
 
   constructor(config: PodWorkersConfig) {
     this.#config = config;
+  }
+
+  /**
+   * Sets what the workers call. Must be called once, before the first update: the syncer itself depends on the workers' states.
+   * `onFinished`: called when a pod becomes finished, and again if it is updated afterwards.
+   */
+  start(syncer: PodSyncer, onFinished: (pod: Pod) => void): void {
+    this.#syncer = syncer;
+    this.#onFinished = onFinished;
   }
 
   /** Tells the pod's worker that there is news; returns at once. */
@@ -116,7 +125,7 @@ export class PodWorkers {
       known.runtimeOnly = false;
     }
     if (known.state === 'finished') {
-      if (update.type !== 'sync') this.#config.syncer.podFinished(known.pod);
+      if (update.type !== 'sync') this.#onFinished(known.pod);
       return;
     }
     this.#considerTermination(known, update);
@@ -260,7 +269,8 @@ export class PodWorkers {
   }
 
   async #syncOnce(worker: Worker): Promise<SyncResult> {
-    const { syncer } = this.#config;
+    const syncer = this.#syncer;
+    if (syncer === undefined) throw new Error('the pod workers have not been started');
     const { signal } = worker.abort;
     const pod = worker.pod;
     switch (worker.state) {
@@ -279,12 +289,12 @@ export class PodWorkers {
         else await syncer.syncTerminatingPod(pod, worker.gracePeriodSeconds, worker.statusChange, signal);
         // A pod that nobody asked for holds nothing that only its spec could name.
         worker.state = worker.runtimeOnly ? 'finished' : 'terminated';
-        if (worker.runtimeOnly) syncer.podFinished(worker.pod);
+        if (worker.runtimeOnly) this.#onFinished(worker.pod);
         return { ended: true };
       case 'terminated':
         await syncer.syncTerminatedPod(pod, signal);
         worker.state = 'finished';
-        syncer.podFinished(worker.pod);
+        this.#onFinished(worker.pod);
         return { ended: true };
       case 'finished':
         return { ended: true };

@@ -6,21 +6,18 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeObject } from '#api/machinery/codec/index.ts';
 import { setPodDefaults } from '#api/groups/core/v1/defaults.ts';
-import { pods } from '#api/groups/core/v1/index.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import { allSchemas } from '#api/all-schemas.ts';
-import type { Client } from '#client/client.ts';
-import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { FileTypeError, readUntrusted } from '#machinery/files/untrusted.ts';
 import type { Logger } from '#machinery/log.ts';
 import { formatTime } from '#machinery/text/time.ts';
+import { fullName, isMirrorPod, type MirrorPods } from './mirror-pods.ts';
 import { podUid, type Pod } from './types.ts';
 
 const SOURCE_ANNOTATION = 'kubernetes.io/config.source';
 const HASH_ANNOTATION = 'kubernetes.io/config.hash';
 const SEEN_ANNOTATION = 'kubernetes.io/config.seen';
-const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 /** As upstream's limit on a configuration file. */
 const MAX_MANIFEST_BYTES = 10 * 1024 * 1024;
@@ -30,17 +27,11 @@ export function isStaticPod(pod: Pod): boolean {
   return source !== undefined && source !== 'api' && !isMirrorPod(pod);
 }
 
-export function isMirrorPod(pod: Pod): boolean {
-  return pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
-}
-
 export interface StaticPodsConfig {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly client: Client;
+  readonly mirrors: MirrorPods;
   readonly nodeName: string;
-  /** Of the node's object: a mirror goes with it. Rejects while there is none. */
-  readonly nodeUid: () => Promise<string>;
   /** A directory, or one file. Files whose names begin with a dot are left out. */
   readonly path: string;
   readonly checkMs: number;
@@ -52,8 +43,6 @@ export class StaticPods {
   readonly #config: StaticPodsConfig;
   /** By UID, which changes with the manifest. */
   readonly #pods = new Map<string, Pod>();
-  /** The mirrors that the API has, by 'namespace/name'. */
-  readonly #mirrors = new Map<string, Pod>();
   /** The manifests have been read: a mirror of none of them is not wanted. */
   #loaded = false;
 
@@ -69,7 +58,7 @@ export class StaticPods {
       if (found.has(uid)) continue;
       this.#pods.delete(uid);
       this.#config.onRemove(pod);
-      await this.#deleteMirror(pod);
+      await this.#config.mirrors.delete(pod);
     }
     for (const [uid, pod] of found) {
       if (this.#pods.has(uid)) continue;
@@ -79,7 +68,7 @@ export class StaticPods {
     if (this.#loaded) return;
     this.#loaded = true;
     // Of manifests that were taken away while no kubelet ran.
-    for (const mirror of this.#mirrors.values()) this.mirrorSeen(mirror);
+    for (const mirror of this.#config.mirrors.all()) this.mirrorSeen(mirror);
   }
 
   /** Until the signal aborts. */
@@ -95,64 +84,26 @@ export class StaticPods {
     }
   }
 
-  /** The API's copy of a static pod, made if it is not there. Rejects as the API does. */
-  async mirrorOf(pod: Pod): Promise<Pod> {
-    const known = this.#mirrors.get(nameOf(pod));
-    if (known !== undefined && known.metadata.annotations?.[MIRROR_ANNOTATION] === podUid(pod)) return known;
-    const resource = this.#config.client.resource(pods).namespace(pod.metadata.namespace ?? '');
-    // The mirror of a manifest before this one.
-    if (known !== undefined) await this.#deleteMirror(known);
-    const { name, namespace, labels, annotations } = pod.metadata;
-    const node = { apiVersion: 'v1', kind: 'Node', name: this.#config.nodeName, uid: await this.#config.nodeUid() };
-    try {
-      const made = await resource.create({
-        metadata: {
-          name,
-          namespace,
-          ...(labels !== undefined ? { labels } : {}),
-          annotations: { ...annotations, [MIRROR_ANNOTATION]: podUid(pod) },
-          ownerReferences: [{ ...node, controller: true }],
-        },
-        spec: pod.spec,
-      });
-      this.#mirrors.set(nameOf(pod), made);
-      return made;
-    } catch (err) {
-      if (!apierrors.isAlreadyExists(err)) throw err;
-      const present = await resource.get(name);
-      this.#mirrors.set(nameOf(pod), present);
-      return present;
-    }
-  }
-
-  /** Answers the static pod that the mirror is of; a mirror of none is deleted. */
+  /** Returns the static pod that the mirror is of. A mirror without a static pod is deleted. */
   mirrorSeen(mirror: Pod): Pod | undefined {
-    this.#mirrors.set(nameOf(mirror), mirror);
-    const pod = [...this.#pods.values()].find((candidate) => nameOf(candidate) === nameOf(mirror));
-    if (pod === undefined && this.#loaded) void this.#deleteMirror(mirror);
+    const { mirrors } = this.#config;
+    mirrors.seen(mirror);
+    const pod = this.#podOf(mirror);
+    if (pod === undefined && this.#loaded) void mirrors.delete(mirror);
     return pod;
   }
 
-  /** Somebody has deleted a mirror: as long as the pod is there, it is made again. */
+  /** Makes a mirror again that was deleted, as long as its static pod exists. */
   mirrorDeleted(mirror: Pod): void {
-    this.#mirrors.delete(nameOf(mirror));
-    const pod = [...this.#pods.values()].find((candidate) => nameOf(candidate) === nameOf(mirror));
+    const { mirrors, logger } = this.#config;
+    mirrors.gone(mirror);
+    const pod = this.#podOf(mirror);
     if (pod === undefined) return;
-    this.mirrorOf(pod).catch((err: unknown) => this.#config.logger.warn('mirror pod not made', { pod: nameOf(pod), err }));
+    mirrors.get(pod).catch((err: unknown) => logger.warn('mirror pod not made', { pod: fullName(pod), err }));
   }
 
-  async #deleteMirror(pod: Pod): Promise<void> {
-    const mirror = this.#mirrors.get(nameOf(pod));
-    if (mirror === undefined) return;
-    this.#mirrors.delete(nameOf(pod));
-    try {
-      await this.#config.client
-        .resource(pods)
-        .namespace(mirror.metadata.namespace ?? '')
-        .delete(mirror.metadata.name, { gracePeriodSeconds: 0, preconditions: { uid: podUid(mirror) } });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) this.#config.logger.warn('mirror pod not deleted', { pod: nameOf(pod), err });
-    }
+  #podOf(mirror: Pod): Pod | undefined {
+    return [...this.#pods.values()].find((candidate) => fullName(candidate) === fullName(mirror));
   }
 
   async #read(): Promise<Pod[]> {
@@ -223,8 +174,4 @@ export class StaticPods {
       status: { phase: 'Pending' },
     };
   }
-}
-
-function nameOf(pod: Pod): string {
-  return `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
 }

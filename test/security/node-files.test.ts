@@ -30,6 +30,7 @@ import { readLogs } from '#kubelet/logs/read-logs.ts';
 import { rotateLogs } from '#kubelet/logs/rotate-logs.ts';
 import { readTerminationMessage } from '#kubelet/logs/termination-message.ts';
 import { hostsFilePath } from '#kubelet/paths.ts';
+import { MirrorPods } from '#kubelet/mirror-pods.ts';
 import { StaticPods } from '#kubelet/static-pods.ts';
 import { makeContainer, makePod } from '#kubelet/testing/make-pod.ts';
 import { writeAtomically } from '#kubelet/volumes/atomic-writer.ts';
@@ -390,9 +391,13 @@ test('manifests of static pods: the others run', async () => {
   const pods = new StaticPods({
     clock: systemClock,
     logger: silentLogger,
-    client: {} as never,
+    mirrors: new MirrorPods({
+      client: {} as never,
+      logger: silentLogger,
+      nodeName: 'node',
+      nodeUid: () => Promise.resolve('n'),
+    }),
     nodeName: 'node',
-    nodeUid: () => Promise.resolve('n'),
     path,
     checkMs: 1000,
     onAdd: (pod) => void added.push(pod.metadata.name),

@@ -31,8 +31,6 @@ export interface NodeFactsConfig {
   readonly rootDir: string;
   /** 'containerd://1.7.24'. */
   readonly runtimeVersion: string;
-  /** What the Node says the kubelet's port is. */
-  readonly port: () => number;
   /** Monotonic time at which everything in the runtime was listed last. */
   readonly lastRelist: () => number;
 }
@@ -92,8 +90,8 @@ export class NodeFactsSource {
     };
   }
 
-  /** Asks the runtime how it is. Never rejects: what is wrong is what the node reports. */
-  async current(): Promise<NodeFacts> {
+  /** Asks the runtime for its state. Never rejects: the node reports what is wrong. `port`: the kubelet's, as the Node shows it. */
+  async current(port: number): Promise<NodeFacts> {
     const problems: string[] = [];
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
@@ -104,7 +102,7 @@ export class NodeFactsSource {
       machine: this.machine,
       containerRuntimeVersion: this.#config.runtimeVersion,
       kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.3',
-      port: this.#config.port(),
+      port,
       images,
       problems,
       runtimeConditions,

@@ -35,8 +35,8 @@ export interface KubeletServerConfig {
   readonly metrics: KubeletMetrics;
   readonly gauges: KubeletGauges;
   readonly probeMetrics: () => string;
-  /** The KubeletConfiguration in effect. */
-  readonly configuration: () => unknown;
+  /** Returns the KubeletConfiguration in effect. `port`: the one that is open; 0 for none. */
+  readonly configuration: (port: number) => unknown;
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
   /** Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with LocalVolumeError: not now. */
   readonly removeLocalVolume: (name: string) => Promise<void>;

@@ -66,9 +66,12 @@ export class Routes {
   readonly #slis = new HealthSlis();
   readonly #health: HealthEndpoint;
   readonly #config: KubeletServerConfig;
+  readonly #port: () => number;
 
-  constructor(config: KubeletServerConfig) {
+  /** `port`: the one that is open; 0 while there is none. */
+  constructor(config: KubeletServerConfig, port: () => number) {
     this.#config = config;
+    this.#port = port;
     const { logger } = config;
     this.#health = new HealthEndpoint({ path: '/healthz', checks: () => HEALTH_CHECKS, logger, slis: this.#slis });
   }
@@ -137,7 +140,7 @@ export class Routes {
         prometheus(response, await this.#metrics(rest.join('/')));
         return;
       case 'configz':
-        json(response, { kubeletconfig: this.#config.configuration() });
+        json(response, { kubeletconfig: this.#config.configuration(this.#port()) });
         return;
       case 'logs':
         // Upstream serves files of /var/log here. It is off: the node's own logs are not the cluster's.

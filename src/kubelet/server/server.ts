@@ -43,7 +43,7 @@ export class KubeletServer {
 
   constructor(config: KubeletServerConfig) {
     this.#config = config;
-    this.#routes = new Routes(config);
+    this.#routes = new Routes(config, () => this.port);
     const { clock, logger, connectionLimits: limits } = config;
     this.#table = new ConnectionTable({ clock, logger, limits });
     this.#http = createHttpServer();

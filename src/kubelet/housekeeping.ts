@@ -1,0 +1,101 @@
+// Looks from time to time for what should not be there: orphans, leftovers, old tokens, large logs.
+
+import type { RuntimeService } from '#cri/index.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { DesiredPods } from './desired-pods.ts';
+import type { GarbageCollector } from './garbage.ts';
+import type { Leftovers } from './leftovers.ts';
+import { rotateLogs } from './logs/rotate-logs.ts';
+import type { Pleg } from './pleg.ts';
+import type { PodHandler } from './pod-handler.ts';
+import type { PodWorkers } from './pod-workers.ts';
+import type { TokenManager } from './tokens.ts';
+import { podUid } from './types.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
+
+export interface HousekeepingConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly runtime: RuntimeService;
+  readonly desired: DesiredPods;
+  readonly workers: PodWorkers;
+  readonly pods: PodHandler;
+  readonly pleg: Pleg;
+  readonly garbage: GarbageCollector;
+  readonly leftovers: Leftovers;
+  readonly volumes: VolumeManager;
+  readonly tokens: TokenManager;
+  /** False: the kubelet writes no files. See KubeletConfig. */
+  readonly hostFiles: boolean;
+  readonly periodMs: number;
+  /** A container's log is rotated when it is larger. */
+  readonly logMaxBytes: number;
+  readonly logMaxFiles: number;
+}
+
+export class Housekeeping {
+  readonly #config: HousekeepingConfig;
+  #timer: Timer | undefined;
+
+  constructor(config: HousekeepingConfig) {
+    this.#config = config;
+  }
+
+  /** Removes pods in the runtime or on the disk that are not desired. */
+  async removeOrphans(): Promise<void> {
+    const { desired, pods, pleg, garbage, volumes, workers, logger } = this.#config;
+    for (const { uid } of pleg.pods()) if (!desired.has(uid)) pods.killOrphan(uid);
+    const isKnown = (uid: string): boolean => desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
+    for (const uid of await garbage.podsOnDisk()) {
+      if (isKnown(uid)) continue;
+      try {
+        await volumes.unmount(uid);
+      } catch (err) {
+        logger.warn('orphaned pod directory not removed', { uid, err });
+      }
+    }
+    if (this.#config.hostFiles) await garbage.removeOrphanedLogs(isKnown);
+  }
+
+  /** Repeats `run` until the signal aborts. */
+  schedule(signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const { clock, logger, periodMs } = this.#config;
+    this.#timer = clock.setTimer(periodMs, () => {
+      const done = this.run().catch((err: unknown) => logger.warn('housekeeping failed', { err }));
+      void done.then(() => this.schedule(signal));
+    });
+  }
+
+  async run(): Promise<void> {
+    const { desired, pods, pleg, workers, tokens, volumes, leftovers } = this.#config;
+    for (const { uid } of pleg.pods()) {
+      if (!desired.has(uid) && workers.state(uid) === undefined) pods.killOrphan(uid);
+    }
+    for (const { pod, state } of workers.known()) {
+      // A pod that only the runtime knew, or that was deleted while it ended.
+      if (state === 'finished' && !desired.has(podUid(pod))) pods.forget(podUid(pod));
+    }
+    await leftovers.retry();
+    for (const uid of tokens.due()) {
+      volumes.markStale(uid);
+      workers.sync(uid);
+    }
+    const { runtime, clock, logger, hostFiles, logMaxBytes, logMaxFiles } = this.#config;
+    if (hostFiles) {
+      await rotateLogs({
+        runtime,
+        clock,
+        logger,
+        containers: [...pleg.pods()].flatMap((status) => status.containers).filter((container) => container.state === 'running'),
+        maxBytes: logMaxBytes,
+        maxFiles: logMaxFiles,
+      });
+    }
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+}

@@ -1,0 +1,503 @@
+// Composes a kubelet: makes its parts from the configuration, each after the parts that it uses. Two parts depend on later ones,
+// and get them at the end: the pod workers, which call the syncer, and the PLEG, which notifies the pod handler.
+
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  configMaps,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  services,
+} from '#api/groups/core/v1/index.ts';
+import { runtimeClasses } from '#api/groups/node/v1/index.ts';
+import type { EventRecorder } from '#client/events/index.ts';
+import { SharedInformerFactory, type SharedInformer } from '#client/informers/index.ts';
+import type { Runtime } from '#cri/index.ts';
+import { readUntrusted } from '#machinery/files/untrusted.ts';
+import type { Logger } from '#machinery/log.ts';
+import { versionInfo } from '#machinery/version-info.ts';
+import { ActivePods } from './active-pods.ts';
+import { selectsNode } from './admission.ts';
+import { Allocations } from './allocations.ts';
+import type { KubeletConfig } from './config.ts';
+import { kubeletConfiguration } from './configz.ts';
+import { DesiredPods } from './desired-pods.ts';
+import { parseResolvConf, type DnsSettings } from './dns.ts';
+import type { DownwardContext } from './env/downward.ts';
+import { ServiceVariables } from './env/service-variables.ts';
+import { PodEvents } from './events.ts';
+import { GarbageCollector } from './garbage.ts';
+import { HookRunner } from './handlers/hooks.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { ImageManager } from './images/image-manager.ts';
+import { Leftovers } from './leftovers.ts';
+import { readTerminationMessage } from './logs/termination-message.ts';
+import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts';
+import { MirrorPods } from './mirror-pods.ts';
+import { NodeFactsSource } from './node/node-facts.ts';
+import { NodeReporter } from './node/node-reporter.ts';
+import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
+import { readUsage } from './node/usage.ts';
+import { ObjectTracker } from './objects.ts';
+import { localVolumesPath } from './paths.ts';
+import { Pleg } from './pleg.ts';
+import { PodHandler } from './pod-handler.ts';
+import { KubeletPodSyncer } from './pod-syncer.ts';
+import { PodWorkers } from './pod-workers.ts';
+import { ApiPodWriter } from './pod-writer.ts';
+import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
+import { amountOf } from './pod/resources.ts';
+import { ProbeManager } from './probes/probe-manager.ts';
+import { ProbeRunner } from './probes/probe-runner.ts';
+import { ContainerKiller } from './runtime/kill.ts';
+import { RuntimeManager } from './runtime/runtime-manager.ts';
+import { ApiAccess } from './server/access.ts';
+import { runningPod } from './server/running-pods.ts';
+import { KubeletServer } from './server/server.ts';
+import { isStaticPod, StaticPods } from './static-pods.ts';
+import { StatusManager } from './status/status-manager.ts';
+import { TokenManager } from './tokens.ts';
+import { podUid, type Node, type Pod } from './types.ts';
+import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
+import { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';
+import { VolumeManager } from './volumes/volume-manager.ts';
+import { watchObject } from './watch-object.ts';
+
+const DEFAULT_PORT = 10_250;
+const DEFAULT_KUBELET_VERSION = 'v1.36.3';
+/** The annotation of the Node that names the directory of the built-in provisioner's volumes. */
+const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
+const USER_AGENT = 'kube-probe/1.36';
+const RETRY_MS = 10_000;
+const MAX_NODE_FILE_BYTES = 1024 * 1024;
+const RUNTIME_DEADLINE_MS = 30_000;
+
+/** What exists before the runtime is asked for the first time. */
+export interface Base {
+  readonly config: KubeletConfig;
+  /** With deadlines and metrics. */
+  readonly runtime: Runtime;
+  readonly metrics: KubeletMetrics;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  /** Aborts when the kubelet stops. */
+  readonly signal: AbortSignal;
+}
+
+/** The parts of a kubelet that are started, stopped or asked. */
+export interface Parts {
+  readonly settings: Settings;
+  readonly informers: SharedInformerFactory;
+  readonly podInformer: SharedInformer<Pod>;
+  readonly objects: ObjectTracker;
+  readonly probes: ProbeManager;
+  readonly pleg: Pleg;
+  readonly statuses: StatusManager;
+  readonly workers: PodWorkers;
+  readonly pods: PodHandler;
+  readonly housekeeping: Housekeeping;
+  readonly staticPods: StaticPods | undefined;
+  readonly server: KubeletServer;
+  readonly reporter: NodeReporter;
+}
+
+/** Makes all parts. Nothing runs yet. Rejects if the runtime does not answer or the root directory cannot be used. */
+export async function makeParts(base: Base): Promise<Parts> {
+  const { config, metrics, recorder, logger, signal } = base;
+  const { client, clock } = config;
+  const { runtime, images } = base.runtime;
+  const common = { clock, random: config.random, logger };
+  const events = new PodEvents(recorder);
+  const settings = await readSettings(config, base.runtime, signal);
+  const { hostFiles, podNetwork, rootDir, podLogsDir, localVolumesDir, mounter } = settings;
+
+  // What is observed: the runtime, the node, the API.
+  const pleg = new Pleg({
+    runtime,
+    clock,
+    logger,
+    readTerminationMessage: hostFiles ? readTerminationMessage : () => Promise.resolve(''),
+    onRelist: (seconds) => metrics.relisted(seconds),
+    ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
+  });
+  const node = await NodeFactsSource.read({
+    kubelet: config,
+    runtime: base.runtime,
+    clock,
+    logger,
+    signal,
+    rootDir,
+    runtimeVersion: settings.runtimeVersion,
+    lastRelist: () => pleg.lastRelist,
+  });
+  const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
+  const downward = (): DownwardContext => ({ podIPs: [], hostIPs: node.hostIPs, nodeAllocatable: node.allocatable });
+  const informers = new SharedInformerFactory({ ...common, client });
+  const podInformer = informers.informerFor(pods, { fieldSelector: `spec.nodeName=${config.nodeName}` });
+  const serviceVariables = makeServiceVariables(informers);
+  const nodeInformer = informers.informerFor(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
+  const nodeObject = (): Node | undefined => nodeInformer.lister.get('', config.nodeName);
+
+  // The workers, and what wakes them.
+  const desired = new DesiredPods();
+  const workers = new PodWorkers({
+    ...common,
+    metrics,
+    isStopped: (pod) => {
+      const status = pleg.get(podUid(pod));
+      return status === undefined || !isRunning(status);
+    },
+  });
+  const volumes = new VolumeManager({
+    rootDir,
+    clock,
+    logger,
+    mounter,
+    hostFiles,
+    localVolumesDir,
+    claims: {
+      claim: (namespace, name) => client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+      volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
+    },
+    isReachable: ({ spec }) => {
+      const self = nodeObject();
+      const required = spec.nodeAffinity?.required;
+      return self === undefined || required === undefined || selectsNode(required, self);
+    },
+  });
+  const objects = new ObjectTracker({
+    clock,
+    watch: (kind, namespace, name, onChange) =>
+      watchObject({ ...common, client }, kind === 'secret' ? secrets : configMaps, namespace, name, onChange),
+    onChange: (uids) => {
+      for (const uid of uids) {
+        volumes.markStale(uid);
+        workers.sync(uid);
+      }
+    },
+  });
+  const probes = new ProbeManager({
+    ...common,
+    events,
+    runner: new ProbeRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork }),
+    onChange: (uid) => workers.sync(uid),
+  });
+
+  // What is reported, and what is given to pods.
+  const mirrors =
+    config.staticPodPath === undefined
+      ? undefined
+      : new MirrorPods({
+          client,
+          logger,
+          nodeName: config.nodeName,
+          nodeUid: async () => (nodeObject() ?? (await client.resource(nodes).get(config.nodeName, { signal }))).metadata.uid,
+        });
+  const statuses = new StatusManager({
+    clock,
+    logger,
+    couldHaveRunningContainers: (uid) => {
+      const status = pleg.get(uid);
+      return workers.couldHaveRunningContainers(uid) ?? (status !== undefined && isRunning(status));
+    },
+    writer: new ApiPodWriter(client, mirrors),
+  });
+  const active = new ActivePods(desired, workers, statuses);
+  const allocations = new Allocations({ allocatable: () => node.allocatable, active: () => active.list() });
+  const tokens = new TokenManager(client, clock);
+
+  // What acts on the runtime.
+  const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
+  const leftovers = new Leftovers({ garbage, pleg, logger, signal });
+  const hooks = new HookRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork });
+  const killer = new ContainerKiller({ runtime, clock, logger, events, hooks });
+  const runtimeManager = new RuntimeManager({
+    ...common,
+    runtime,
+    images,
+    imageManager: new ImageManager({ images, clock, events }),
+    killer,
+    hooks,
+    probes,
+    events,
+    objects,
+    services: serviceVariables,
+    downward,
+    mounter,
+    dns: settings.dns,
+    nodeHosts: () => readNodeFile('/etc/hosts'),
+    rootDir,
+    podLogsDir,
+    hostFiles,
+    memoryCapacity,
+    metrics,
+    runtimeHandler: async (name) => (await client.resource(runtimeClasses).get(name, { signal })).handler,
+    onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
+    restartBackoffMs: config.restartBackoffMs ?? 10_000,
+    maxRestartBackoffMs: config.maxRestartBackoffMs ?? 300_000,
+    retryMs: RETRY_MS,
+  });
+
+  // What pods go through.
+  const syncer = new KubeletPodSyncer({
+    metrics,
+    clock,
+    logger,
+    events,
+    pleg,
+    statuses,
+    probes,
+    runtimeManager,
+    killer,
+    volumes,
+    objects,
+    allocations,
+    // Without files no container can read a token, so none is requested and none renewed every hour.
+    token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
+    downward,
+    runtimeName: () => settings.runtimeName,
+    networkProblem: () => node.networkProblem,
+    collectGarbage: (status) => garbage.collect(status),
+  });
+  const handler = new PodHandler({
+    clock,
+    logger,
+    metrics,
+    events,
+    allocatable: node.allocatable,
+    node: nodeObject,
+    desired,
+    active,
+    allocations,
+    workers,
+    statuses,
+    pleg,
+    volumes,
+    tokens,
+    runtimeManager,
+    leftovers,
+  });
+  workers.start(syncer, (pod) => handler.podFinished(pod));
+  pleg.listen((uid) => handler.runtimeChanged(uid));
+  const housekeeping = new Housekeeping({
+    clock,
+    logger,
+    runtime,
+    desired,
+    workers,
+    pods: handler,
+    pleg,
+    garbage,
+    leftovers,
+    volumes,
+    tokens,
+    hostFiles,
+    periodMs: config.housekeepingMs ?? 10_000,
+    logMaxBytes: config.containerLogMaxBytes ?? 10 * 1024 * 1024,
+    logMaxFiles: config.containerLogMaxFiles ?? 5,
+  });
+  const staticPods =
+    config.staticPodPath === undefined || mirrors === undefined
+      ? undefined
+      : new StaticPods({
+          clock,
+          logger,
+          mirrors,
+          nodeName: config.nodeName,
+          path: config.staticPodPath,
+          checkMs: config.staticPodCheckMs ?? 20_000,
+          onAdd: (pod) => handler.podAdded(pod),
+          onRemove: (pod) => handler.podDeleted(pod),
+        });
+
+  // What the node shows of itself.
+  const server = makeServer({ base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes });
+  const reporter = new NodeReporter({
+    ...common,
+    client,
+    events: recorder,
+    nodeName: config.nodeName,
+    labels: node.labels,
+    taints: config.taints ?? [],
+    podCIDRs: config.podCIDRs ?? [],
+    annotations: {
+      'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+      // Without files there are no directories to remove.
+      [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
+    },
+    unschedulable: config.unschedulable ?? false,
+    facts: () => node.current(config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port)),
+    checkMs: config.nodeCheckMs ?? 10_000,
+    reportMs: config.nodeReportMs ?? 300_000,
+    leaseDurationSeconds: 40,
+  });
+  return {
+    settings,
+    informers,
+    podInformer,
+    objects,
+    probes,
+    pleg,
+    statuses,
+    workers,
+    pods: handler,
+    housekeeping,
+    staticPods,
+    server,
+    reporter,
+  };
+}
+
+/** The configuration with its defaults, and what is read once at the start. */
+interface Settings {
+  readonly hostFiles: boolean;
+  readonly podNetwork: boolean;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly localVolumesDir: string;
+  readonly mounter: Mounter;
+  readonly dns: DnsSettings;
+  readonly runtimeName: string;
+  /** Such as 'containerd://1.7.24'. */
+  readonly runtimeVersion: string;
+}
+
+async function readSettings(config: KubeletConfig, { runtime }: Runtime, signal: AbortSignal): Promise<Settings> {
+  const hostFiles = config.hostFiles ?? true;
+  const { runtimeName, runtimeVersion } = await runtime.version({ signal, timeoutMs: RUNTIME_DEADLINE_MS });
+  const rootDir = await prepareRoot(config.rootDir ?? '/var/lib/kubelet', hostFiles);
+  return {
+    hostFiles,
+    podNetwork: config.podNetwork ?? true,
+    rootDir,
+    podLogsDir: config.podLogsDir ?? '/var/log/pods',
+    localVolumesDir: config.localVolumesDir ?? localVolumesPath(rootDir),
+    mounter: config.mounter ?? (hostFiles ? systemMounter() : noMounter),
+    dns: {
+      clusterDNS: config.clusterDNS,
+      clusterDomain: config.clusterDomain ?? 'cluster.local',
+      node: parseResolvConf(hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : ''),
+    },
+    runtimeName,
+    runtimeVersion: `${runtimeName}://${runtimeVersion}`,
+  };
+}
+
+function makeServiceVariables(informers: SharedInformerFactory): ServiceVariables {
+  const informer = informers.informerFor(services);
+  const variables = new ServiceVariables(() => informer.lister.list());
+  const changed = (): void => variables.changed();
+  informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+  return variables;
+}
+
+interface ServerParts {
+  readonly base: Base;
+  readonly settings: Settings;
+  readonly node: NodeFactsSource;
+  /** Bytes. */
+  readonly memoryCapacity: number;
+  readonly desired: DesiredPods;
+  readonly pleg: Pleg;
+  readonly statuses: StatusManager;
+  readonly probes: ProbeManager;
+  readonly volumes: VolumeManager;
+}
+
+function makeServer(parts: ServerParts): KubeletServer {
+  const { base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes } = parts;
+  const { config, metrics, logger } = base;
+  const { client, clock } = config;
+  const { hostFiles, podLogsDir, localVolumesDir, mounter } = settings;
+  // The machine of a simulated node is not the node: the node uses what its containers use.
+  const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
+  const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
+  const withStatus = (pod: Pod): Pod => {
+    const status = statuses.get(podUid(pod));
+    return status === undefined ? pod : { ...pod, status };
+  };
+  return new KubeletServer({
+    clock,
+    logger,
+    access: new ApiAccess({ client, clock, nodeName: config.nodeName, settings: config.access }),
+    metrics,
+    gauges: makeGauges(config, desired, pleg),
+    probeMetrics: () => probes.metrics.text(),
+    runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
+    usage: () => readUsage({ runtime: base.runtime.runtime, node: nodeUsage, runtimeStatus }),
+    machine: () => ({
+      cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
+      memoryBytes: memoryCapacity,
+      machineID: node.machine.machineID,
+      systemUUID: node.machine.systemUUID,
+      bootID: node.machine.bootID,
+      kernelVersion: node.machine.kernelVersion,
+      osVersion: node.machine.osImage,
+    }),
+    configuration: (port) =>
+      kubeletConfiguration({
+        config,
+        port,
+        maxPods: Number(node.capacity['pods'] ?? config.maxPods ?? 110),
+        podLogsDir,
+      }),
+    runtime: base.runtime,
+    podLogsDir,
+    pods: () => [...desired.values()].map(withStatus),
+    runtimeStatus,
+    removeLocalVolume: async (name) => {
+      if (volumes.usesPath(join(localVolumesDir, name))) throw new LocalVolumeError(`volume ${name} is in use`);
+      if (hostFiles) await removeLocalVolume(name, localVolumesDir, mounter);
+    },
+    startedAt: clock.now(),
+    nodeName: config.nodeName,
+    version: versionInfo(config.kubeletVersion ?? DEFAULT_KUBELET_VERSION),
+    flags: config.flags,
+    ...(config.server !== undefined ? { listen: config.server } : {}),
+  });
+}
+
+function makeGauges({ nodeName, clock }: KubeletConfig, desired: DesiredPods, pleg: Pleg): KubeletGauges {
+  return {
+    nodeName,
+    runningPods: () => [...pleg.pods()].filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
+    containers: () => countContainers(pleg.pods()),
+    desiredPods: () => {
+      const all = [...desired.values()];
+      const fromFiles = all.filter(isStaticPod).length;
+      return { api: all.length - fromFiles, static: fromFiles };
+    },
+    lastRelist: () => Math.max(0, clock.now() - (clock.monotonic() - pleg.lastRelist)),
+  };
+}
+
+function countContainers(all: Iterable<RuntimePodStatus>): Record<'created' | 'running' | 'exited' | 'unknown', number> {
+  const counts = { created: 0, running: 0, exited: 0, unknown: 0 };
+  for (const { containers } of all) for (const { state } of containers) counts[state]++;
+  return counts;
+}
+
+/** Makes the directory. Returns its real path, as mount points are listed. */
+async function prepareRoot(rootDir: string, hostFiles: boolean): Promise<string> {
+  if (!hostFiles) return rootDir;
+  await mkdir(rootDir, { recursive: true, mode: 0o750 });
+  return await realpath(rootDir);
+}
+
+/** Reads a small text file of the node. A container with a hostPath volume may have put any kind of file in its place. */
+async function readNodeFile(path: string): Promise<string> {
+  return (await readUntrusted(path, MAX_NODE_FILE_BYTES, { followLinks: true })).toString('utf8');
+}
+
+async function readResolvConf(path: string): Promise<string> {
+  if (path === '') return '';
+  try {
+    return await readNodeFile(path);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw err;
+  }
+}

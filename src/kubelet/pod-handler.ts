@@ -1,0 +1,205 @@
+// What the kubelet does when a pod is added, updated or deleted, or changes in the runtime: admits it, wakes its worker, and
+// forgets it at the end.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { formatTime } from '#machinery/text/time.ts';
+import type { ActivePods } from './active-pods.ts';
+import { admitPod } from './admission.ts';
+import type { Allocations } from './allocations.ts';
+import type { DesiredPods } from './desired-pods.ts';
+import type { PodEvents } from './events.ts';
+import type { Leftovers } from './leftovers.ts';
+import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
+import type { Pleg } from './pleg.ts';
+import { isRunning, type RuntimePodStatus } from './pod/pod-status.ts';
+import { qosClass } from './pod/resources.ts';
+import type { PodWorkers } from './pod-workers.ts';
+import type { RuntimeManager } from './runtime/runtime-manager.ts';
+import { isStaticPod } from './static-pods.ts';
+import { isTerminal } from './status/phase.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import type { TokenManager } from './tokens.ts';
+import { describePod, podUid, type Node, type Pod, type PodStatus, type ResourceList } from './types.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
+
+export interface PodHandlerConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: KubeletMetrics;
+  readonly events: PodEvents;
+  /** What pods may request of the node. */
+  readonly allocatable: ResourceList;
+  /** Returns the Node; undefined while the API does not have it. */
+  readonly node: () => Node | undefined;
+  readonly desired: DesiredPods;
+  readonly active: ActivePods;
+  readonly allocations: Allocations;
+  readonly workers: PodWorkers;
+  readonly statuses: StatusManager;
+  readonly pleg: Pleg;
+  readonly volumes: VolumeManager;
+  readonly tokens: TokenManager;
+  readonly runtimeManager: RuntimeManager;
+  readonly leftovers: Leftovers;
+}
+
+export class PodHandler {
+  readonly #config: PodHandlerConfig;
+  /** The API's pods and the static manifests were read: a pod in neither is an orphan. */
+  #sourcesReady = false;
+
+  constructor(config: PodHandlerConfig) {
+    this.#config = config;
+  }
+
+  /** From now on, pods that are not desired are killed. */
+  sourcesAreReady(): void {
+    this.#sourcesReady = true;
+  }
+
+  podAdded(pod: Pod): void {
+    const { workers, allocations } = this.#config;
+    const uid = podUid(pod);
+    const admitted = workers.isTerminationRequested(uid) || isTerminal(pod.status.phase) || this.#admit(pod);
+    this.#config.desired.set(uid, pod, allocations.current(pod));
+    if (!admitted) return;
+    workers.update({ type: 'create', pod });
+  }
+
+  podUpdated(pod: Pod): void {
+    const { workers, statuses, volumes, allocations } = this.#config;
+    const uid = podUid(pod);
+    const before = this.#config.desired.get(uid);
+    this.#config.desired.set(uid, pod, allocations.current(pod));
+    statuses.observe(pod);
+    if (before !== undefined && !concernsWorker(before, pod)) return;
+    // Files may show the pod's labels and annotations.
+    volumes.markStale(uid);
+    if (this.#isRejected(pod, workers.state(uid) !== undefined)) {
+      if (pod.metadata.deletionTimestamp !== undefined) statuses.removeWhenWritten(pod);
+      return;
+    }
+    workers.update({ type: 'update', pod });
+  }
+
+  podDeleted(pod: Pod): void {
+    const { workers, statuses } = this.#config;
+    const uid = podUid(pod);
+    this.#config.desired.delete(uid);
+    statuses.forget(uid);
+    this.#retryDeferred();
+    if (workers.state(uid) === undefined) return;
+    // Only the object was deleted, without a grace period: the pod has the time that its spec gives it.
+    workers.update({ type: 'kill', pod });
+  }
+
+  /** Reports whether the node has room for the pod; rejects it otherwise. Must be called before the pod is one of the desired pods. */
+  #admit(pod: Pod): boolean {
+    const { allocatable, node, desired, active, statuses, pleg, allocations, metrics, logger, events, clock } = this.#config;
+    // The pod runs already: it was admitted before the kubelet restarted.
+    if (pleg.get(podUid(pod)) !== undefined) return true;
+    const rejection = admitPod({
+      pod,
+      active: () => active.list().map((other) => allocations.current(other)),
+      activeAtMost: { pods: desired.size, requested: desired.requestedAtMost },
+      allocatable,
+      node: node(),
+    });
+    if (rejection === undefined) return true;
+    metrics.podRejected(rejection.reason);
+    logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
+    events.warning(pod, rejection.reason, rejection.message);
+    const status: PodStatus = {
+      ...(pod.metadata.generation !== undefined ? { observedGeneration: pod.metadata.generation } : {}),
+      phase: 'Failed',
+      reason: rejection.reason,
+      message: `Pod was rejected: ${rejection.message}`,
+      qosClass: qosClass(pod),
+      startTime: formatTime(clock.now()),
+      ...(pod.status.conditions !== undefined ? { conditions: pod.status.conditions } : {}),
+    };
+    statuses.set(pod, status);
+    return false;
+  }
+
+  /** Reports whether the pod was rejected at admission, and so never got a worker. */
+  #isRejected(pod: Pod, hasWorker: boolean): boolean {
+    return !hasWorker && isTerminal(this.#config.statuses.get(podUid(pod))?.phase ?? pod.status.phase);
+  }
+
+  /** Called when the sandboxes or containers of a pod have changed. */
+  runtimeChanged(uid: string): void {
+    const { workers } = this.#config;
+    if (workers.state(uid) !== undefined) workers.sync(uid);
+    else if (this.#sourcesReady && !this.#config.desired.has(uid)) this.killOrphan(uid);
+  }
+
+  /** Called by the pod's worker when the pod is stopped and cleaned up, and for every later change of the pod. */
+  podFinished(pod: Pod): void {
+    const { statuses, pleg, leftovers } = this.#config;
+    const uid = podUid(pod);
+    this.#retryDeferred();
+    const wanted = this.#config.desired.get(uid);
+    if (wanted !== undefined && wanted.metadata.deletionTimestamp === undefined) return;
+    if (wanted !== undefined && !isStaticPod(wanted)) statuses.removeWhenWritten(wanted);
+    const left = pleg.get(uid);
+    if (left !== undefined) leftovers.remove(left);
+    if (wanted === undefined) this.forget(uid);
+  }
+
+  /** Wakes the pods whose resize was deferred: the node may have room for them now. */
+  #retryDeferred(): void {
+    const { workers, allocations } = this.#config;
+    for (const uid of allocations.deferred()) workers.sync(uid);
+  }
+
+  /** Drops all state of a pod that is finished and not desired. */
+  forget(uid: string): void {
+    const { workers, statuses, runtimeManager, tokens, allocations } = this.#config;
+    workers.forget(uid);
+    allocations.forget(uid);
+    statuses.forget(uid);
+    runtimeManager.forget(uid);
+    tokens.forget(uid);
+  }
+
+  /** Stops a pod of the runtime that is not desired, or removes it if it has stopped. */
+  killOrphan(uid: string): void {
+    const { workers, pleg, leftovers } = this.#config;
+    const status = pleg.get(uid);
+    if (status === undefined || workers.state(uid) !== undefined) return;
+    if (!isRunning(status)) {
+      leftovers.remove(status);
+      return;
+    }
+    this.#config.logger.info('killing a pod that is not wanted here', { pod: `${status.namespace}/${status.name}`, uid });
+    workers.update({ type: 'kill', pod: podFromRuntime(status), runtimeOnly: true });
+  }
+}
+
+/** Reports whether anything has changed except the status, which the kubelet writes itself. */
+function concernsWorker(before: Pod, after: Pod): boolean {
+  const a = before.metadata;
+  const b = after.metadata;
+  // The generation grows with every change of the spec, and when deletion is asked for.
+  if (a.generation === undefined || a.generation !== b.generation) return true;
+  if (a.deletionTimestamp !== b.deletionTimestamp || a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds) return true;
+  if (!isDeepStrictEqual(a.labels, b.labels) || !isDeepStrictEqual(a.annotations, b.annotations)) return true;
+  // Readiness gates are conditions that other clients write. Another client may also have set a terminal phase.
+  if ((after.spec.readinessGates ?? []).length > 0) return true;
+  return isTerminal(after.status.phase) && !isTerminal(before.status.phase);
+}
+
+/** Returns a pod with the fields that stopping it takes. */
+function podFromRuntime(status: RuntimePodStatus): Pod {
+  const names = [...new Set(status.containers.map((container) => container.name))];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: status.name, namespace: status.namespace, uid: status.uid, resourceVersion: '', creationTimestamp: '' },
+    spec: { containers: names.map((name) => ({ name, resources: {} })) },
+    status: {},
+  };
+}

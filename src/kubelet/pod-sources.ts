@@ -1,0 +1,40 @@
+// Where desired pods come from: the API's pods go to the handler, the mirrors among them to the static pods.
+
+import type { SharedInformer } from '#client/informers/index.ts';
+import { isMirrorPod } from './mirror-pods.ts';
+import type { PodHandler } from './pod-handler.ts';
+import type { StaticPods } from './static-pods.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import { podUid, type Pod } from './types.ts';
+
+/** Passes on every pod that the informer has, and every change from now on. */
+export function watchApiPods(
+  informer: SharedInformer<Pod>,
+  handler: PodHandler,
+  staticPods: StaticPods | undefined,
+  statuses: StatusManager,
+): void {
+  /** Compares the mirror with what was written: a mirror that was made again gets its status again. */
+  const mirrorSeen = (mirror: Pod): void => {
+    const pod = staticPods?.mirrorSeen(mirror);
+    if (pod === undefined) return;
+    const metadata = { ...pod.metadata, resourceVersion: mirror.metadata.resourceVersion };
+    statuses.observe({ ...pod, metadata, status: mirror.status });
+  };
+  const added = (pod: Pod): void => (isMirrorPod(pod) ? mirrorSeen(pod) : handler.podAdded(pod));
+  const updated = (pod: Pod): void => (isMirrorPod(pod) ? mirrorSeen(pod) : handler.podUpdated(pod));
+  const deleted = (pod: Pod): void => (isMirrorPod(pod) ? staticPods?.mirrorDeleted(pod) : handler.podDeleted(pod));
+  informer.addEventHandler({
+    onAdd: added,
+    onUpdate: (previous, pod) => {
+      if (podUid(previous) === podUid(pod)) {
+        updated(pod);
+        return;
+      }
+      // Another pod of the same name: the previous one was deleted in between.
+      deleted(previous);
+      added(pod);
+    },
+    onDelete: deleted,
+  });
+}
