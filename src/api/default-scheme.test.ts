@@ -5,14 +5,12 @@ import { parseApiVersion } from './machinery/scheme.ts';
 
 const scheme = newDefaultScheme();
 
-test.each<[apiVersion: string, kind: string, draft: object, after: object]>([
+test.each<[apiVersion: string, kind: string, draft: Record<string, unknown>, after: object]>([
   ['v1', 'Secret', {}, { type: 'Opaque' }],
   ['storage.k8s.io/v1', 'StorageClass', {}, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' }],
   ['v1', 'ConfigMap', { data: {} }, { data: {} }],
 ])('%s %s has the defaults of its group', (apiVersion, kind, draft, after) => {
-  scheme
-    .codecOf({ group: '', version: '', ...parseApiVersion(apiVersion), kind })
-    ?.applyDefaults(draft as Record<string, unknown>);
+  scheme.codecOf({ group: '', version: '', ...parseApiVersion(apiVersion), kind })?.applyDefaults(draft);
   expect(draft).toEqual(after);
 });
 

@@ -41,9 +41,9 @@ export function exerciseKind({ type, strategy, selectableFields, subresources = 
   const { message } = allSchemas.lookup(type) as KnownKind;
   const random = new SeededRandom(`${type.group}/${type.kind}`);
   const fill = (): KubeObject => {
-    const { object } = decodeObject<KubeObject>(message, fuzzObject(message, random));
-    scheme.codecOf(type)?.applyDefaults(object as unknown as Record<string, unknown>);
-    return deepFreeze(object);
+    const { object } = decodeObject(message, fuzzObject(message, random));
+    scheme.codecOf(type)?.applyDefaults(object);
+    return deepFreeze(object as unknown as KubeObject);
   };
   const updates: readonly (UpdateStrategy<KubeObject> | undefined)[] = [strategy, ...subresources.map((view) => view.strategy)];
   let errors = 0;
