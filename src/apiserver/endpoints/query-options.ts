@@ -1,6 +1,5 @@
 // Options that come with a request in its query: read and checked. Kubernetes' words for what is wrong with them.
 
-import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
