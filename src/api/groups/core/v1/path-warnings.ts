@@ -18,17 +18,17 @@ export function pathWarnings(volumes: readonly Volume[]): string[] {
   return volumes.flatMap((volume) => {
     const { name, configMap, secret, downwardAPI, projected } = volume;
     const warnings: string[] = [];
-    const add = (kind: string, files: readonly File[]): void => {
-      for (const overlap of overlaps(files)) warnings.push(`volume ${quote(name)} (${kind}): overlapping paths: ${overlap}`);
+    const add = (kind: () => string, files: readonly File[]): void => {
+      for (const overlap of overlaps(files)) warnings.push(`volume ${quote(name)} (${kind()}): overlapping paths: ${overlap}`);
     };
-    add(`ConfigMap ${quote(configMap?.name ?? '')}`, filesOf(configMap?.items, ''));
-    add(`Secret ${quote(secret?.secretName ?? '')}`, filesOf(secret?.items, ''));
-    add('DownwardAPI', filesOf(downwardAPI?.items, ''));
+    add(() => `ConfigMap ${quote(configMap?.name ?? '')}`, filesOf(configMap?.items, ''));
+    add(() => `Secret ${quote(secret?.secretName ?? '')}`, filesOf(secret?.items, ''));
+    add(() => 'DownwardAPI', filesOf(downwardAPI?.items, ''));
     const sources = projected?.sources ?? [];
     for (const source of sources) {
       if (Object.keys(source).length === 0) warnings.push(`volume ${quote(name)} (Projected) has no sources provided`);
     }
-    add('Projected', sources.flatMap(projectedFiles));
+    add(() => 'Projected', sources.flatMap(projectedFiles));
     return warnings;
   });
 }
@@ -65,6 +65,7 @@ function projectedFiles({
 const MAX_COMPARED = 100;
 
 function overlaps(files: readonly File[]): string[] {
+  if (files.length < 2) return [];
   const trimmed = files.slice(0, MAX_COMPARED).map(({ path, source }) => ({ path: trimEnd(path, '/'), source }));
   return trimmed.flatMap((file, index) =>
     trimmed

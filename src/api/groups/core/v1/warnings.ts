@@ -17,6 +17,9 @@ type Container = Immutable<core.Container> | Immutable<core.EphemeralContainer>;
 type Annotations = Readonly<Record<string, string>>;
 type Selects = { readonly labelSelector?: unknown };
 
+/** What most pods are warned of. */
+const NONE: string[] = [];
+
 export function podWarnings({ metadata, spec }: Immutable<core.Pod>): string[] {
   return specWarnings(spec, metadata.annotations ?? {}, field.path(), false);
 }
@@ -36,7 +39,7 @@ export function resourceNameWarnings(name: string): string[] {
 
 export function claimWarnings({ resources }: Immutable<core.PersistentVolumeClaimSpec>, at: FieldPath): string[] {
   return (['requests', 'limits'] as const).flatMap((list) =>
-    fractionalBytes(resources[list], ['storage'], at.child('resources', list)),
+    fractionalBytes(resources[list], ['storage'], at, 'resources', list),
   );
 }
 
@@ -51,13 +54,13 @@ function specWarnings(spec: PodSpec, annotations: Annotations, root: FieldPath, 
     ...deprecatedAnnotations(annotations, notes),
     ...volumes(spec, at.child('volumes')),
     ...duplicates(spec, at),
-    ...fractionalBytes(spec.overhead, BYTES, at.child('overhead')),
+    ...fractionalBytes(spec.overhead, BYTES, at, 'overhead'),
     ...podSeccompAnnotation(spec, annotations, notes),
     ...containers.flatMap(([container, path]) => [
       ...profileAnnotations(spec, container, annotations, isTemplate, notes),
-      ...fractionalBytes(container.resources.limits, BYTES, path.child('resources', 'limits')),
-      ...fractionalBytes(container.resources.requests, BYTES, path.child('resources', 'requests')),
-      ...hiddenVariables(container, path.child('env')),
+      ...fractionalBytes(container.resources.limits, BYTES, path, 'resources', 'limits'),
+      ...fractionalBytes(container.resources.requests, BYTES, path, 'resources', 'requests'),
+      ...hiddenVariables(container, path),
     ]),
     ...ports(containers),
     ...(graceSeconds < 0
@@ -71,6 +74,7 @@ function specWarnings(spec: PodSpec, annotations: Annotations, root: FieldPath, 
 }
 
 function addresses({ dnsConfig, hostAliases }: PodSpec, at: FieldPath): string[] {
+  if (dnsConfig === undefined && hostAliases === undefined) return NONE;
   const servers = at.child('dnsConfig', 'nameservers');
   return [
     ...(dnsConfig?.nameservers ?? []).flatMap((address, index) => warningsForIP(servers.index(index), address)),
@@ -94,6 +98,7 @@ const DEPRECATED_NODE_LABELS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function nodeLabels({ nodeSelector, affinity }: PodSpec, at: FieldPath): string[] {
+  if (nodeSelector === undefined && affinity === undefined) return NONE;
   const warnings: string[] = [];
   for (const label of Object.keys(nodeSelector ?? {})) {
     const message = DEPRECATED_NODE_LABELS.get(label);
@@ -138,6 +143,7 @@ function spreadConstraints({ topologySpreadConstraints: constraints }: PodSpec, 
 }
 
 function podAffinities({ affinity }: PodSpec, at: FieldPath): string[] {
+  if (affinity === undefined) return NONE;
   return (['podAffinity', 'podAntiAffinity'] as const).flatMap((kind) => {
     const {
       requiredDuringSchedulingIgnoredDuringExecution: required = [],
@@ -225,6 +231,7 @@ function volumes({ volumes: list = [] }: PodSpec, at: FieldPath): string[] {
 }
 
 function duplicates({ hostAliases, imagePullSecrets }: PodSpec, at: FieldPath): string[] {
+  if (hostAliases === undefined && imagePullSecrets === undefined) return NONE;
   const secrets = (imagePullSecrets ?? []).map(({ name }) => name ?? '');
   const empty = secrets.flatMap((name, index) =>
     name === '' ? [`${at.child('imagePullSecrets').index(index).child('name').toString()}: invalid empty name ""`] : [],
@@ -244,21 +251,36 @@ function repeated(values: readonly string[], name: string, at: FieldPath): strin
 }
 
 const BYTES = ['memory', 'ephemeral-storage'];
+/** Most quantities of bytes; they need not be parsed. */
+const WHOLE_BYTES = /^\d{1,15}(Ki|Mi|Gi)?$/;
 
-function fractionalBytes(list: Readonly<Record<string, string>> | undefined, names: readonly string[], at: FieldPath): string[] {
+function fractionalBytes(
+  list: Readonly<Record<string, string>> | undefined,
+  names: readonly string[],
+  root: FieldPath,
+  ...at: readonly string[]
+): string[] {
+  if (list === undefined) return NONE;
   return names.flatMap((name) => {
-    const amount = list?.[name];
-    if (amount === undefined) return [];
+    const amount = list[name];
+    if (amount === undefined || WHOLE_BYTES.test(amount)) return [];
     const quantity = parseQuantity(amount).roundUp(MILLI);
     if (quantity.cmp(quantity.roundUp(0)) === 0) return [];
-    return [`${at.key(name).toString()}: fractional byte value ${quote(quantity.toString())} is invalid, must be an integer`];
+    return [
+      `${root
+        .child(...at)
+        .key(name)
+        .toString()}: fractional byte value ${quote(quantity.toString())} is invalid, must be an integer`,
+    ];
   });
 }
 
 /** A variable may be built on an earlier one of its name; anything else loses the earlier one. */
-function hiddenVariables({ env }: Container, at: FieldPath): string[] {
+function hiddenVariables({ env }: Container, container: FieldPath): string[] {
+  if (env === undefined || env.length < 2) return NONE;
   const seen = new Set<string>();
-  return (env ?? []).flatMap(({ name, value = '', valueFrom }, index) => {
+  const at = container.child('env');
+  return env.flatMap(({ name, value = '', valueFrom }, index) => {
     const first = !seen.has(name);
     seen.add(name);
     const reference = `$(${name})`;

@@ -3,7 +3,8 @@
 import { withoutDisabledPodFields, withoutDisabledStatusFields } from '#api/groups/core/v1/disabled-pod-fields.ts';
 import { warningsForIP } from '#api/groups/core/v1/ip-warnings.ts';
 import { podQosClass } from '#api/groups/core/v1/qos.ts';
-import { validatePodStatusUpdate, validatePodUpdate } from '#api/groups/core/v1/validation/index.ts';
+import { validatePod, validatePodStatusUpdate, validatePodUpdate } from '#api/groups/core/v1/validation/index.ts';
+import { podWarnings } from '#api/groups/core/v1/warnings.ts';
 import * as field from '#machinery/validation/field.ts';
 import { isDNS1123Label } from '#machinery/validation/validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -11,7 +12,6 @@ import { withAppArmorFields } from './app-armor.ts';
 import { withCondition, withObservedGenerations } from './conditions.ts';
 import { withLabelKeys } from './label-keys.ts';
 import type { Pod } from './pod.ts';
-import { reviewPod } from './review.ts';
 
 const DEFAULT_GRACE_SECONDS = 30;
 const HOST_NAME =
@@ -39,10 +39,10 @@ export const podStrategy: ResourceStrategy<Pod> = {
     if ((pod.spec.schedulingGates ?? []).length === 0) return prepared;
     return { ...prepared, status: { ...status, conditions: withCondition([], GATED, now) } };
   },
-  validate: (pod) => [...reviewPod(pod).errors],
+  validate: (pod) => validatePod(pod),
   warningsOnCreate(pod) {
     const problems = isDNS1123Label(pod.metadata.name);
-    return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...reviewPod(pod).warnings];
+    return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...podWarnings(pod)];
   },
 
   prepareForUpdate: (pod, old) => ({
