@@ -21,15 +21,8 @@ const revisions = (text: string): number => {
   return value;
 };
 
-/**
- * Node cuts small buffers from slabs of 8 KB: two or three answers of an API server. What is kept for long has memory of its own, so larger
- * slabs are no waste, and spare a server of many small answers 2 % of its time.
- */
-const BUFFER_POOL_BYTES = 32 * 1024;
-
 /** Runs what the process was asked for. Resolves when it is done; `cox up` ends the process itself. */
 export async function runCox(build?: Build): Promise<void> {
-  Buffer.poolSize = BUFFER_POOL_BYTES;
   process.on('uncaughtException', endUnlessHandled);
   const status = await execute(process.argv.slice(2), build);
   // Not when everything has ended: after a failure there may be what never does.

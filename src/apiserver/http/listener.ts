@@ -21,7 +21,6 @@ import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
 import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
 import { CollectedMessage } from './collected-message.ts';
-import { joinWrites } from './joined-writes.ts';
 import { peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
@@ -160,7 +159,6 @@ export class Listener {
     server.prependListener('secureConnection', (socket: TLSSocket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 15_000);
-      joinWrites(socket);
       (socket as Tracked)[CONNECTION] = this.#connections.secured(socket);
     });
     server.on('session', (session) => {

@@ -5,10 +5,8 @@
 // A value is four bytes (unsigned, big-endian): the offset, counted from the byte after them, at which
 // `"resourceVersion":"N",` is to be inserted; then the object's JSON in UTF-8 without it.
 
-import { isPlainText } from './json-bytes.ts';
-import { BEFORE_RESOURCE_VERSION, encodeLongTexts, hasLongTexts } from './long-texts.ts';
-
-const HEADER_BYTES = 4;
+import { encodeLongTexts, hasLongTexts } from './fast-path/long-texts.ts';
+import { encodePlain, HEADER_BYTES } from './plain-encoding.ts';
 
 /**
  * The stored value of a normalized object; a resourceVersion that it has is left out. The object has a metadata that is not
@@ -17,62 +15,13 @@ const HEADER_BYTES = 4;
 export function encodeForStorage(object: object): Uint8Array {
   const { metadata } = object as { readonly metadata?: Members | null };
   if (metadata === undefined || metadata === null) throw new Error('an object without metadata cannot be stored');
-  if (!hasLongTexts(object as Members)) return encodeWhole(object as Members, metadata);
+  if (!hasLongTexts(object as Members)) return encodePlain(object as Members, metadata);
   const { value, at } = encodeLongTexts(object as Members, metadata, HEADER_BYTES);
   value.writeUInt32BE(at, 0);
   return value;
 }
 
 type Members = Readonly<Record<string, unknown>>;
-
-function encodeWhole(object: Members, metadata: Members): Uint8Array {
-  const stored =
-    metadata['resourceVersion'] === undefined ? object : { ...object, metadata: { ...metadata, resourceVersion: undefined } };
-  const text = JSON.stringify(stored);
-  const at = insertionPoint(object, metadata);
-  const length = Buffer.byteLength(text);
-  // Not from Node's pool: a stored value lives long, and would keep its whole slab.
-  const value = Buffer.allocUnsafeSlow(HEADER_BYTES + length);
-  const isAscii = length === text.length;
-  value.writeUInt32BE(isAscii ? at : Buffer.byteLength(text.slice(0, at)), 0);
-  value.write(text, HEADER_BYTES, isAscii ? 'latin1' : 'utf8');
-  return value;
-}
-
-/** The index in the object's JSON (without resourceVersion) at which resourceVersion goes. */
-function insertionPoint(object: Members, metadata: Members): number {
-  let start = '{'.length;
-  for (const key in object) {
-    if (key === 'metadata') break;
-    start += memberLength(key, object[key]);
-  }
-  start += '"metadata":{'.length;
-  let at = start;
-  let inFirst = true;
-  for (const key in metadata) {
-    if (key === 'resourceVersion') {
-      inFirst = false;
-      continue;
-    }
-    if (metadata[key] === undefined) continue;
-    inFirst &&= BEFORE_RESOURCE_VERSION.has(key);
-    if (!inFirst) return at;
-    at += memberLength(key, metadata[key]);
-  }
-  if (at === start) throw new Error('an object with empty metadata cannot be stored');
-  // What is inserted ends in a comma, so something must follow it: it goes before all else.
-  return start;
-}
-
-/** With the comma behind it. */
-function memberLength(key: string, value: unknown): number {
-  return value === undefined ? 0 : textLength(key) + textLength(value) + ':,'.length;
-}
-
-/** Of the value's JSON. */
-function textLength(value: unknown): number {
-  return typeof value === 'string' && isPlainText(value) ? value.length + '""'.length : JSON.stringify(value).length;
-}
 
 /** Reports whether the bytes of the object's JSON in [from, expected.length) are those of `expected`. Its last bytes differ first. */
 export function hasBytes(value: Uint8Array, expected: Uint8Array, from: number): boolean {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
-import { decodeFromStorage, encodeForStorage, spliceResourceVersion } from './storage-codec.ts';
+import { encodePlain } from '../plain-encoding.ts';
+import { decodeFromStorage, encodeForStorage, spliceResourceVersion } from '../storage-codec.ts';
 
 const metadata = { name: 'a', namespace: 'b', uid: 'u', creationTimestamp: '2026-01-02T03:04:05Z' };
 
@@ -40,6 +41,7 @@ describe('objects with long texts', () => {
       };
       expect(served(object)).toBe(expected(object));
       const value = encodeForStorage(object);
+      expect(Buffer.compare(value, encodePlain(object, object.metadata))).toBe(0);
       const { name: first, namespace, uid, ...rest } = object.metadata;
       expect(decodeFromStorage(value, 12)).toEqual({
         ...object,

