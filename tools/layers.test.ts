@@ -41,23 +41,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   cli: ['machinery', 'api', 'client', 'cluster'],
 };
 
-/**
- * Within a layer: a folder and the other folders of the layer that it may import. Files at the root of the layer may be imported by all
- * folders, and import all. Folders that are not listed have no rules yet.
- */
-const ALLOWED_FOLDERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  apiserver: {
-    tables: [],
-    registry: ['tables'],
-    catalog: ['registry', 'tables'],
-    authentication: ['catalog'],
-    authorization: ['catalog'],
-    'node-proxy': ['catalog', 'endpoints'],
-    'endpoint-proxy': ['catalog', 'node-proxy'],
-    kinds: ['catalog', 'registry', 'tables', 'authentication', 'authorization', 'node-proxy', 'endpoint-proxy'],
-  },
-};
-
 /** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */
 const ALLOWED_IN_TESTS = ['apiserver', 'storage', 'client', 'runtime', 'cluster', 'controllers', 'scheduler'];
 
@@ -78,6 +61,73 @@ const resolveImport = (file: string, specifier: string): string =>
 
 const layerOf = (file: string): string => relative(source, file).split('/')[0] as string;
 
+/** Conformance suites and what only tests use count as tests: nothing that ships imports them. */
+const isTest = (file: string): boolean => /\.test\.ts$|\/testing\/|\/conformance\.ts$/.test(file);
+
+/** From a folder, to a folder, to the imports between them. */
+type FolderImports = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
+
+/** Returns what the immediate folders of a layer import of each other. Files at the root of the layer have no rules. */
+function folderImports(layer: string): FolderImports {
+  const graph = new Map<string, Map<string, string[]>>();
+  for (const file of files) {
+    const [inLayer, from = '', inFolder] = relative(source, file).split('/');
+    if (inLayer !== layer || inFolder === undefined || isTest(file)) continue;
+    for (const specifier of importsOf(file)) {
+      const imported = relative(source, resolveImport(file, specifier));
+      const [toLayer, to = '', toFile] = imported.split('/');
+      if (toLayer !== layer || toFile === undefined || to === from) continue;
+      const targets = graph.get(from) ?? new Map<string, string[]>();
+      graph.set(from, targets.set(to, [...(targets.get(to) ?? []), `${relative(source, file)} imports ${imported}`]));
+    }
+  }
+  return graph;
+}
+
+/** Returns a shortest cycle through each folder that is on one; each cycle once, beginning with the first of its folders by name. */
+function cyclesOf(graph: FolderImports): string[][] {
+  const cycles = new Map<string, string[]>();
+  for (const start of [...graph.keys()].sort()) {
+    const cycle = shortestCycle(graph, start);
+    if (cycle === undefined) continue;
+    const first = cycle.indexOf([...cycle].sort()[0] as string);
+    const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
+    cycles.set(rotated.join(), rotated);
+  }
+  return [...cycles.values()];
+}
+
+function shortestCycle(graph: FolderImports, start: string): string[] | undefined {
+  const queue: string[][] = [[start]];
+  const seen = new Set<string>();
+  for (const path of queue) {
+    for (const next of graph.get(path.at(-1) as string)?.keys() ?? []) {
+      if (next === start) return path;
+      if (seen.has(next)) continue;
+      seen.add(next);
+      queue.push([...path, next]);
+    }
+  }
+  return undefined;
+}
+
+describe('cyclesOf', () => {
+  const graphOf = (imports: Readonly<Record<string, readonly string[]>>): FolderImports =>
+    new Map(Object.entries(imports).map(([from, targets]) => [from, new Map(targets.map((to) => [to, []]))]));
+
+  test('two folders that import each other', () => {
+    expect(cyclesOf(graphOf({ b: ['a', 'c'], a: ['b'], c: [] }))).toEqual([['a', 'b']]);
+  });
+
+  test('a cycle through three folders', () => {
+    expect(cyclesOf(graphOf({ d: ['a'], c: ['a'], a: ['b'], b: ['c'] }))).toEqual([['a', 'b', 'c']]);
+  });
+
+  test('no cycle', () => {
+    expect(cyclesOf(graphOf({ a: ['b', 'c'], b: ['c'], c: [] }))).toEqual([]);
+  });
+});
+
 describe('layers', () => {
   test('every folder of src/ is a layer with rules', () => {
     expect([...new Set(files.map(layerOf))].filter((layer) => !(layer in ALLOWED))).toEqual([]);
@@ -87,11 +137,9 @@ describe('layers', () => {
     const wrong: string[] = [];
     for (const file of files) {
       const from = layerOf(file);
-      // Conformance suites and test helpers count as tests: nothing that ships imports them.
-      const isTest = /\.test\.ts$|\/testing\/|\/conformance\.ts$/.test(file);
       for (const specifier of importsOf(file)) {
         const to = layerOf(resolveImport(file, specifier));
-        if (to === from || ALLOWED[from]?.includes(to) || (isTest && ALLOWED_IN_TESTS.includes(to))) continue;
+        if (to === from || ALLOWED[from]?.includes(to) || (isTest(file) && ALLOWED_IN_TESTS.includes(to))) continue;
         wrong.push(
           `${relative(source, file)} imports ${specifier}: ${from} may import only ${ALLOWED[from]?.join(', ') || 'nothing'}. ` +
             `Move what is shared down (machinery, api), or hand it in through the Config from cluster/.`,
@@ -111,19 +159,16 @@ describe('layers', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('folders of a layer import only the folders that they may', () => {
+  test('folders of a layer point one way: no cycle of imports between them', () => {
     const wrong: string[] = [];
-    for (const file of files) {
-      if (/\.test\.ts$|\/testing\//.test(file)) continue;
-      const [layer = '', from = ''] = relative(source, file).split('/');
-      const allowed = ALLOWED_FOLDERS[layer]?.[from];
-      if (allowed === undefined) continue;
-      for (const specifier of importsOf(file)) {
-        const [toLayer, to = '', inFolder] = relative(source, resolveImport(file, specifier)).split('/');
-        if (toLayer !== layer || inFolder === undefined || to === from || allowed.includes(to)) continue;
+    for (const layer of Object.keys(ALLOWED)) {
+      const graph = folderImports(layer);
+      for (const cycle of cyclesOf(graph)) {
+        const edges = cycle.map((from, index) => graph.get(from)?.get(cycle[(index + 1) % cycle.length] as string) ?? []);
+        const smallest = edges.reduce((least, imports) => (imports.length < least.length ? imports : least));
         wrong.push(
-          `${relative(source, file)} imports ${specifier}: ${layer}/${from} may import only ${allowed.join(', ') || 'nothing'} of its layer. ` +
-            `Move what is shared down, or take it through an interface that the folder declares itself.`,
+          `${layer}: ${[...cycle, cycle[0]].join(' -> ')}. The fewest imports of the cycle are: ${smallest.join('; ')}. ` +
+            `Move what is shared down, or to the root of the layer, or declare an interface in the folder that uses it.`,
         );
       }
     }

@@ -7,7 +7,7 @@ import { Router } from '#apiserver/endpoints/router.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import { AdmissionChain } from '#apiserver/admission/chain.ts';
 import { AdmissionMetrics } from '#apiserver/admission/metrics.ts';
-import { RequestMetrics } from '#apiserver/filters/request-metrics.ts';
+import { RequestMetrics } from '#apiserver/endpoints/request-metrics.ts';
 import { requestInfo } from '#apiserver/filters/request-info.ts';
 import type { Handler } from '#apiserver/request.ts';
 import { rawRequest, send } from '#apiserver/testing/requests.ts';

@@ -14,7 +14,7 @@ import { maxInFlight } from './filters/max-in-flight.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import { panicRecovery } from './filters/panic-recovery.ts';
 import { requestInfo } from './filters/request-info.ts';
-import type { RequestMetrics } from './filters/request-metrics.ts';
+import type { RequestMetrics } from './endpoints/request-metrics.ts';
 import type { Handler } from './request.ts';
 
 export interface HandlerChainConfig {

@@ -3,7 +3,7 @@
 
 import type { Histogram } from '#machinery/metrics/instruments.ts';
 import { Link } from '#machinery/collections/linked-list.ts';
-import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
+import type { EndpointMetrics } from './endpoints/endpoint-metrics.ts';
 import type { AuditIds } from './http/audit-ids.ts';
 import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';
 

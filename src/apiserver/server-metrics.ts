@@ -7,7 +7,7 @@ import { AdmissionMetrics } from './admission/metrics.ts';
 import { PodSecurityMetrics } from './admission/pod-security/metrics.ts';
 import { CelMetrics } from './admission/policy/cel-metrics.ts';
 import { PolicyMetrics } from './admission/policy/metrics.ts';
-import { RequestMetrics } from './filters/request-metrics.ts';
+import { RequestMetrics } from './endpoints/request-metrics.ts';
 import { StorageMetrics } from './registry/storage-metrics.ts';
 
 export interface ServerMetricsConfig {

@@ -3,7 +3,7 @@
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
-import type { RequestMetrics } from './filters/request-metrics.ts';
+import type { RequestMetrics } from './endpoints/request-metrics.ts';
 import { HealthEndpoint, NOSNIFF, TEXT } from '#machinery/serving/health.ts';
 import type { HealthCheck, TextResponse } from '#machinery/serving/health.ts';
 import type { HealthSlis } from '#machinery/serving/health-slis.ts';

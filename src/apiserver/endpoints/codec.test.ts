@@ -19,7 +19,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
 import { panicRecovery } from '../filters/panic-recovery.ts';
 import { requestInfo } from '../filters/request-info.ts';
-import { RequestMetrics } from '../filters/request-metrics.ts';
+import { RequestMetrics } from './request-metrics.ts';
 import { ResourceStore } from '../registry/resource-store.ts';
 import type { Handler } from '../request.ts';
 import { sendTo } from '../testing/requests.ts';

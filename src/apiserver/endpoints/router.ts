@@ -3,8 +3,8 @@
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import type { EndpointMetrics } from '../filters/endpoint-metrics.ts';
-import type { RequestMetrics } from '../filters/request-metrics.ts';
+import type { EndpointMetrics } from './endpoint-metrics.ts';
+import type { RequestMetrics } from './request-metrics.ts';
 import { notFound } from '../status-routes.ts';
 import type { Kind, Subresource } from '../catalog/kind.ts';
 import { isServed } from '../catalog/snapshot.ts';

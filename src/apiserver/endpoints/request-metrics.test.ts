@@ -7,7 +7,7 @@ import type { Handler } from '../request.ts';
 import { rawRequest } from '../testing/requests.ts';
 import type { RawRequest } from '../testing/requests.ts';
 import type { EndpointMetrics } from './endpoint-metrics.ts';
-import { requestInfo } from './request-info.ts';
+import { requestInfo } from '../filters/request-info.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 const LABELS = { group: '', version: 'v1', resource: 'pods', subresource: '', component: 'apiserver' };
