@@ -4,36 +4,26 @@
 import { statfs } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { complete, CriError, toNanoseconds } from '#cri/index.ts';
 import type {
   AttachRequest,
   CallOptions,
-  Container,
   ContainerConfig,
-  ContainerEvent,
-  ContainerFilter,
   ContainerStats,
   ContainerStatsFilter,
-  ContainerStatusResponse,
   ExecRequest,
   ExecResult,
   ExecStreams,
   ExecSyncResult,
   Input,
-  LogStream,
-  PodSandbox,
   PodSandboxConfig,
-  PodSandboxFilter,
   PodSandboxStats,
   PodSandboxStatsFilter,
-  PodSandboxStatusResponse,
   Runtime,
   RuntimeService,
   StatusResponse,
-  VersionResponse,
 } from '#cri/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -42,11 +32,11 @@ import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { Random } from '#machinery/random.ts';
 import { NamedImages } from '../named-images.ts';
+import { PodRuntime } from '../pod-runtime.ts';
 import { attributesOf, PodTable } from '../pod-table.ts';
 import type { Sandbox } from '../pod-table.ts';
 import { identify, signalProcess } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
-import { containerLogPath, notStarted } from '../records.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
@@ -71,14 +61,9 @@ export interface ProcessRuntimeConfig {
   readonly logger?: Logger;
 }
 
-/** The most that execSync keeps of each stream. */
-const MAX_OUTPUT = 16 * 1024 * 1024;
-
-export class ProcessRuntime implements RuntimeService {
+export class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
   readonly #clock: Clock;
-  readonly #random: Random;
   readonly #logger: Logger;
-  readonly #images: NamedImages;
   readonly #state: ProcessState;
   readonly #hostIp: string;
   readonly #path: string;
@@ -86,20 +71,17 @@ export class ProcessRuntime implements RuntimeService {
   readonly #pods: PodTable<ProcessContainer>;
 
   constructor(config: ProcessRuntimeConfig, images: NamedImages) {
-    this.#clock = config.clock ?? systemClock;
-    this.#random = config.random ?? systemRandom;
+    const clock = config.clock ?? systemClock;
+    const pods = new PodTable<ProcessContainer>(clock);
+    super({ name: 'process', clock, random: config.random ?? systemRandom, images, pods });
+    this.#pods = pods;
+    this.#clock = clock;
     this.#logger = config.logger ?? silentLogger;
-    this.#images = images;
     this.#hostIp = config.hostIp ?? '127.0.0.1';
     this.#path = config.path ?? process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
     this.#tools = findTools(this.#path);
     this.#state = new ProcessState(config.stateDir, this.#logger);
-    this.#pods = new PodTable(this.#clock);
     this.#restore();
-  }
-
-  version(): Promise<VersionResponse> {
-    return Promise.resolve({ version: '0.1.0', runtimeName: 'process', runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' });
   }
 
   status(): Promise<StatusResponse> {
@@ -123,19 +105,10 @@ export class ProcessRuntime implements RuntimeService {
       throw new CriError('InvalidArgument', `no runtime handler ${JSON.stringify(runtimeHandler)} is configured`);
     checkSandbox(config);
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
-    const id = this.#newId();
-    const sandbox = this.#pods.addSandbox({
-      id,
-      config,
-      runtimeHandler,
-      createdAt: this.#pods.now(),
-      ip: hostNetwork ? '' : this.#hostIp,
-      state: 'SANDBOX_READY',
-    });
+    const sandbox = this.#pods.addSandbox(this.newSandboxRecord(config, runtimeHandler, hostNetwork ? '' : this.#hostIp));
     this.#state.saveSandbox(sandbox.record);
-    this.#pods.publish(sandbox, id, 'CONTAINER_CREATED_EVENT');
-    this.#pods.publish(sandbox, id, 'CONTAINER_STARTED_EVENT');
-    return id;
+    this.publishSandbox(sandbox);
+    return sandbox.record.id;
   }
 
   async stopPodSandbox(podSandboxId: string): Promise<void> {
@@ -149,34 +122,9 @@ export class ProcessRuntime implements RuntimeService {
     if (wasReady) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
 
-  async removePodSandbox(podSandboxId: string): Promise<void> {
-    const sandbox = this.#pods.findSandbox(podSandboxId);
-    if (sandbox === undefined) return;
-    await this.stopPodSandbox(podSandboxId);
-    for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
-    this.#state.removeSandbox(podSandboxId);
-    if (this.#pods.removeSandbox(podSandboxId)) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
-  }
-
-  async podSandboxStatus(podSandboxId: string): Promise<PodSandboxStatusResponse> {
-    return this.#pods.podSandboxStatus(podSandboxId);
-  }
-
-  async listPodSandbox(filter?: PodSandboxFilter): Promise<readonly PodSandbox[]> {
-    return this.#pods.listPodSandbox(filter);
-  }
-
   async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record: ContainerRecord = {
-      id: this.#newId(),
-      podSandboxId,
-      config,
-      imageRef: this.#images.use(config.image ?? {}),
-      logPath: containerLogPath(sandboxConfig, config),
-      createdAt: this.#pods.now(),
-      ...notStarted,
-    };
+    const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
     const container = this.#containerOf(record, sandbox.record);
     this.#check(container);
     this.#pods.addContainer(container);
@@ -206,26 +154,6 @@ export class ProcessRuntime implements RuntimeService {
     this.#pods.publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
   }
 
-  async stopContainer(containerId: string, graceMs: number): Promise<void> {
-    await this.#pods.findContainer(containerId)?.stop(graceMs);
-  }
-
-  async removeContainer(containerId: string): Promise<void> {
-    const container = this.#pods.findContainer(containerId);
-    if (container === undefined) return;
-    await container.stop(0);
-    const sandbox = this.#pods.findSandbox(container.record.podSandboxId);
-    if (sandbox !== undefined) this.#remove(sandbox, containerId);
-  }
-
-  async listContainers(filter?: ContainerFilter): Promise<readonly Container[]> {
-    return this.#pods.listContainers(filter);
-  }
-
-  async containerStatus(containerId: string): Promise<ContainerStatusResponse> {
-    return this.#pods.containerStatus(containerId);
-  }
-
   async updateContainerResources(containerId: string): Promise<void> {
     this.#pods.container(containerId);
     throw new CriError('Unimplemented', 'the process runtime does not limit what a process uses');
@@ -236,28 +164,14 @@ export class ProcessRuntime implements RuntimeService {
   }
 
   async execSync(containerId: string, command: readonly string[], options?: CallOptions): Promise<ExecSyncResult> {
-    const late = new AbortController();
-    const timeoutMs = options?.timeoutMs;
-    const timer =
-      timeoutMs === undefined
-        ? undefined
-        : this.#clock.setTimer(timeoutMs, () =>
-            late.abort(new CriError('DeadlineExceeded', `command timed out after ${timeoutMs} ms`)),
-          );
-    const signal = options?.signal === undefined ? late.signal : AbortSignal.any([options.signal, late.signal]);
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-    try {
-      const [out, err, { exitCode }] = await Promise.all([
-        readUpTo(stdout, MAX_OUTPUT),
-        readUpTo(stderr, MAX_OUTPUT),
-        this.exec(containerId, { command, stdout: true, stderr: true }, { stdout, stderr }, signal),
-      ]);
-      return { stdout: out, stderr: err, exitCode };
-    } finally {
-      timer?.cancel();
-      stdout.destroy();
-      stderr.destroy();
-    }
+    return await this.collectOutput(options, (streams, signals) =>
+      this.exec(
+        containerId,
+        { command, stdout: true, stderr: true },
+        streams,
+        signals.length === 0 ? undefined : AbortSignal.any([...signals]),
+      ),
+    );
   }
 
   async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
@@ -274,7 +188,7 @@ export class ProcessRuntime implements RuntimeService {
         env: container.env,
         cwd: container.cwd,
         dir: container.dir,
-        id: this.#newId().slice(0, 12),
+        id: this.newId().slice(0, 12),
         inContainer: (command: readonly [string, ...string[]]) =>
           withUserAndEnvironment({ command, runAs }, this.#tools, container.dir),
       };
@@ -299,21 +213,10 @@ export class ProcessRuntime implements RuntimeService {
         );
       streams.stdin.pipe(stdin, { end: container.record.config.stdinOnce ?? false });
     }
-    const target = (stream: LogStream): ExecStreams['stdout'] => (stream === 'stdout' ? streams.stdout : streams.stderr);
-    const stopListening = container.onOutput((stream, chunk) => {
-      const to = target(stream);
-      if (to && !to.destroyed && !to.writableEnded) to.write(chunk);
-    });
     try {
-      await new Promise<void>((resolve, reject) => {
-        container.onExit(resolve);
-        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-      });
+      await this.followOutput(container, streams, signal);
     } finally {
-      stopListening();
       if (stdin) streams.stdin?.unpipe(stdin);
-      streams.stdout?.end();
-      streams.stderr?.end();
     }
   }
 
@@ -354,10 +257,6 @@ export class ProcessRuntime implements RuntimeService {
   async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
     const usage = this.#usage();
     return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox, usage));
-  }
-
-  containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
-    return this.#pods.events(signal);
   }
 
   /** Lets go of every container; they run on. */
@@ -438,14 +337,12 @@ export class ProcessRuntime implements RuntimeService {
     return checkContainer(config, container.env['PATH'] ?? this.#path, container.cwd, this.#tools);
   }
 
-  #remove(sandbox: Sandbox<ProcessContainer>, containerId: string): void {
-    if (!this.#pods.removeContainer(containerId)) return;
-    this.#state.removeContainer(containerId);
-    this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
+  protected override sandboxRemoved(podSandboxId: string): void {
+    this.#state.removeSandbox(podSandboxId);
   }
 
-  #newId(): string {
-    return Buffer.from(this.#random.bytes(32)).toString('hex');
+  protected override containerRemoved(containerId: string): void {
+    this.#state.removeContainer(containerId);
   }
 
   #usage(): Map<number, Usage> {
@@ -499,17 +396,6 @@ function findTools(path: string): Tools {
   const env = findExecutable('env', trusted, '/');
   if (env === undefined) throw new Error(`the process runtime needs the program env, which is not on PATH (${trusted})`);
   return { env, setpriv: findExecutable('setpriv', trusted, '/') };
-}
-
-/** All that comes, but no more than so much of it is kept. */
-async function readUpTo(stream: Readable, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    if (size < limit) chunks.push((chunk as Buffer).subarray(0, limit - size));
-    size += (chunk as Buffer).length;
-  }
-  return Buffer.concat(chunks);
 }
 
 /** Takes over at once what a former runtime has left in `stateDir`. */

@@ -2,44 +2,35 @@
 // every change is published as an event, so that no client has to poll. With a journal the records survive a restart of the process.
 
 import type { Duplex } from 'node:stream';
-import { PassThrough } from 'node:stream';
 import { complete, CriError, isCriError } from '#cri/index.ts';
 import type {
   AttachRequest,
   CallOptions,
-  Container,
   ContainerConfig,
-  ContainerEvent,
-  ContainerFilter,
   ContainerStats,
   ContainerStatsFilter,
-  ContainerStatusResponse,
   ExecRequest,
   ExecResult,
   ExecStreams,
   ExecSyncResult,
   LinuxContainerResources,
-  PodSandbox,
   PodSandboxConfig,
-  PodSandboxFilter,
   PodSandboxStats,
   PodSandboxStatsFilter,
-  PodSandboxStatusResponse,
   Runtime,
   RuntimeConfig,
   RuntimeService,
   StatusResponse,
-  VersionResponse,
 } from '#cri/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import type { Random } from '#machinery/random.ts';
 import { AddressPool } from '../address-pool.ts';
+import { PodRuntime } from '../pod-runtime.ts';
 import { attributesOf, PodTable } from '../pod-table.ts';
 import type { Sandbox } from '../pod-table.ts';
 import { NamedImages } from '../named-images.ts';
-import { containerLogPath, notStarted } from '../records.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
 import { SimulatedContainer } from './container.ts';
@@ -76,7 +67,7 @@ export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' |
   entryPoints: true,
 };
 
-export class SimulatedRuntime implements RuntimeService {
+export class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements RuntimeService {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #images: NamedImages;
@@ -90,10 +81,14 @@ export class SimulatedRuntime implements RuntimeService {
   readonly #journal: NodeJournal | undefined;
 
   constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
-    this.#clock = config.clock ?? systemClock;
-    this.#random = config.random ?? systemRandom;
+    const clock = config.clock ?? systemClock;
+    const random = config.random ?? systemRandom;
+    const pods = new PodTable<SimulatedContainer>(clock);
+    super({ name: 'simulated', clock, random, images, pods });
+    this.#clock = clock;
+    this.#random = random;
     this.#images = images;
-    this.#pods = new PodTable(this.#clock);
+    this.#pods = pods;
     this.#podCidr = config.podCidr ?? '10.88.0.0/16';
     this.#addresses = new AddressPool(this.#podCidr);
     this.#stopDurationMs = config.stopDurationMs ?? 0;
@@ -127,10 +122,6 @@ export class SimulatedRuntime implements RuntimeService {
     }
   }
 
-  version(): Promise<VersionResponse> {
-    return Promise.resolve({ version: '0.1.0', runtimeName: 'simulated', runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' });
-  }
-
   status(): Promise<StatusResponse> {
     return Promise.resolve(
       complete('StatusResponse', {
@@ -157,17 +148,14 @@ export class SimulatedRuntime implements RuntimeService {
     const ip = hostNetwork ? '' : this.#addresses.allocate();
     let sandbox: Sandbox<SimulatedContainer>;
     try {
-      const id = this.#newId();
-      sandbox = this.#pods.addSandbox({ id, config, runtimeHandler, createdAt: this.#pods.now(), ip, state: 'SANDBOX_READY' });
+      sandbox = this.#pods.addSandbox(this.newSandboxRecord(config, runtimeHandler, ip));
       this.#journal?.sandboxAdded(sandbox.record);
     } catch (err) {
       this.#addresses.release(ip);
       throw err;
     }
-    const { id } = sandbox.record;
-    this.#pods.publish(sandbox, id, 'CONTAINER_CREATED_EVENT');
-    this.#pods.publish(sandbox, id, 'CONTAINER_STARTED_EVENT');
-    return id;
+    this.publishSandbox(sandbox);
+    return sandbox.record.id;
   }
 
   async stopPodSandbox(podSandboxId: string): Promise<void> {
@@ -181,36 +169,9 @@ export class SimulatedRuntime implements RuntimeService {
     this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
 
-  async removePodSandbox(podSandboxId: string): Promise<void> {
-    const sandbox = this.#pods.findSandbox(podSandboxId);
-    if (sandbox === undefined) return;
-    await this.stopPodSandbox(podSandboxId);
-    for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
-    this.#volumes.delete(podSandboxId);
-    if (!this.#pods.removeSandbox(podSandboxId)) return;
-    this.#journal?.removed(podSandboxId);
-    this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
-  }
-
-  async podSandboxStatus(podSandboxId: string): Promise<PodSandboxStatusResponse> {
-    return this.#pods.podSandboxStatus(podSandboxId);
-  }
-
-  async listPodSandbox(filter?: PodSandboxFilter): Promise<readonly PodSandbox[]> {
-    return this.#pods.listPodSandbox(filter);
-  }
-
   async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
     const sandbox = this.#pods.readySandbox(podSandboxId);
-    const record: ContainerRecord = {
-      id: this.#newId(),
-      podSandboxId,
-      config,
-      imageRef: this.#images.use(config.image ?? {}),
-      logPath: containerLogPath(sandboxConfig, config),
-      createdAt: this.#pods.now(),
-      ...notStarted,
-    };
+    const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
     const container = this.#makeContainer(sandbox, record);
     this.#pods.addContainer(container);
     this.#journal?.containerAdded(record);
@@ -243,26 +204,6 @@ export class SimulatedRuntime implements RuntimeService {
     this.#pods.publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
   }
 
-  async stopContainer(containerId: string, graceMs: number): Promise<void> {
-    await this.#pods.findContainer(containerId)?.stop(graceMs);
-  }
-
-  async removeContainer(containerId: string): Promise<void> {
-    const container = this.#pods.findContainer(containerId);
-    if (container === undefined) return;
-    await container.stop(0);
-    const sandbox = this.#pods.findSandbox(container.record.podSandboxId);
-    if (sandbox !== undefined) this.#remove(sandbox, containerId);
-  }
-
-  async listContainers(filter?: ContainerFilter): Promise<readonly Container[]> {
-    return this.#pods.listContainers(filter);
-  }
-
-  async containerStatus(containerId: string): Promise<ContainerStatusResponse> {
-    return this.#pods.containerStatus(containerId);
-  }
-
   async updateContainerResources(containerId: string, resources: LinuxContainerResources): Promise<void> {
     const { record } = this.#pods.container(containerId);
     const linux = { ...record.config.linux, resources: { ...record.config.linux?.resources, ...resources } };
@@ -276,23 +217,10 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   async execSync(containerId: string, command: readonly string[], options?: CallOptions): Promise<ExecSyncResult> {
-    const stdout = new PassThrough();
-    const stderr = new PassThrough();
-    const deadline = options?.timeoutMs === undefined ? undefined : this.#deadline(options.timeoutMs);
-    const signals = [options?.signal, deadline?.signal].filter((signal) => signal !== undefined);
-    try {
-      const [out, err, { exitCode }] = await Promise.all([
-        stdout.toArray(),
-        stderr.toArray(),
-        // A probe or hook whose program is not simulated succeeds: the pods of most charts have one.
-        this.#run(containerId, { command }, { stdout, stderr }, 'succeed', signals),
-      ]);
-      return { stdout: Buffer.concat(out as Buffer[]), stderr: Buffer.concat(err as Buffer[]), exitCode };
-    } finally {
-      stdout.destroy();
-      stderr.destroy();
-      deadline?.cancel();
-    }
+    // A probe or hook whose program is not simulated succeeds: the pods of most charts have one.
+    return await this.collectOutput(options, (streams, signals) =>
+      this.#run(containerId, { command }, streams, 'succeed', signals),
+    );
   }
 
   async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
@@ -331,20 +259,10 @@ export class SimulatedRuntime implements RuntimeService {
     signal?.throwIfAborted();
     const detached = new AbortController();
     container.feed(streams.stdin, detached.signal);
-    const stopListening = container.onOutput((stream, bytes) => {
-      const target = stream === 'stdout' ? streams.stdout : streams.stderr;
-      if (target && !target.destroyed) target.write(bytes);
-    });
     try {
-      await new Promise<void>((resolve, reject) => {
-        container.onExit(resolve);
-        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-      });
+      await this.followOutput(container, streams, signal);
     } finally {
       detached.abort(new Error('the client has left'));
-      stopListening();
-      streams.stdout?.end();
-      streams.stderr?.end();
     }
   }
 
@@ -371,10 +289,6 @@ export class SimulatedRuntime implements RuntimeService {
 
   async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
     return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox));
-  }
-
-  containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
-    return this.#pods.events(signal);
   }
 
   /** Stops the clock for every container. Their records stay as they are. */
@@ -405,22 +319,13 @@ export class SimulatedRuntime implements RuntimeService {
     return mounts.sort((a, b) => a.path.length - b.path.length);
   }
 
-  #newId(): string {
-    return Buffer.from(this.#random.bytes(32)).toString('hex');
+  protected override sandboxRemoved(podSandboxId: string): void {
+    this.#volumes.delete(podSandboxId);
+    this.#journal?.removed(podSandboxId);
   }
 
-  #remove(sandbox: Sandbox<SimulatedContainer>, containerId: string): void {
-    if (!this.#pods.removeContainer(containerId)) return;
+  protected override containerRemoved(containerId: string): void {
     this.#journal?.removed(containerId);
-    this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
-  }
-
-  #deadline(timeoutMs: number): { signal: AbortSignal; cancel: () => void } {
-    const controller = new AbortController();
-    const timer = this.#clock.setTimer(timeoutMs, () =>
-      controller.abort(new CriError('DeadlineExceeded', `command timed out after ${timeoutMs} ms`)),
-    );
-    return { signal: controller.signal, cancel: () => timer.cancel() };
   }
 
   #stats({ record, running, simulation }: SimulatedContainer): ContainerStats {

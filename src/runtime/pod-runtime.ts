@@ -1,0 +1,215 @@
+// What the runtimes of our own (process, simulated) have in common: the part of the RuntimeService that follows from the records of
+// sandboxes and containers alone.
+
+import { PassThrough } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { CriError } from '#cri/index.ts';
+import type {
+  CallOptions,
+  Container,
+  ContainerConfig,
+  ContainerEvent,
+  ContainerFilter,
+  ContainerStatusResponse,
+  ExecResult,
+  ExecStreams,
+  ExecSyncResult,
+  LogStream,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxFilter,
+  PodSandboxStatusResponse,
+  VersionResponse,
+} from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
+import type { NamedImages } from './named-images.ts';
+import type { PodTable, Recorded, Sandbox } from './pod-table.ts';
+import { containerLogPath, notStarted } from './records.ts';
+import type { ContainerRecord, SandboxRecord } from './records.ts';
+
+/** The most bytes of each stream that execSync returns. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+/** A container as a runtime manages it. */
+export interface ManagedContainer extends Recorded {
+  /** Sends SIGTERM, and SIGKILL after the grace period. Resolves when the container has exited; at once if it has already. */
+  stop(graceMs: number): Promise<void>;
+  /** Calls back on exit, at once if the container has exited. Returns a function that removes the callback. */
+  onExit(callback: () => void): () => void;
+  /** Calls back for every piece of output from now on. Returns a function that removes the listener. */
+  onOutput(listener: (stream: LogStream, chunk: Buffer) => void): () => void;
+}
+
+export interface PodRuntimeConfig<C extends ManagedContainer> {
+  /** Such as 'process'. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly images: NamedImages;
+  readonly pods: PodTable<C>;
+}
+
+export abstract class PodRuntime<C extends ManagedContainer> {
+  readonly #config: PodRuntimeConfig<C>;
+  readonly #pods: PodTable<C>;
+
+  constructor(config: PodRuntimeConfig<C>) {
+    this.#config = config;
+    this.#pods = config.pods;
+  }
+
+  abstract stopPodSandbox(podSandboxId: string): Promise<void>;
+
+  /** Deletes what the runtime keeps of a sandbox outside of the table. Its containers are removed already. */
+  protected abstract sandboxRemoved(podSandboxId: string): void;
+
+  /** Deletes what the runtime keeps of a container outside of the table. */
+  protected abstract containerRemoved(containerId: string): void;
+
+  version(): Promise<VersionResponse> {
+    const { name } = this.#config;
+    return Promise.resolve({ version: '0.1.0', runtimeName: name, runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' });
+  }
+
+  async removePodSandbox(podSandboxId: string): Promise<void> {
+    const sandbox = this.#pods.findSandbox(podSandboxId);
+    if (sandbox === undefined) return;
+    await this.stopPodSandbox(podSandboxId);
+    for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
+    // Another call may have removed it meanwhile.
+    if (this.#pods.findSandbox(podSandboxId) === undefined) return;
+    this.sandboxRemoved(podSandboxId);
+    this.#pods.removeSandbox(podSandboxId);
+    this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
+  }
+
+  async podSandboxStatus(podSandboxId: string): Promise<PodSandboxStatusResponse> {
+    return this.#pods.podSandboxStatus(podSandboxId);
+  }
+
+  async listPodSandbox(filter?: PodSandboxFilter): Promise<readonly PodSandbox[]> {
+    return this.#pods.listPodSandbox(filter);
+  }
+
+  async stopContainer(containerId: string, graceMs: number): Promise<void> {
+    await this.#pods.findContainer(containerId)?.stop(graceMs);
+  }
+
+  async removeContainer(containerId: string): Promise<void> {
+    const container = this.#pods.findContainer(containerId);
+    if (container === undefined) return;
+    await container.stop(0);
+    const sandbox = this.#pods.findSandbox(container.record.podSandboxId);
+    if (sandbox !== undefined) this.#remove(sandbox, containerId);
+  }
+
+  async listContainers(filter?: ContainerFilter): Promise<readonly Container[]> {
+    return this.#pods.listContainers(filter);
+  }
+
+  async containerStatus(containerId: string): Promise<ContainerStatusResponse> {
+    return this.#pods.containerStatus(containerId);
+  }
+
+  containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
+    return this.#pods.events(signal);
+  }
+
+  /** Returns the record of a sandbox that is ready. `ip`: empty with the host's network. */
+  protected newSandboxRecord(config: PodSandboxConfig, runtimeHandler: string, ip: string): SandboxRecord {
+    return { id: this.newId(), config, runtimeHandler, createdAt: this.#pods.now(), ip, state: 'SANDBOX_READY' };
+  }
+
+  /** Returns the record of a container that is not started. Throws NotFound if its image is not on the node. */
+  protected newContainerRecord(podSandboxId: string, config: ContainerConfig, sandbox: PodSandboxConfig): ContainerRecord {
+    return {
+      id: this.newId(),
+      podSandboxId,
+      config,
+      imageRef: this.#config.images.use(config.image ?? {}),
+      logPath: containerLogPath(sandbox, config),
+      createdAt: this.#pods.now(),
+      ...notStarted,
+    };
+  }
+
+  /** Publishes that a sandbox was created, and runs. */
+  protected publishSandbox(sandbox: Sandbox<C>): void {
+    const { id } = sandbox.record;
+    this.#pods.publish(sandbox, id, 'CONTAINER_CREATED_EVENT');
+    this.#pods.publish(sandbox, id, 'CONTAINER_STARTED_EVENT');
+  }
+
+  protected newId(): string {
+    return Buffer.from(this.#config.random.bytes(32)).toString('hex');
+  }
+
+  /**
+   * Runs a command by `exec` and returns its output, at most MAX_OUTPUT_BYTES of each stream. `exec` must end both streams, and reject
+   * when one of the signals aborts. Rejects with DeadlineExceeded after `options.timeoutMs`.
+   */
+  protected async collectOutput(
+    options: CallOptions | undefined,
+    exec: (streams: ExecStreams, signals: readonly AbortSignal[]) => Promise<ExecResult>,
+  ): Promise<ExecSyncResult> {
+    const { signal, timeoutMs } = options ?? {};
+    const signals = signal === undefined ? [] : [signal];
+    const late = new AbortController();
+    if (timeoutMs !== undefined) signals.push(late.signal);
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : this.#config.clock.setTimer(timeoutMs, () =>
+            late.abort(new CriError('DeadlineExceeded', `command timed out after ${timeoutMs} ms`)),
+          );
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    try {
+      const [out, err, { exitCode }] = await Promise.all([
+        readUpTo(stdout, MAX_OUTPUT_BYTES),
+        readUpTo(stderr, MAX_OUTPUT_BYTES),
+        exec({ stdout, stderr }, signals),
+      ]);
+      return { stdout: out, stderr: err, exitCode };
+    } finally {
+      timer?.cancel();
+      stdout.destroy();
+      stderr.destroy();
+    }
+  }
+
+  /** Copies the output of a running container from now on, until it exits. Ends the streams. Rejects when the signal aborts. */
+  protected async followOutput(container: C, { stdout, stderr }: ExecStreams, signal?: AbortSignal): Promise<void> {
+    const stopListening = container.onOutput((stream, chunk) => {
+      const target = stream === 'stdout' ? stdout : stderr;
+      if (target && !target.destroyed && !target.writableEnded) target.write(chunk);
+    });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        container.onExit(resolve);
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+    } finally {
+      stopListening();
+      stdout?.end();
+      stderr?.end();
+    }
+  }
+
+  #remove(sandbox: Sandbox<C>, containerId: string): void {
+    if (!this.#pods.removeContainer(containerId)) return;
+    this.containerRemoved(containerId);
+    this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
+  }
+}
+
+/** Reads the stream to its end, and returns its first `limit` bytes. */
+async function readUpTo(stream: Readable, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    if (size < limit) chunks.push((chunk as Buffer).subarray(0, limit - size));
+    size += (chunk as Buffer).length;
+  }
+  return Buffer.concat(chunks);
+}
