@@ -4,9 +4,9 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import { COMMANDS } from './shell/commands/index.ts';
 import type { FileSystem } from './shell/file-system.ts';
-import { BrokenPipe } from './shell/io.ts';
+import { BrokenPipe, type Streams } from './shell/io.ts';
 import { Kernel, ProgramExit, type Replay, RunsForever, type UnknownPolicy } from './shell/kernel.ts';
-import { Shell, type Streams } from './shell/shell.ts';
+import { Shell } from './shell/shell.ts';
 
 /** An exit code, or that the process runs until it is stopped. */
 export type Outcome = number | 'forever';

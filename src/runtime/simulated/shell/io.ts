@@ -152,3 +152,10 @@ export class Pipe implements Output {
     for (const wake of this.#wake.splice(0)) wake();
   }
 }
+
+/** The streams of a process. */
+export interface Streams {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+}

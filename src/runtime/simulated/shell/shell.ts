@@ -1,14 +1,17 @@
-// Runs parsed scripts. Each process of a pipeline is a promise; they meet at pipes of bounded size.
+// Runs parsed scripts, and the programs in them. Each process of a pipeline is a promise; they meet at pipes of bounded size.
 
 import type { AndOr, Command, List, Pipeline, Redirect, SimpleCommand } from './ast.ts';
+import { BUILTINS, type BuiltinShell, describe, SHELLS } from './builtins.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type ExpansionContext, ExpansionError, expandPattern, expandText, expandWords } from './expand.ts';
 import { FileError, resolvePath } from './file-system.ts';
-import { BrokenPipe, discard, Input, type Output, Pipe, writeText } from './io.ts';
-import { type Kernel, MAX_CALL_DEPTH, MAX_TEXT, ProgramExit, RunsForever } from './kernel.ts';
+import { BrokenPipe, Input, type Output, Pipe, type Streams, writeText } from './io.ts';
+import { type Kernel, MAX_CALL_DEPTH, MAX_TEXT, RunsForever } from './kernel.ts';
 import { ShellSyntaxError } from './lexer.ts';
 import { parse } from './parser.ts';
 import { CommandError, type Process, type RunChanges } from './process.ts';
+import { redirect } from './redirects.ts';
+import { ShellState } from './shell-state.ts';
 
 /** The end of this shell: `exit`, `set -e`, an error of expansion. */
 class ShellExit extends Error {
@@ -40,26 +43,12 @@ class LoopSignal extends Error {
   }
 }
 
-export interface Streams {
-  readonly stdin: Input;
-  readonly stdout: Output;
-  readonly stderr: Output;
-}
-
 export interface ShellConfig extends Streams {
   readonly kernel: Kernel;
   readonly env: ReadonlyMap<string, string>;
   readonly directory: string;
 }
 
-interface Variable {
-  value: string;
-  exported: boolean;
-  readOnly: boolean;
-}
-
-const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const SHELLS = new Set(['sh', 'bash', 'ash', 'dash']);
 const FAILURE_COST = 200;
 const EXIT_SYNTAX = 2;
 const EXIT_NOT_FOUND = 127;
@@ -68,14 +57,7 @@ const EXIT_SIGPIPE = 141;
 export class Shell implements ExpansionContext {
   readonly #kernel: Kernel;
   #streams: Streams;
-  readonly #variables: Map<string, Variable>;
-  readonly #functions: Map<string, Command>;
-  readonly #options: Set<string>;
-  readonly #jobs: Promise<number>[] = [];
-  #positional: readonly string[] = [];
-  #name = 'sh';
-  #directory: string;
-  #status = 0;
+  readonly #state: ShellState;
   /** Conditions of if, while, && and ||: a failure there does not end a shell with `set -e`. */
   #conditions = 0;
   #depth = 0;
@@ -85,24 +67,15 @@ export class Shell implements ExpansionContext {
     if (config instanceof Shell) {
       this.#kernel = config.#kernel;
       this.#streams = config.#streams;
-      this.#variables = new Map([...config.#variables].map(([name, variable]) => [name, { ...variable }]));
-      this.#functions = new Map(config.#functions);
-      this.#options = new Set(config.#options);
-      this.#positional = config.#positional;
-      this.#name = config.#name;
-      this.#directory = config.#directory;
-      this.#status = config.#status;
+      this.#state = config.#state.copy();
       this.#conditions = config.#conditions;
       this.#depth = config.#depth + 1;
       return;
     }
     this.#kernel = config.kernel;
     this.#streams = config;
-    this.#variables = new Map();
-    this.#functions = new Map();
-    this.#options = new Set();
-    this.#directory = config.directory;
-    for (const [name, value] of config.env) this.#variables.set(name, { value, exported: true, readOnly: false });
+    this.#state = new ShellState(config.kernel.config.random, config.directory);
+    for (const [name, value] of config.env) this.#state.variables.set(name, { value, exported: true, readOnly: false });
     this.set('PWD', config.directory);
   }
 
@@ -111,52 +84,27 @@ export class Shell implements ExpansionContext {
   }
 
   get directory(): string {
-    return this.#directory;
+    return this.#state.directory;
   }
 
   get positional(): readonly string[] {
-    return this.#positional;
+    return this.#state.positional;
   }
 
   get noGlob(): boolean {
-    return this.#options.has('f');
+    return this.#state.options.has('f');
   }
 
   get noUnset(): boolean {
-    return this.#options.has('u');
+    return this.#state.options.has('u');
   }
 
   get(name: string): string | undefined {
-    switch (name) {
-      case '?':
-        return String(this.#status);
-      case '#':
-        return String(this.#positional.length);
-      case '$':
-        return '1';
-      case '!':
-        return this.#jobs.length === 0 ? '' : String(this.#jobs.length + 1);
-      case '-':
-        return [...this.#options].join('');
-      case '0':
-        return this.#name;
-      case '@':
-      case '*':
-        return this.#positional.join(' ');
-      case 'RANDOM':
-        return String(Math.floor(this.#kernel.config.random.float() * 32_768));
-      default:
-        return /^\d+$/.test(name) ? this.#positional[Number(name) - 1] : this.#variables.get(name)?.value;
-    }
+    return this.#state.get(name);
   }
 
   set(name: string, value: string): void {
-    if (!NAME.test(name)) throw new ExpansionError(`${name}: bad variable name`);
-    if (value.length > MAX_TEXT) throw new ExpansionError('out of memory');
-    const present = this.#variables.get(name);
-    if (present?.readOnly === true) throw new ExpansionError(`${name}: is read only`);
-    if (present === undefined) this.#variables.set(name, { value, exported: this.#options.has('a'), readOnly: false });
-    else present.value = value;
+    this.#state.set(name, value);
   }
 
   async substitute(list: List): Promise<string> {
@@ -170,7 +118,7 @@ export class Shell implements ExpansionContext {
         return Promise.resolve();
       },
     };
-    this.#status = await this.#subshell({ ...this.#streams, stdout }, (shell) => shell.#list(list));
+    this.#state.status = await this.#subshell({ ...this.#streams, stdout }, (shell) => shell.#list(list));
     return Buffer.concat(chunks).toString();
   }
 
@@ -194,13 +142,13 @@ export class Shell implements ExpansionContext {
     const trap = this.#exitTrap;
     this.#exitTrap = undefined;
     if (trap === undefined) return code;
-    this.#status = code;
+    this.#state.status = code;
     const after = await this.#toExit(() => this.#script(trap));
     return after === 0 ? code : after;
   }
 
   async #fail(message: string, code: number): Promise<number> {
-    await writeText(this.#streams.stderr, `${this.#name}: ${message}\n`);
+    await writeText(this.#streams.stderr, `${this.#state.name}: ${message}\n`);
     return code;
   }
 
@@ -238,25 +186,25 @@ export class Shell implements ExpansionContext {
         if (!(err instanceof ShellSyntaxError)) throw err;
         if (err.incomplete) continue;
         await this.#fail(err.message, EXIT_SYNTAX);
-        this.#status = EXIT_SYNTAX;
+        this.#state.status = EXIT_SYNTAX;
         text = '';
         continue;
       }
       text = '';
-      this.#status = await this.#list(list);
+      this.#state.status = await this.#list(list);
     }
     if (text !== '') return await this.#script(text);
-    return this.#status;
+    return this.#state.status;
   }
 
   async #list(list: List): Promise<number> {
     for (const item of list) {
       if (item.background) {
-        this.#jobs.push(this.#background(item));
-        this.#status = 0;
+        this.#state.jobs.push(this.#background(item));
+        this.#state.status = 0;
       } else await this.#andOr(item);
     }
-    return this.#status;
+    return this.#state.status;
   }
 
   #background(item: AndOr): Promise<number> {
@@ -274,18 +222,18 @@ export class Shell implements ExpansionContext {
   async #andOr({ first, rest }: AndOr): Promise<number> {
     const guarded = rest.length > 0;
     let failedLast = !guarded;
-    this.#status = guarded ? await this.#asCondition(() => this.#pipeline(first)) : await this.#pipeline(first);
+    this.#state.status = guarded ? await this.#asCondition(() => this.#pipeline(first)) : await this.#pipeline(first);
     for (const [index, { operator, pipeline }] of rest.entries()) {
-      if ((operator === '&&') !== (this.#status === 0)) continue;
+      if ((operator === '&&') !== (this.#state.status === 0)) continue;
       const last = index === rest.length - 1;
-      this.#status = last ? await this.#pipeline(pipeline) : await this.#asCondition(() => this.#pipeline(pipeline));
+      this.#state.status = last ? await this.#pipeline(pipeline) : await this.#asCondition(() => this.#pipeline(pipeline));
       failedLast = last;
     }
-    if (this.#status !== 0 && failedLast && this.#options.has('e') && this.#conditions === 0) {
+    if (this.#state.status !== 0 && failedLast && this.#state.options.has('e') && this.#conditions === 0) {
       const negated = (rest.at(-1)?.pipeline ?? first).negated;
-      if (!negated) throw new ShellExit(this.#status);
+      if (!negated) throw new ShellExit(this.#state.status);
     }
-    return this.#status;
+    return this.#state.status;
   }
 
   async #asCondition(work: () => Promise<number>): Promise<number> {
@@ -323,7 +271,7 @@ export class Shell implements ExpansionContext {
     }
     const codes = await Promise.all(running);
     const last = codes.at(-1) ?? 0;
-    return this.#options.has('pipefail') && last === 0 ? (codes.findLast((code) => code !== 0) ?? 0) : last;
+    return this.#state.options.has('pipefail') && last === 0 ? (codes.findLast((code) => code !== 0) ?? 0) : last;
   }
 
   /** Runs `work` in a copy of this shell. */
@@ -339,7 +287,7 @@ export class Shell implements ExpansionContext {
     if (command.kind === 'simple') return await this.#simple(command);
     if (command.redirects.length === 0) return await this.#compound(command);
     const before = this.#streams;
-    const streams = await this.#redirected(command.redirects);
+    const streams = await this.#redirect(command.redirects);
     if (streams === undefined) return 1;
     this.#streams = streams;
     try {
@@ -355,7 +303,7 @@ export class Shell implements ExpansionContext {
         if (!command.subshell) return await this.#list(command.body);
         return await this.#subshell(this.#streams, (shell) => shell.#list(command.body));
       case 'function':
-        this.#functions.set(command.name, command.body);
+        this.#state.functions.set(command.name, command.body);
         return 0;
       case 'if':
         for (const { condition, body } of command.branches) {
@@ -372,7 +320,7 @@ export class Shell implements ExpansionContext {
         return 0;
       }
       case 'for': {
-        const items = command.items === undefined ? this.#positional : await expandWords(command.items, this);
+        const items = command.items === undefined ? this.#state.positional : await expandWords(command.items, this);
         let code = 0;
         for (const item of items) {
           await this.#kernel.step();
@@ -419,12 +367,12 @@ export class Shell implements ExpansionContext {
 
   async #simple({ assignments, words, redirects }: SimpleCommand): Promise<number> {
     const args = await expandWords(words, this);
-    const streams = redirects.length === 0 ? this.#streams : await this.#redirected(redirects);
+    const streams = redirects.length === 0 ? this.#streams : await this.#redirect(redirects);
     if (streams === undefined) return 1;
     const values: [string, string][] = [];
     for (const { name, value } of assignments) values.push([name, await expandText(value, this)]);
     if (args.length === 0) {
-      const before = this.#status;
+      const before = this.#state.status;
       for (const [name, value] of values) this.set(name, value);
       // An assignment has the status of its command substitution.
       const substitutes = [...assignments.map(({ value }) => value), ...words].some((word) =>
@@ -432,93 +380,22 @@ export class Shell implements ExpansionContext {
       );
       return substitutes ? before : 0;
     }
-    if (this.#options.has('x')) await writeText(this.#streams.stderr, `+ ${args.join(' ')}\n`);
+    if (this.#state.options.has('x')) await writeText(this.#streams.stderr, `+ ${args.join(' ')}\n`);
     if (values.length === 0) return await this.#invoke(args, streams, false);
-    const saved = values.map(([name]) => [name, this.#variables.get(name)] as const);
-    for (const [name, value] of values) this.#variables.set(name, { value, exported: true, readOnly: false });
+    const saved = values.map(([name]) => [name, this.#state.variables.get(name)] as const);
+    for (const [name, value] of values) this.#state.variables.set(name, { value, exported: true, readOnly: false });
     try {
       return await this.#invoke(args, streams, false);
     } finally {
       for (const [name, variable] of saved) {
-        if (variable === undefined) this.#variables.delete(name);
-        else this.#variables.set(name, variable);
+        if (variable === undefined) this.#state.variables.delete(name);
+        else this.#state.variables.set(name, variable);
       }
     }
   }
 
-  /** The streams after redirections; undefined if one failed, which was reported. */
-  async #redirected(redirects: readonly Redirect[]): Promise<Streams | undefined> {
-    const streams: [Input, Output, Output] = [this.#streams.stdin, this.#streams.stdout, this.#streams.stderr];
-    for (const { fd, operator, target } of redirects) {
-      const text = await expandText(target, this);
-      if (operator === '<<') {
-        streams[0] = Input.of(Buffer.from(text));
-        continue;
-      }
-      if (operator === '<<<') {
-        streams[0] = Input.of(Buffer.from(`${text}\n`));
-        continue;
-      }
-      if (operator === '>&' || operator === '<&') {
-        if (text === '-') {
-          if (fd === 0) streams[0] = Input.empty();
-          else if (fd === 1 || fd === 2) streams[fd] = discard;
-          continue;
-        }
-        const from = Number(text);
-        if (fd === 0 && from === 0) continue;
-        if ((fd !== 1 && fd !== 2) || (from !== 1 && from !== 2)) {
-          await this.#fail(`${text}: Bad file descriptor`, 1);
-          return undefined;
-        }
-        streams[fd] = streams[from];
-        continue;
-      }
-      try {
-        if (operator === '<') {
-          if (fd !== 0) throw new FileError('Bad file descriptor');
-          streams[0] = this.#openInput(text, streams[0]);
-        } else {
-          const output = this.#openOutput(text, operator === '>>', streams);
-          if (operator === '&>') streams[1] = streams[2] = output;
-          else if (fd === 1 || fd === 2) streams[fd] = output;
-          else throw new FileError('Bad file descriptor');
-        }
-      } catch (err) {
-        if (!(err instanceof FileError)) throw err;
-        const verb = operator === '<' ? "can't open" : "can't create";
-        await this.#fail(`${verb} ${text}: ${err.message}`, 1);
-        return undefined;
-      }
-    }
-    return { stdin: streams[0], stdout: streams[1], stderr: streams[2] };
-  }
-
-  #openInput(path: string, stdin: Input): Input {
-    const full = resolvePath(this.#directory, path);
-    const node = this.files.find(full);
-    return node?.kind === 'device' && node.device === 'stdin' ? stdin : Input.of(this.files.read(full));
-  }
-
-  #openOutput(path: string, append: boolean, [, stdout, stderr]: readonly [Input, Output, Output]): Output {
-    const full = resolvePath(this.#directory, path);
-    const node = this.files.find(full);
-    if (node?.kind === 'device') {
-      if (node.device === 'stdout') return stdout;
-      return node.device === 'stderr' ? stderr : discard;
-    }
-    // The output of the container's first process, as daemons that log to it find it.
-    if (!append || node === undefined) this.files.write(full, Buffer.alloc(0), append);
-    return {
-      write: async (bytes) => {
-        try {
-          this.files.write(full, bytes, true);
-        } catch (err) {
-          if (err instanceof FileError) throw new CommandError(`write error: ${err.message}`);
-          throw err;
-        }
-      },
-    };
+  #redirect(redirects: readonly Redirect[]): Promise<Streams | undefined> {
+    return redirect(redirects, this.#streams, this, (message, code) => this.#fail(message, code));
   }
 
   /** `direct`: not from a script, so that words of the shell are no commands. */
@@ -526,7 +403,7 @@ export class Shell implements ExpansionContext {
     const [name = '', ...args] = words;
     const before = this.#streams;
     if (!direct) {
-      const body = this.#functions.get(name);
+      const body = this.#state.functions.get(name);
       if (body !== undefined) return await this.#call(body, args, streams);
       this.#streams = streams;
       try {
@@ -542,8 +419,8 @@ export class Shell implements ExpansionContext {
 
   async #call(body: Command, args: readonly string[], streams: Streams): Promise<number> {
     if (++this.#depth > MAX_CALL_DEPTH) throw new ExpansionError('function calls are nested too deeply');
-    const [positional, before] = [this.#positional, this.#streams];
-    this.#positional = args;
+    const [positional, before] = [this.#state.positional, this.#streams];
+    this.#state.positional = args;
     this.#streams = streams;
     try {
       return await this.#command(body);
@@ -552,7 +429,7 @@ export class Shell implements ExpansionContext {
       throw err;
     } finally {
       this.#depth--;
-      this.#positional = positional;
+      this.#state.positional = positional;
       this.#streams = before;
     }
   }
@@ -566,7 +443,7 @@ export class Shell implements ExpansionContext {
       const script = this.#scriptFile(path);
       if (script !== undefined) return await this.#subshell(streams, (shell) => shell.#runFile(path, script, args));
       this.#kernel.unknown();
-      const message = direct ? `exec: "${path}": executable file not found in $PATH` : `${this.#name}: ${path}: not found`;
+      const message = direct ? `exec: "${path}": executable file not found in $PATH` : `${this.#state.name}: ${path}: not found`;
       await writeText(streams.stderr, `${message}\n`);
       return EXIT_NOT_FOUND;
     }
@@ -587,30 +464,30 @@ export class Shell implements ExpansionContext {
   #isInstalled(path: string): boolean {
     if (!path.includes('/')) return true;
     return ['/bin', '/usr/bin', '/usr/local/bin', '/sbin', '/usr/sbin'].includes(
-      resolvePath(this.#directory, path).replace(/\/[^/]*$/, ''),
+      resolvePath(this.#state.directory, path).replace(/\/[^/]*$/, ''),
     );
   }
 
   #scriptFile(path: string): string | undefined {
     if (!path.includes('/')) return undefined;
-    const node = this.files.find(resolvePath(this.#directory, path));
+    const node = this.files.find(resolvePath(this.#state.directory, path));
     return node?.kind === 'file' && (node.mode & 0o111) !== 0 ? node.content.toString() : undefined;
   }
 
   #runFile(path: string, text: string, args: readonly string[]): Promise<number> {
-    this.#name = path;
-    this.#positional = args;
-    this.#functions.clear();
+    this.#state.name = path;
+    this.#state.positional = args;
+    this.#state.functions.clear();
     return this.#script(text);
   }
 
   /** `sh …`: a shell of its own. Called on the copy. */
   async #newShell(args: readonly string[]): Promise<number> {
-    for (const [name, variable] of this.#variables) if (!variable.exported) this.#variables.delete(name);
-    this.#functions.clear();
-    this.#options.clear();
+    for (const [name, variable] of this.#state.variables) if (!variable.exported) this.#state.variables.delete(name);
+    this.#state.functions.clear();
+    this.#state.options.clear();
     this.#conditions = 0;
-    this.#name = 'sh';
+    this.#state.name = 'sh';
     const rest = [...args];
     let script: string | undefined;
     while (rest[0] !== undefined && /^[-+]./.test(rest[0])) {
@@ -619,20 +496,20 @@ export class Shell implements ExpansionContext {
       if (option.startsWith('--')) continue;
       if (option.includes('c')) {
         script = '';
-        this.#setOptions(option.replace('c', ''));
-      } else if (option === '-o' || option === '+o') this.#setLong(rest.shift() ?? '', option === '-o');
-      else this.#setOptions(option);
+        this.#state.setOptions(option.replace('c', ''));
+      } else if (option === '-o' || option === '+o') this.#state.setLong(rest.shift() ?? '', option === '-o');
+      else this.#state.setOptions(option);
     }
     if (script !== undefined) {
       script = rest.shift();
       if (script === undefined) return await this.#fail('-c requires an argument', EXIT_SYNTAX);
-      this.#name = rest.shift() ?? 'sh';
-      this.#positional = rest;
+      this.#state.name = rest.shift() ?? 'sh';
+      this.#state.positional = rest;
       return await this.#script(script);
     }
     const [file, ...more] = rest;
-    if (file === undefined || this.#options.has('s')) return await this.#interactive();
-    const path = resolvePath(this.#directory, file);
+    if (file === undefined || this.#state.options.has('s')) return await this.#interactive();
+    const path = resolvePath(this.#state.directory, file);
     if (this.files.find(path) === undefined) {
       this.#kernel.unknown();
       return await this.#fail(`can't open '${file}': No such file or directory`, EXIT_SYNTAX);
@@ -640,37 +517,17 @@ export class Shell implements ExpansionContext {
     return await this.#runFile(file, this.files.read(path).toString(), more);
   }
 
-  #setOptions(text: string): void {
-    for (const letter of text.slice(1)) {
-      if (text.startsWith('-')) this.#options.add(letter);
-      else this.#options.delete(letter);
-    }
-  }
-
-  #setLong(name: string, on: boolean): void {
-    const letters: Readonly<Record<string, string>> = {
-      errexit: 'e',
-      nounset: 'u',
-      xtrace: 'x',
-      noglob: 'f',
-      pipefail: 'pipefail',
-      allexport: 'a',
-    };
-    const letter = Object.hasOwn(letters, name) ? letters[name] : undefined;
-    if (letter === undefined) throw new ExpansionError(`set: illegal option -o ${name}`);
-    if (on) this.#options.add(letter);
-    else this.#options.delete(letter);
-  }
-
   #process(name: string, args: readonly string[], streams: Streams): Process {
-    const env = new Map([...this.#variables].filter(([, { exported }]) => exported).map(([key, { value }]) => [key, value]));
+    const env = new Map(
+      [...this.#state.variables].filter(([, { exported }]) => exported).map(([key, { value }]) => [key, value]),
+    );
     return {
       kernel: this.#kernel,
       name,
       args,
       ...streams,
       stdin: streams.stdin,
-      directory: this.#directory,
+      directory: this.#state.directory,
       env,
       run: (command, changes) => this.#subshell(streams, (shell) => shell.#runChanged(command, changes ?? {})),
     };
@@ -678,59 +535,30 @@ export class Shell implements ExpansionContext {
 
   #runChanged(command: readonly string[], { env, stdin }: RunChanges): Promise<number> {
     if (env !== undefined) {
-      for (const [name, variable] of this.#variables) if (variable.exported) this.#variables.delete(name);
-      for (const [name, value] of env) this.#variables.set(name, { value, exported: true, readOnly: false });
+      for (const [name, variable] of this.#state.variables) if (variable.exported) this.#state.variables.delete(name);
+      for (const [name, value] of env) this.#state.variables.set(name, { value, exported: true, readOnly: false });
     }
     if (stdin !== undefined) this.#streams = { ...this.#streams, stdin };
     return this.#invoke(command, this.#streams, true);
   }
 
-  /** The commands that change the shell itself; undefined for any other. */
+  /** Runs a command that is part of the shell. Resolves with undefined for any other command. */
   async #builtin(name: string, args: readonly string[]): Promise<number | undefined> {
     const [first] = args;
     switch (name) {
-      case ':':
-        return 0;
       case 'exit':
-        throw new ShellExit(exitCode(first, this.#status));
+        throw new ShellExit(exitCode(first, this.#state.status));
       case 'return':
-        throw new ReturnSignal(exitCode(first, this.#status));
+        throw new ReturnSignal(exitCode(first, this.#state.status));
       case 'break':
       case 'continue':
         throw new LoopSignal(name, Math.max(1, Number(first ?? 1) || 1));
-      case 'cd':
-        return await this.#changeDirectory(first);
-      case 'pwd':
-        await writeText(this.#streams.stdout, `${this.#directory}\n`);
-        return 0;
-      case 'export':
-      case 'readonly':
-      case 'local':
-      case 'declare':
-      case 'typeset':
-        return await this.#declare(name, args);
-      case 'unset':
-        for (const each of args.filter((arg) => !arg.startsWith('-'))) {
-          this.#variables.delete(each);
-          this.#functions.delete(each);
-        }
-        return 0;
-      case 'set':
-        return await this.#setBuiltin(args);
-      case 'shift': {
-        const count = Number(first ?? 1);
-        if (count > this.#positional.length) return await this.#fail("shift: can't shift that many", 1);
-        this.#positional = this.#positional.slice(count);
-        return 0;
-      }
-      case 'read':
-        return await this.#read(args);
       case 'eval':
         return await this.#script(args.join(' '));
       case '.':
       case 'source': {
         if (first === undefined) return await this.#fail(`${name}: filename argument required`, EXIT_SYNTAX);
-        return await this.#script(this.files.read(resolvePath(this.#directory, first)).toString());
+        return await this.#script(this.files.read(resolvePath(this.#state.directory, first)).toString());
       }
       case 'exec':
         if (args.length === 0) return 0;
@@ -738,23 +566,26 @@ export class Shell implements ExpansionContext {
       case 'command':
       case 'builtin':
         return await this.#commandBuiltin(args);
-      case 'type':
-      case 'which':
-        return await this.#describe(name, args);
       case 'wait': {
-        const codes = await Promise.all(this.#jobs.splice(0));
+        const codes = await Promise.all(this.#state.jobs.splice(0));
         return args.length === 0 ? 0 : (codes.at(-1) ?? 0);
       }
       case 'trap':
         return this.#trap(args);
-      case 'umask':
-      case 'ulimit':
-        return 0;
-      case 'kill':
-        return await this.#kill(args);
-      default:
-        return undefined;
+      default: {
+        const builtin = BUILTINS.get(name);
+        return builtin === undefined ? undefined : await builtin(this.#builtinShell(), args, name);
+      }
     }
+  }
+
+  #builtinShell(): BuiltinShell {
+    return {
+      state: this.#state,
+      streams: this.#streams,
+      files: this.files,
+      fail: (message, code) => this.#fail(message, code),
+    };
   }
 
   #trap(args: readonly string[]): number {
@@ -764,132 +595,13 @@ export class Shell implements ExpansionContext {
     return 0;
   }
 
-  async #kill(args: readonly string[]): Promise<number> {
-    const target = args.at(-1);
-    if (target !== '1' && target !== '$$') return await this.#fail(`kill: (${target ?? ''}) - No such process`, 1);
-    const signal = args.length > 1 ? (args[0] as string) : '-TERM';
-    const codes: Readonly<Record<string, number>> = { '-TERM': 143, '-15': 143, '-KILL': 137, '-9': 137, '-INT': 130, '-2': 130 };
-    if (signal === '-0') return 0;
-    const code = Object.hasOwn(codes, signal) ? codes[signal] : undefined;
-    if (code === undefined) return await this.#fail(`kill: ${signal}: signals are not simulated`, 1);
-    throw new ProgramExit(code);
-  }
-
-  async #changeDirectory(path = this.get('HOME') ?? '/root'): Promise<number> {
-    const target = path === '-' ? (this.get('OLDPWD') ?? this.#directory) : resolvePath(this.#directory, path);
-    if (!this.files.isDirectory(target)) return await this.#fail(`cd: can't cd to ${path}: No such file or directory`, 1);
-    this.set('OLDPWD', this.#directory);
-    this.#directory = target;
-    this.set('PWD', target);
-    return 0;
-  }
-
-  async #declare(name: string, args: readonly string[]): Promise<number> {
-    for (const arg of args) {
-      if (arg === '-p') continue;
-      if (arg.startsWith('-') && arg !== '-x' && arg !== '-r' && arg !== '-i') {
-        return await this.#fail(`${name}: ${arg}: not supported by the simulated shell`, EXIT_SYNTAX);
-      }
-      if (arg.startsWith('-')) continue;
-      const [variable = '', value] = arg.split(/=(.*)/s);
-      if (!NAME.test(variable)) return await this.#fail(`${name}: ${arg}: bad variable name`, EXIT_SYNTAX);
-      if (value !== undefined) this.set(variable, value);
-      else if (name === 'local') this.set(variable, '');
-      const entry = this.#variables.get(variable) ?? { value: '', exported: false, readOnly: false };
-      this.#variables.set(variable, entry);
-      if (name === 'export') entry.exported = true;
-      if (name === 'readonly') entry.readOnly = true;
-    }
-    if (args.length === 0 || (args.length === 1 && args[0] === '-p')) {
-      const shown = [...this.#variables].filter(([, { exported }]) => exported).sort(([a], [b]) => (a < b ? -1 : 1));
-      await writeText(this.#streams.stdout, shown.map(([key, { value }]) => `${name} ${key}='${value}'\n`).join(''));
-    }
-    return 0;
-  }
-
-  async #setBuiltin(args: readonly string[]): Promise<number> {
-    if (args.length === 0) {
-      const shown = [...this.#variables].sort(([a], [b]) => (a < b ? -1 : 1));
-      await writeText(this.#streams.stdout, shown.map(([key, { value }]) => `${key}='${value}'\n`).join(''));
-      return 0;
-    }
-    const rest = [...args];
-    while (rest[0] !== undefined && /^[-+]/.test(rest[0])) {
-      const option = rest.shift() as string;
-      if (option === '--') {
-        this.#positional = rest;
-        return 0;
-      }
-      if (option.slice(1) === '') break;
-      this.#setOptions(option.replace('o', ''));
-      if (option.includes('o')) this.#setLong(rest.shift() ?? '', option.startsWith('-'));
-    }
-    if (rest.length > 0) this.#positional = rest;
-    return 0;
-  }
-
-  async #read(args: readonly string[]): Promise<number> {
-    const names = args.filter((arg) => !arg.startsWith('-'));
-    const options = args.filter((arg) => arg.startsWith('-'));
-    if (options.some((option) => option !== '-r')) {
-      return await this.#fail(`read: ${options.join(' ')}: not supported by the simulated shell`, EXIT_SYNTAX);
-    }
-    let line = await this.#streams.stdin.readLine(MAX_TEXT);
-    const ended = line?.endsWith('\n') !== true;
-    line = line?.replace(/\r?\n$/, '') ?? '';
-    if (options.length === 0) line = line.replace(/\\(.)/g, '$1');
-    const separators = this.get('IFS') ?? ' \t\n';
-    const targets = names.length === 0 ? ['REPLY'] : names;
-    const blank = (char: string | undefined): boolean =>
-      char !== undefined && separators.includes(char) && ' \t\n'.includes(char);
-    let at = 0;
-    for (const [index, name] of targets.entries()) {
-      while (blank(line[at])) at++;
-      let end = at;
-      if (index === targets.length - 1) {
-        end = line.length;
-        while (end > at && blank(line[end - 1])) end--;
-        this.set(name, line.slice(at, end));
-        break;
-      }
-      while (end < line.length && !separators.includes(line[end] as string)) end++;
-      this.set(name, line.slice(at, end));
-      at = end;
-      while (blank(line[at])) at++;
-      if (at < line.length && separators.includes(line[at] as string)) at++;
-    }
-    return ended ? 1 : 0;
-  }
-
   async #commandBuiltin(args: readonly string[]): Promise<number> {
-    if (args[0] === '-v' || args[0] === '-V') return await this.#describe('command', args.slice(1));
+    if (args[0] === '-v' || args[0] === '-V') return await describe(this.#builtinShell(), args.slice(1), 'command');
     if (args.length === 0) return 0;
     const code = await this.#builtin(args[0] as string, args.slice(1));
     return code ?? (await this.#external(args[0] as string, args.slice(1), this.#streams, false));
   }
-
-  async #describe(how: string, names: readonly string[]): Promise<number> {
-    let code = 0;
-    for (const name of names) {
-      const known = this.#functions.has(name) || BUILTINS.has(name);
-      const installed = Object.hasOwn(COMMANDS, name) || SHELLS.has(name);
-      if (known && how !== 'which')
-        await writeText(this.#streams.stdout, how === 'type' ? `${name} is a shell builtin\n` : `${name}\n`);
-      else if (installed) await writeText(this.#streams.stdout, how === 'type' ? `${name} is /bin/${name}\n` : `/bin/${name}\n`);
-      else {
-        if (how === 'type') await this.#fail(`${name}: not found`, 1);
-        code = how === 'type' ? EXIT_NOT_FOUND : 1;
-      }
-    }
-    return code;
-  }
 }
-
-const BUILTINS = new Set(
-  ': exit return break continue cd pwd export readonly local unset set shift read eval . exec command type wait trap umask ulimit kill'.split(
-    ' ',
-  ),
-);
 
 function exitCode(text: string | undefined, status: number): number {
   if (text === undefined) return status;
