@@ -23,7 +23,6 @@ export function storedForm<T extends object>(message: MessageDescriptor, object:
 type Trim = (value: unknown) => unknown;
 
 interface CompiledField {
-  readonly name: string;
   /** An empty list or map becomes this. `KEEP`: it stays. */
   readonly empty: null | undefined | typeof KEEP;
   /** Absent: nothing can be left out inside. */
@@ -54,7 +53,7 @@ class Trimmer {
   readonly #form: Form;
   readonly #message: MessageDescriptor;
   /** Types contain themselves: their fields are compiled when there is an object. */
-  #fields: readonly CompiledField[] | undefined;
+  #fields: ReadonlyMap<string, CompiledField> | undefined;
 
   constructor(form: Form, message: MessageDescriptor) {
     this.#form = form;
@@ -62,11 +61,15 @@ class Trimmer {
   }
 
   trim(object: JsonObject): JsonObject {
-    this.#fields ??= this.#message.fields.flatMap((field) => compileField(this.#form, field));
+    this.#fields ??= new Map(this.#message.fields.flatMap((field) => compileField(this.#form, field)));
     let copy: Record<string, unknown> | undefined;
-    for (const { name, empty, trim } of this.#fields) {
+    // An object has few of the fields that its type has.
+    for (const name in object) {
       const value = object[name];
       if (typeof value !== 'object' || value === null) continue;
+      const field = this.#fields.get(name);
+      if (field === undefined) continue;
+      const { empty, trim } = field;
       if (empty !== KEEP && isEmpty(value)) {
         copy ??= { ...object };
         if (empty === null) copy[name] = null;
@@ -86,14 +89,15 @@ function isEmpty(value: object): boolean {
   return true;
 }
 
-function compileField(form: Form, field: FieldDescriptor): CompiledField[] {
-  const { type, name } = field;
+function compileField(
+  form: Form,
+  { name, type, pointer, omitEmpty, required, nullable }: FieldDescriptor,
+): [string, CompiledField][] {
   const trim = compileType(form, type);
-  if (type.kind !== 'list' && type.kind !== 'map') return trim === undefined ? [] : [{ name, empty: KEEP, trim }];
-  if (field.pointer) return trim === undefined ? [] : [{ name, empty: KEEP, trim }];
+  if (pointer || (type.kind !== 'list' && type.kind !== 'map')) return trim === undefined ? [] : [[name, { empty: KEEP, trim }]];
   // Validation sees to it that a required list has items.
-  const required = field.required && field.nullable !== true;
-  return [{ name, empty: field.omitEmpty ? undefined : required ? KEEP : form.always, trim }];
+  const always = required && nullable !== true ? KEEP : form.always;
+  return [[name, { empty: omitEmpty ? undefined : always, trim }]];
 }
 
 function compileType(form: Form, type: TypeRef): Trim | undefined {

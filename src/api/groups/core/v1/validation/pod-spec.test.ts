@@ -490,6 +490,12 @@ describe('systems', () => {
       'os: {name: windows}\nsecurityContext: {supplementalGroupsPolicy: Strict}',
       'securityContext.supplementalGroupsPolicy Forbidden',
     ],
+    [
+      'an empty list of groups on Windows',
+      'os: {name: windows}\nsecurityContext: {supplementalGroups: []}',
+      'securityContext.supplementalGroups Forbidden',
+    ],
+    ['an empty list of sysctls on Windows', 'os: {name: windows}\nsecurityContext: {sysctls: []}'],
     ['no name', 'os: {name: ""}', 'os.name Required'],
     ['another', 'os: {name: dummyOS}', 'os NotSupported'],
   ]);
