@@ -137,19 +137,21 @@ const UNIQUE: ReadonlySet<string> = new Set([
   'operation',
   'fieldsType',
   'uid',
-  'creationTimestamp',
   'resourceVersion',
-  'time',
+  'timeAdded',
   'clusterIP',
   'clusterIPs',
   'nodePort',
   'healthCheckNodePort',
 ]);
 
+/** Two requests may fall into different seconds. */
+const TIMES = /^time$|Time(stamp)?$/;
+
 function leaves(value: unknown, path: string): string[] {
   if (isObject(value)) {
     if (path === '' && value['kind'] === 'Status') return [];
-    const names = Object.keys(value).filter((name) => !UNIQUE.has(name));
+    const names = Object.keys(value).filter((name) => !UNIQUE.has(name) && !TIMES.test(name));
     if (names.length > 0) return names.flatMap((name) => leaves(value[name], path === '' ? name : `${path}.${name}`));
   }
   if (Array.isArray(value) && value.length > 0) return value.flatMap((item, index) => leaves(item, `${path}[${index}]`));
