@@ -47,6 +47,7 @@ export interface ResourceClient<T extends KubeObject> {
   /** The same resource in a namespace; '' means all namespaces. For cluster-scoped resources a programmer error. */
   namespace(namespace: string): ResourceClient<T>;
   get(name: string, options?: GetOptions): Promise<Immutable<T>>;
+  /** The objects may lack metadata.managedFields: the transport between threads leaves them out. So do those of watch(). */
   list(options?: ListOptions): Promise<ListOf<Immutable<T>>>;
   watch(options?: WatchOptions): Promise<WatchStream<WatchEvent<Immutable<T>>>>;
   create(object: New<T>, options?: WriteOptions): Promise<Immutable<T>>;
