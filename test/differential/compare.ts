@@ -7,11 +7,23 @@ export interface Answer {
   readonly warnings: readonly string[];
 }
 
+/** Returns the value of the JSON text, the list of values if each line is JSON (the events of a watch), or else the text itself. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text;
+    return parsedLines(text) ?? text;
+  }
+}
+
+function parsedLines(text: string): unknown[] | undefined {
+  try {
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+  } catch {
+    return undefined;
   }
 }
 

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { messageOf } from '#api/testing/message-of.ts';
+import { VirtualClock } from '#machinery/clock.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, type Way } from './empties.ts';
 import { Ours } from './ours.ts';
@@ -12,7 +13,8 @@ import { creation, removal, servedKind, targetOf } from './shots.ts';
 
 let server: Ours;
 beforeAll(async () => {
-  server = await Ours.start();
+  // Times stand still: two answers are compared.
+  server = await Ours.start({ clock: new VirtualClock() });
 });
 afterAll(() => server.stop());
 

@@ -14,6 +14,7 @@ import { Reference } from './reference.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
+import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
 import { wireDifferences, wireShots } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
@@ -35,7 +36,7 @@ if (flags.reference === undefined) {
   process.exit(2);
 }
 /** What `--kinds` takes besides kinds. */
-const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'custom-resources'];
+const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources'];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
@@ -74,6 +75,9 @@ try {
   }
   if (only === undefined || only.includes('requests')) {
     for (const shot of requests) report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
+  }
+  if (only === undefined || only.includes('versions')) {
+    for (const shot of versionRequests) report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
   }
   const onlyEmpties = only?.includes('empties') === true;
   const chosen = only?.filter((name) => !PARTS.includes(name)) ?? [];

@@ -5,6 +5,7 @@ import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
 import { systemClock } from '#machinery/clock.ts';
+import type { Clock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { parsed, type Answer } from './compare.ts';
 import type { Shot } from './shots.ts';
@@ -21,10 +22,10 @@ export class Ours {
     this.#server = server;
   }
 
-  static async start(): Promise<Ours> {
+  static async start({ clock = systemClock }: { readonly clock?: Clock } = {}): Promise<Ours> {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const server = await startTestServer({
-      clock: systemClock,
+      clock,
       serviceCidr: '10.96.0.0/16',
       disableAdmissionPlugins: ['ServiceAccount'],
       flags: {},
