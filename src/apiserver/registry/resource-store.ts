@@ -94,7 +94,7 @@ const MANY_VALUES_BYTES = 2 * MAX_OBJECT_VALUES;
 export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly type: ResourceType;
   readonly strategy: ResourceStrategy<T>;
-  /** As it is stored, and as errors name it. */
+  /** The type of the stored objects. Validation errors name it, other errors name the type that the client asked for. */
   readonly #storedType: ResourceType;
   /** Keys of the resource begin with this; it ends in '/'. */
   readonly prefix: string;
@@ -166,7 +166,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const read = this.#read(context.namespace, name);
     const kv = read instanceof Promise ? await read : read;
     if (minimum > 0) await this.#mustHaveReached(minimum);
-    if (kv === undefined) throw apierrors.notFound(this.#storedType, name);
+    if (kv === undefined) throw apierrors.notFound(this.type, name);
     return this.#cache.read(kv);
   }
 
@@ -185,7 +185,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   findAll(namespace: string): Awaitable<readonly T[]> {
     const prefix = this.#prefixOf(namespace);
     const failed = (error: unknown): never => {
-      throw storageToStatus(error, { resource: this.#storedType });
+      throw storageToStatus(error, { resource: this.type });
     };
     const decode = (kvs: readonly KeyValue[]): Awaitable<readonly T[]> =>
       andThen(this.#cache.readAll(kvs), (objects) => objects.map(objectOf<T>));
@@ -319,7 +319,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   /** Throws StatusError (422) if there are errors. */
   #checkErrors(object: T, ofMetadata: field.FieldErrorList, others: field.FieldErrorList): void {
     if (ofMetadata.length === 0 && others.length === 0) return;
-    throw apierrors.invalid(this.type, nameOf(object), [...ofMetadata, ...others].slice(0, field.MAX_FIELD_ERRORS));
+    throw apierrors.invalid(this.#storedType, nameOf(object), [...ofMetadata, ...others].slice(0, field.MAX_FIELD_ERRORS));
   }
 
   #warnOnCreate(context: RequestContext, object: T, strategyContext: StrategyContext): void {
@@ -352,9 +352,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   async #createError(error: StorageError, object: T, generated: boolean): Promise<unknown> {
     const { name, namespace } = object.metadata;
-    if (error.reason !== 'KeyExists') return storageToStatus(error, { resource: this.#storedType, name });
-    if (generated) return apierrors.generateNameConflict(this.#storedType, name, 1);
-    const status = apierrors.alreadyExists(this.#storedType, name);
+    if (error.reason !== 'KeyExists') return storageToStatus(error, { resource: this.type, name });
+    if (generated) return apierrors.generateNameConflict(this.type, name, 1);
+    const status = apierrors.alreadyExists(this.type, name);
     const existing = await this.find(namespace ?? '', name);
     if (existing?.metadata.deletionTimestamp === undefined) return status;
     return apierrors.fromStatus({ ...status.status, message: `object is being deleted: ${status.message}` });
@@ -416,19 +416,19 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       return { object: this.#lastState(object as T, result.revision), created: false };
     } catch (error) {
       if (!isOutcomeUnknown(error)) await attempt.reservation?.rollback();
-      throw storageToStatus(error, { resource: this.#storedType, name });
+      throw storageToStatus(error, { resource: this.type, name });
     }
   }
 
   /** Decides an update of a name that does not exist: it creates the object, or fails. */
   async #decideCreation(call: UpdateCall<T>, attempt: UpdateAttempt<T>): Promise<UpdateDecision> {
     const { context, name, update, options, strategy, strategyContext } = call;
-    if (!(options.forceAllowCreate ?? strategy.allowCreateOnUpdate ?? false)) throw apierrors.notFound(this.#storedType, name);
-    checkPreconditions(this.#storedType, name, update.preconditions, undefined);
+    if (!(options.forceAllowCreate ?? strategy.allowCreateOnUpdate ?? false)) throw apierrors.notFound(this.type, name);
+    checkPreconditions(this.type, name, update.preconditions, undefined);
     const object = (await update.apply(undefined)) as T;
     const large = isLarge(object);
     if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
-      throw apierrors.notFound(this.#storedType, name);
+      throw apierrors.notFound(this.type, name);
     }
     attempt.reservation = await this.#prepareCreate(context, object, strategyContext, {
       validate: options.validateCreate,
@@ -443,7 +443,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
     const reading = this.#cache.read(current);
     const old = (reading instanceof Promise ? await reading : reading).object() as T;
-    checkPreconditions(this.#storedType, name, update.preconditions, old);
+    checkPreconditions(this.type, name, update.preconditions, old);
     const applied = update.apply(old);
     const changed = (applied instanceof Promise ? await applied : applied) as T;
     // Large objects are never there at once.
@@ -453,7 +453,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const isStoredVersion = this.#cache.isStoredVersion(current);
     if (changed === old && isStoredVersion) return { action: 'keep' };
     const allowUnconditional = strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true;
-    checkVersion(this.#storedType, changed, old, allowUnconditional);
+    checkVersion(this.type, changed, old, allowUnconditional);
     let object = keepForUpdate(inNamespace(changed, context.namespace), old);
     if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
     if (strategy.reserveForUpdate !== undefined) {
@@ -498,7 +498,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     let marked: T | undefined;
     const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
       marked = undefined;
-      if (current === undefined) throw apierrors.notFound(this.#storedType, name);
+      if (current === undefined) throw apierrors.notFound(this.type, name);
       old = (await this.#cache.read(current)).object() as T;
       checkDeletePreconditions(this.#storedType, name, options.preconditions, old);
       this.strategy.validateDelete?.(old, strategyContext);
@@ -525,7 +525,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       await this.#gone(key, last);
       return { object: this.#deletionAnswer(last, result.revision), deleted: true };
     } catch (error) {
-      throw storageToStatus(error, { resource: this.#storedType, name });
+      throw storageToStatus(error, { resource: this.type, name });
     }
   }
 
@@ -552,7 +552,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   #read(namespace: string, name: string): Awaitable<KeyValue | undefined> {
     const key = this.#key(namespace, name);
     const failed = (error: unknown): never => {
-      throw storageToStatus(error, { resource: this.#storedType, name });
+      throw storageToStatus(error, { resource: this.type, name });
     };
     const { now } = this.#storage;
     if (now === undefined) return this.#storage.get(key).catch(failed);
@@ -568,7 +568,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       {
         storage: this.#storage,
         cache: this.#cache,
-        resource: this.#storedType,
+        resource: this.type,
         prefix: this.prefix,
         namespaced: this.type.namespaced,
         selectableFields: this.#selectableFields,
@@ -655,7 +655,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       return revision === undefined ? new FreshObject(object) : this.#lastState(object, revision);
     }
     const { name, uid } = object.metadata;
-    const { group, resource } = this.#storedType;
+    const { group, resource } = this.type;
     return new FreshObject({
       kind: 'Status',
       apiVersion: 'v1',

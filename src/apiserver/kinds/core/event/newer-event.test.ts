@@ -89,7 +89,7 @@ test('an update in one form keeps what the other says; only the series goes on',
   expect((await api.patch(`${NEWER}/a`, { series })).json).toMatchObject({ series });
   expect((await api.get(`${CORE}/a`)).json).toMatchObject({ series, message: 'hello' });
   expect(outcome(await api.patch(`${NEWER}/a`, { note: 'other' }))).toBe(
-    '422 Invalid: Event.events.k8s.io "a" is invalid: message: Invalid value: "other": field is immutable',
+    '422 Invalid: Event "a" is invalid: message: Invalid value: "other": field is immutable',
   );
   expect((await api.patch(`${CORE}/a`, { message: 'other' })).code).toBe(200);
   expect((await api.delete(`${NEWER}/a`)).json).toMatchObject({ kind: 'Status', status: 'Success' });
@@ -112,6 +112,18 @@ test.each<[object, string]>([
   const text = outcome(await api.post(NEWER, newer(change)));
   expect(text).toContain('422 Invalid');
   expect(text).toContain(why);
+});
+
+test('errors name the group of the request, but those of validation name the stored kind', async () => {
+  await api.post(NEWER, newer());
+  expect(outcome(await api.get(`${NEWER}/b`))).toBe('404 NotFound: events.events.k8s.io "b" not found');
+  expect(outcome(await api.get(`${CORE}/b`))).toBe('404 NotFound: events "b" not found');
+  expect(outcome(await api.post(NEWER, newer()))).toBe('409 AlreadyExists: events.events.k8s.io "a" already exists');
+  expect(outcome(await api.patch(`${NEWER}/a`, { metadata: { resourceVersion: '1' } }))).toContain(
+    '409 Conflict: Operation cannot be fulfilled on events.events.k8s.io "a": ',
+  );
+  expect(outcome(await api.post(NEWER, newer({ action: '' })))).toBe('422 Invalid: Event "a" is invalid: action: Required value');
+  expect((await api.delete(`${NEWER}/a`)).json).toMatchObject({ details: { name: 'a', group: 'events.k8s.io', kind: 'events' } });
 });
 
 test('deletecollection and tables', async () => {
