@@ -107,6 +107,11 @@ function metricsFrom(utilization: number | undefined, carried: string | undefine
   return all.length === 0 ? [defaultMetric()] : all;
 }
 
+/** Reports whether annotations carry metrics for which the first version has no field. */
+export function carriesMetrics(annotations: Readonly<Record<string, string>> | undefined): boolean {
+  return (readList(annotations?.[METRICS]) ?? []).length > 0;
+}
+
 function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
   return { type: 'Resource', resource: { name: 'cpu', current: { averageValue: '0', averageUtilization } } };
 }

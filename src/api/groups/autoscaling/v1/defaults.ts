@@ -1,11 +1,15 @@
-// Defaults of autoscalers in their first version. Their metric is filled in when they are converted, for only then it is known
-// whether annotations have others.
+// Defaults of autoscalers in their first version.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
+import { DEFAULT_CPU_UTILIZATION } from '../v2/defaults.ts';
+import { carriesMetrics } from './conversion.ts';
 import type { HorizontalPodAutoscaler } from './types.ts';
 
-export function setHorizontalPodAutoscalerDefaults({ spec }: HorizontalPodAutoscaler): void {
+export function setHorizontalPodAutoscalerDefaults({ metadata, spec }: HorizontalPodAutoscaler): void {
   spec.minReplicas ??= 1;
+  if (spec.targetCPUUtilizationPercentage === undefined && !carriesMetrics(metadata.annotations)) {
+    spec.targetCPUUtilizationPercentage = DEFAULT_CPU_UTILIZATION;
+  }
 }
 
 /** Of each kind that has any. */

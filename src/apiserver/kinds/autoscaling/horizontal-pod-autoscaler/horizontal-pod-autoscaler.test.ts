@@ -84,6 +84,14 @@ describe('the first version', () => {
     expect(json.metadata.managedFields?.map(({ apiVersion }) => apiVersion)).toEqual(['autoscaling/v1']);
   });
 
+  test('a client that leaves the CPU out owns its default', async () => {
+    const owned = { fieldsV1: { 'f:spec': { 'f:targetCPUUtilizationPercentage': {} } } };
+    expect((await api.post(V1, hpa())).json.metadata.managedFields).toMatchObject([owned]);
+    await api.post(V2, { ...hpa({ metrics: [pods] }), metadata: { name: 'b' } });
+    const { json } = await api.get(`${V1}/b`);
+    expect((await api.put(`${V1}/b`, json)).json.spec).not.toHaveProperty('targetCPUUtilizationPercentage');
+  });
+
   test('shows the status', async () => {
     await api.post(V2, hpa());
     const condition = {
