@@ -4,6 +4,7 @@
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { type Amounts, amounts, podRequests } from './pod/resources.ts';
+import { isSidecar } from './pod/restart-policy.ts';
 import type { Node, Pod, ResourceList } from './types.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
@@ -148,7 +149,7 @@ interface HostPort {
 }
 
 function hostPorts(pod: Pod): HostPort[] {
-  const sidecars = (pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar);
   return [...sidecars, ...pod.spec.containers].flatMap((container) =>
     (container.ports ?? []).flatMap(({ hostPort, protocol, hostIP }) =>
       hostPort === undefined || hostPort === 0 ? [] : [{ port: hostPort, protocol: protocol ?? 'TCP', ip: hostIP ?? '0.0.0.0' }],

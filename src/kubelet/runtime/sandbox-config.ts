@@ -2,6 +2,7 @@
 
 import type { PodSandboxConfig } from '#cri/index.ts';
 import type { Input } from '#cri/types.ts';
+import { isSidecar } from '../pod/restart-policy.ts';
 import type { Pod } from '../types.ts';
 import { sandboxLabels } from './labels.ts';
 import { sandboxSecurityContext, sysctls } from './security-context.ts';
@@ -47,7 +48,7 @@ export function podLogDirectory(root: string, pod: { readonly metadata: Pod['met
 }
 
 function portMappings(pod: Pod): readonly Input<'PortMapping'>[] {
-  const sidecars = (pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar);
   const mappings: Input<'PortMapping'>[] = [];
   const seen = new Set<string>();
   for (const container of [...sidecars, ...pod.spec.containers]) {
