@@ -161,16 +161,16 @@ function podAffinities({ affinity }: PodSpec, at: FieldPath): string[] {
 }
 
 const SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead';
-const DEPRECATED_ANNOTATIONS: Annotations = {
+const DEPRECATED_ANNOTATIONS = Object.entries({
   'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
   'security.alpha.kubernetes.io/sysctls': SYSCTLS,
   'security.alpha.kubernetes.io/unsafe-sysctls': SYSCTLS,
-};
+});
 
 function deprecatedAnnotations(annotations: Annotations, at: FieldPath): string[] {
-  return Object.entries(DEPRECATED_ANNOTATIONS)
-    .filter(([key]) => Object.hasOwn(annotations, key))
-    .map(([key, message]) => `${at.key(key).toString()}: ${message}`);
+  return DEPRECATED_ANNOTATIONS.filter(([key]) => Object.hasOwn(annotations, key)).map(
+    ([key, message]) => `${at.key(key).toString()}: ${message}`,
+  );
 }
 
 const SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead';

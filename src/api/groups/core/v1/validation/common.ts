@@ -68,10 +68,17 @@ export function allContainers(
   spec: PodSpec,
   at: FieldPath,
 ): { readonly container: Container | EphemeralContainer; readonly at: FieldPath }[] {
-  return (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((name) =>
-    (spec[name] ?? []).map((container, index) => ({ container, at: at.child(name).index(index) })),
-  );
+  const all: { readonly container: Container | EphemeralContainer; readonly at: FieldPath }[] = [];
+  for (const name of CONTAINER_LISTS) {
+    const list = spec[name];
+    if (list === undefined || list.length === 0) continue;
+    const path = at.child(name);
+    for (const [index, container] of list.entries()) all.push({ container, at: path.index(index) });
+  }
+  return all;
 }
+
+const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 
 /** What must not change between two versions of an object. */
 export function immutable(

@@ -18,9 +18,12 @@ const SECCOMP_RUNTIME_DEFAULTS = ['runtime/default', 'docker/default'];
 const APP_ARMOR_RUNTIME_DEFAULT = 'runtime/default';
 const UNCONFINED = 'unconfined';
 
+const isOfProfile = (key: string): boolean =>
+  key === SECCOMP_OF_POD || key.startsWith(SECCOMP_OF_CONTAINER) || key.startsWith(APP_ARMOR_OF_CONTAINER);
+
 /** That each annotation is a profile, and about a container that there is. */
 export function profileAnnotations(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
-  if (map === undefined) return [];
+  if (map === undefined || !Object.keys(map).some(isOfProfile)) return [];
   const entries = Object.entries(map);
   const errors = entries
     .filter(([key]) => key === SECCOMP_OF_POD || key.startsWith(SECCOMP_OF_CONTAINER))
@@ -58,7 +61,7 @@ export function appArmorProfileOf(annotation: string): AppArmorProfile | undefin
 
 /** That the annotations of a pod, or of a template, say what its fields say. `at`: the spec. */
 export function profilesMatch(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
-  if (map === undefined) return [];
+  if (map === undefined || !Object.keys(map).some(isOfProfile)) return [];
   const annotations = map;
   const errors = seccompMatches(annotations[SECCOMP_OF_POD], spec.securityContext?.seccompProfile, at.child('securityContext'));
   const containers = allContainers(spec, at);
