@@ -1,5 +1,6 @@
-// What it costs that kinds come and go, and whether that depends on how many there are: the same measurements in a server with 100 and
-// in one with 10,000 kinds more than the built-in ones, alternating. A ratio near 1 says that it does not.
+// Measures the cost of a change of the catalog: a kind is installed and uninstalled, a request is routed, discovery and OpenAPI are read
+// after a change. Each measurement alternates between a server with 100 kinds beside the built-in ones and one with 10,000. A ratio near 1
+// means that the cost does not depend on the number of kinds.
 
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';

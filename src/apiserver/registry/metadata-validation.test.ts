@@ -5,8 +5,9 @@ import { describe, expect, test } from 'vitest';
 
 import { messages } from '#api/testing/manifest.ts';
 import { NAME_MESSAGES, rows } from '#api/testing/variation.ts';
-import { pathSegmentName, validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
-import type { NameRules } from './metadata-validation.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
+import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
+import type { NameRules } from '#api/machinery/meta/v1/object-meta-validation.ts';
 
 const object = (metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',

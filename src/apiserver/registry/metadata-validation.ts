@@ -1,4 +1,4 @@
-// Is the metadata of an object valid? The same rules for every kind; only what a name may look like differs.
+// Validates the metadata of stored objects. The rules are the same for every kind, except for those of names.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import {
@@ -13,8 +13,6 @@ import { FieldPath } from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { deepEqual } from '#machinery/deep.ts';
-
-export { labelName, pathSegmentName, subdomainName, type NameRules } from '#api/machinery/meta/v1/object-meta-validation.ts';
 
 const METADATA = new FieldPath('metadata');
 const PATHS = new MetadataPaths(METADATA);

@@ -5,7 +5,7 @@ import type * as apiregistration from '#api/groups/apiregistration/v1/index.ts';
 import { validateAPIService, validateAPIServiceStatus } from '#api/groups/apiregistration/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { since } from '#apiserver/tables/age.ts';

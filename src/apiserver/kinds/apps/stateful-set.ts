@@ -13,7 +13,7 @@ import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
 import type { FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { labelName } from '#apiserver/registry/metadata-validation.ts';
+import { labelName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, CONTAINERS, NAME, column, containerCells } from '#apiserver/tables/columns.ts';

@@ -10,7 +10,7 @@ import {
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { humanDuration } from '#machinery/text/duration.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { since } from '#apiserver/tables/age.ts';

@@ -9,7 +9,7 @@ import {
 } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { labelName } from '#apiserver/registry/metadata-validation.ts';
+import { labelName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';

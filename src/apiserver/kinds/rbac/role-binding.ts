@@ -5,7 +5,7 @@ import type * as rbac from '#api/groups/rbac/v1/index.ts';
 import { validateBinding, validateBindingUpdate } from '#api/groups/rbac/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { GuardedStore, guardBinding } from './escalation.ts';

@@ -5,7 +5,7 @@ import type * as resource from '#api/groups/resource/v1/index.ts';
 import { validateDeviceClass } from '#api/groups/resource/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { pathSegmentName, subdomainName } from '#apiserver/registry/metadata-validation.ts';
+import { pathSegmentName, subdomainName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { namedTable } from '#apiserver/tables/named.ts';
 

@@ -67,7 +67,7 @@ function setRuleDefaults(rules: Rule[] | undefined): void {
   for (const rule of rules ?? []) rule.scope ??= '*';
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   MutatingAdmissionPolicy: setMutatingAdmissionPolicyDefaults,
   MutatingAdmissionPolicyBinding: setPolicyBindingDefaults,

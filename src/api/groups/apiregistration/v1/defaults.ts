@@ -9,7 +9,7 @@ export function setAPIServiceDefaults({ spec: { service } }: APIService): void {
   if (service !== undefined) service.port ??= HTTPS_PORT;
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   APIService: setAPIServiceDefaults,
 };

@@ -71,7 +71,7 @@ export function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
   spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   DaemonSet: setDaemonSetDefaults,
   Deployment: setDeploymentDefaults,

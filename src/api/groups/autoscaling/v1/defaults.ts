@@ -12,7 +12,7 @@ export function setHorizontalPodAutoscalerDefaults({ metadata, spec }: Horizonta
   }
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   HorizontalPodAutoscaler: setHorizontalPodAutoscalerDefaults,
 };

@@ -40,7 +40,7 @@ export function scaleDownRules(): Rules {
   return { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   HorizontalPodAutoscaler: setHorizontalPodAutoscalerDefaults,
 };

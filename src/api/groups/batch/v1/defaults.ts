@@ -38,7 +38,7 @@ function setJobTemplateDefaults({ template, podFailurePolicy }: JobSpec): void {
   }
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   CronJob: setCronJobDefaults,
   Job: setJobDefaults,

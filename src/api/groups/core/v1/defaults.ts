@@ -364,7 +364,7 @@ function setHostNetworkPorts(spec: PodSpec): void {
   }
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   Endpoints: setEndpointsDefaults,
   LimitRange: setLimitRangeDefaults,

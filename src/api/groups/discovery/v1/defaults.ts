@@ -11,7 +11,7 @@ export function setEndpointSliceDefaults({ ports }: EndpointSlice): void {
   }
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   EndpointSlice: setEndpointSliceDefaults,
 };

@@ -28,7 +28,7 @@ export function setPriorityLevelConfigurationDefaults({ spec: { limited, exempt 
   if ((queuing.queueLengthLimit ?? 0) === 0) queuing.queueLengthLimit = QUEUE_LENGTH;
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   FlowSchema: setFlowSchemaDefaults,
   PriorityLevelConfiguration: setPriorityLevelConfigurationDefaults,

@@ -17,7 +17,7 @@ export function setIngressClassDefaults({ spec: { parameters } }: IngressClass):
   if (parameters !== undefined) parameters.scope ??= 'Cluster';
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   IngressClass: setIngressClassDefaults,
   NetworkPolicy: setNetworkPolicyDefaults,

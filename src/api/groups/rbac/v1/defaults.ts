@@ -17,7 +17,7 @@ function setSubjectDefaults(subject: Subject): void {
   if (subject.kind === 'User' || subject.kind === 'Group') subject.apiGroup = GROUP;
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   ClusterRoleBinding: setRoleBindingDefaults,
   RoleBinding: setRoleBindingDefaults,

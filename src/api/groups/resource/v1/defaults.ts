@@ -36,7 +36,7 @@ function setTolerationDefaults(tolerations: DeviceToleration[] | undefined): voi
   for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   ResourceClaim: setResourceClaimDefaults,
   ResourceClaimTemplate: setResourceClaimTemplateDefaults,

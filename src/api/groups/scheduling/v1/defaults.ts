@@ -8,7 +8,7 @@ export function setPriorityClassDefaults(priorityClass: PriorityClass): void {
   priorityClass.preemptionPolicy ??= 'PreemptLowerPriority';
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   PriorityClass: setPriorityClassDefaults,
 };

@@ -25,7 +25,7 @@ export function setCSIDriverDefaults({ spec }: CSIDriver): void {
   spec.seLinuxMount ??= false;
 }
 
-/** Of each kind that has any. */
+/** The defaulters of this group and version, by kind. Kinds without defaults have none. */
 export const defaulters: Defaulters = {
   CSIDriver: setCSIDriverDefaults,
   StorageClass: setStorageClassDefaults,

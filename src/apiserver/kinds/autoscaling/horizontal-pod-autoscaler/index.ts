@@ -8,7 +8,7 @@ import type * as v2 from '#api/groups/autoscaling/v2/index.ts';
 import { validateHorizontalPodAutoscaler, validateHorizontalPodAutoscalerStatus } from '#api/groups/autoscaling/v2/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import { functionConverter } from '#apiserver/registry/object-converter.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { horizontalPodAutoscalerTable, horizontalPodAutoscalerV1Table } from './table.ts';

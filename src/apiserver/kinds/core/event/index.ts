@@ -9,7 +9,7 @@ import { validateNewerEvent, validateNewerEventUpdate } from '#api/groups/events
 import { validateEvent } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import { functionConverter } from '#apiserver/registry/object-converter.ts';
 import type { FieldDeclarations } from '#apiserver/registry/selectable-fields.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';

@@ -5,7 +5,7 @@ import { validateService, validateServiceStatusUpdate, validateServiceUpdate } f
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
-import { labelName } from '#apiserver/registry/metadata-validation.ts';
+import { labelName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import type { ServiceAllocators } from './allocators.ts';

@@ -5,7 +5,7 @@ import type * as policy from '#api/groups/policy/v1/index.ts';
 import { validatePodDisruptionBudget, validatePodDisruptionBudgetStatus } from '#api/groups/policy/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
-import { pathSegmentName } from '#apiserver/registry/metadata-validation.ts';
+import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
 import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
