@@ -30,7 +30,6 @@ import { Router } from './endpoints/router.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
-import { customResourceDefinitionResource } from './kinds/apiextensions/custom-resource-definition.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
@@ -167,7 +166,7 @@ export class ApiServer {
     const served = new Set(servedUnder(kinds, this.#config.runtimeConfig ?? {}));
     // The server itself needs objects of kinds that --runtime-config turns off, too: roles, for example.
     const internal = kinds.filter((kind) => !served.has(kind)).map((kind): Kind => ({ ...kind, visibility: 'internal' }));
-    this.catalog.install([...served, ...internal, customResourceDefinitionResource({ storage })]);
+    this.catalog.install([...served, ...internal]);
   }
 
   #createAdmission(scheme: Scheme, metrics: ServerMetrics, authorizer: Authorizer): AdmissionChain {
