@@ -27,6 +27,7 @@ import { InternalClient } from './catalog/internal-client.ts';
 import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
+import { CustomResourceInstaller } from './extensions/installer.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
@@ -66,6 +67,8 @@ export class ApiServer {
   /** Sends requests of the server itself through the handler chain. */
   readonly #loopback: Client;
   readonly #serviceAllocators: ServiceAllocators;
+  /** Serves the kinds of CustomResourceDefinitions. */
+  readonly #customResources: CustomResourceInstaller;
   /** Ends the background work. */
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
@@ -109,6 +112,16 @@ export class ApiServer {
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
+    const { detectMutations } = config;
+    this.#customResources = new CustomResourceInstaller({
+      catalog,
+      storage,
+      storageMetrics: metrics.storage,
+      clock,
+      random,
+      logger,
+      ...(detectMutations !== undefined && { detectMutations }),
+    });
 
     const routes = createRoutes({
       ...config,
@@ -217,6 +230,7 @@ export class ApiServer {
     const health = this.#health;
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
+    await this.#customResources.start();
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
@@ -310,6 +324,7 @@ export class ApiServer {
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
+    this.#customResources.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
     for (const callback of this.#onStop) callback();
