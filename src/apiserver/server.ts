@@ -27,6 +27,7 @@ import { InternalClient } from './catalog/internal-client.ts';
 import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
+import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
@@ -66,6 +67,8 @@ export class ApiServer {
   /** Sends requests of the server itself through the handler chain. */
   readonly #loopback: Client;
   readonly #serviceAllocators: ServiceAllocators;
+  /** The status of CustomResourceDefinitions. */
+  readonly #conditions: DefinitionConditions;
   /** Ends the background work. */
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
@@ -107,6 +110,15 @@ export class ApiServer {
       findAll: this.#objects.findAll,
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
+    });
+    this.#conditions = new DefinitionConditions({
+      catalog,
+      clock,
+      logger,
+      client: this.#loopback,
+      find: this.#objects.find,
+      isServed: () => true,
+      sharesStorage: config.sharesStorage ?? false,
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
 
@@ -217,6 +229,8 @@ export class ApiServer {
     const health = this.#health;
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
+    await this.#conditions.start();
+    health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
@@ -241,7 +255,7 @@ export class ApiServer {
     const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
     });
-    this.#backgroundWork = Promise.all([repairing, this.#ownEndpoints?.run(signal)]);
+    this.#backgroundWork = Promise.all([repairing, this.#conditions.run(signal), this.#ownEndpoints?.run(signal)]);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -312,6 +326,7 @@ export class ApiServer {
     this.#stopped = true;
     this.#roles.stop();
     this.#nodeGraph.stop();
+    this.#conditions.stop();
     for (const callback of this.#onStop) callback();
     this.catalog.close();
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
