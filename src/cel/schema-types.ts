@@ -92,6 +92,12 @@ function metadataOf(schema: Schema): Schema {
   return known?.name?.type === 'string' && known.generateName?.type === 'string' ? (metadata as Schema) : META;
 }
 
+/** A map whose values have a schema. */
+type MapSchema = Schema & { readonly additionalProperties: Schema };
+
+const isMap = (schema: Schema): schema is MapSchema =>
+  typeof schema.additionalProperties === 'object' && schema.additionalProperties !== null;
+
 /** A child of a schema as expressions see it: of an embedded resource they see kind, version and name. */
 const child = (schema: Schema): Schema => (schema['x-kubernetes-embedded-resource'] === true ? withMeta(schema) : schema);
 
@@ -111,15 +117,16 @@ export function minimalSize(schema: Schema, isRoot = false): number | undefined 
 function typeOf(schema: Schema, name: string): Type | undefined {
   if (minSize(schema) === undefined) return undefined;
   if (schema['x-kubernetes-int-or-string'] === true) {
-    return { ...DYN, maxLength: schema.maxLength === undefined ? MAX_REQUEST - 2 : schema.maxLength * 4 };
+    return {
+      ...DYN,
+      maxLength: (schema.maxLength ?? undefined) === undefined ? MAX_REQUEST - 2 : Math.max(0, schema.maxLength as number) * 4,
+    };
   }
   switch (schema.type) {
     case 'array':
       return listOf(schema, child(schema.items as Schema), name);
     case 'object':
-      return typeof schema.additionalProperties === 'object'
-        ? mapOf(schema, child(schema.additionalProperties), name)
-        : objectOf(schema, name);
+      return isMap(schema) ? mapOf(schema, child(schema.additionalProperties), name) : objectOf(schema, name);
     case 'string':
       return stringOf(schema);
     case 'boolean':
@@ -170,7 +177,10 @@ function objectOf(schema: Schema, name: string): ObjectType {
     let known = fields.get(key);
     const property = known === undefined ? properties.get(key) : undefined;
     if (property === undefined) return known;
-    known = { type: typeOf(child(property.schema), `${name}.${key}`) as Type, ...(property.name !== key && { property: property.name }) };
+    known = {
+      type: typeOf(child(property.schema), `${name}.${key}`) as Type,
+      ...(property.name !== key && { property: property.name }),
+    };
     fields.set(key, known);
     return known;
   };
@@ -216,8 +226,8 @@ function stringOf(schema: Schema): SimpleType {
 
 /** In bytes: a character has up to four. */
 function maxLengthOf({ maxLength, enum: values }: Schema): number {
-  if (maxLength !== undefined) return Math.max(0, maxLength) * 4;
-  if (values === undefined || values.length === 0) return MAX_REQUEST - 2;
+  if (typeof maxLength === 'number') return Math.max(0, maxLength) * 4;
+  if (!Array.isArray(values) || values.length === 0) return MAX_REQUEST - 2;
   return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
 }
 
@@ -241,13 +251,13 @@ const MIN_SIZES_OF_FORMATS: ReadonlyMap<string | undefined, number> = new Map([
 
 function computeMinSize(schema: Schema): number | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) return 1;
-  const { items, additionalProperties } = schema;
+  const items = schema.items ?? undefined;
   switch (schema.type) {
     case 'array':
       return items === undefined || minSize(child(items)) === undefined ? undefined : 2;
     case 'object':
-      if (typeof additionalProperties !== 'object') return minSizeOfObject(schema);
-      return minSize(child(additionalProperties)) === undefined ? undefined : 2;
+      if (!isMap(schema)) return minSizeOfObject(schema);
+      return minSize(child(schema.additionalProperties)) === undefined ? undefined : 2;
     case 'string':
       return MIN_SIZES_OF_FORMATS.get(schema.format) ?? 2;
     case 'boolean':
@@ -265,7 +275,8 @@ function minSizeOfObject(schema: Schema): number {
   let size = 2;
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const own = minSize(child(property));
-    if (own !== undefined && required.has(name) && property.default === undefined) size += Buffer.byteLength(name) + own + 4;
+    if (own !== undefined && required.has(name) && (property.default ?? undefined) === undefined)
+      size += Buffer.byteLength(name) + own + 4;
   }
   return size;
 }
@@ -287,13 +298,13 @@ function isPlain(schema: Schema): boolean {
 
 function computePlain(schema: Schema): boolean {
   if (schema['x-kubernetes-int-or-string'] === true) return true;
-  const { items, additionalProperties } = schema;
+  const items = schema.items ?? undefined;
   switch (schema.type) {
     case 'array':
       return (schema['x-kubernetes-list-type'] ?? 'atomic') === 'atomic' && items !== undefined && isPlain(child(items));
     case 'object': {
-      if (typeof additionalProperties === 'object') return isPlain(child(additionalProperties));
-      if (additionalProperties === true || schema['x-kubernetes-preserve-unknown-fields'] === true) return false;
+      if (isMap(schema)) return isPlain(child(schema.additionalProperties));
+      if (schema.additionalProperties === true || schema['x-kubernetes-preserve-unknown-fields'] === true) return false;
       const visible = propertiesOf(schema);
       return Object.entries(schema.properties ?? {}).every(
         ([name, property]) => visible.get(name)?.name === name && property.nullable !== true && isPlain(child(property)),
