@@ -59,6 +59,11 @@ export class CustomResourceInstaller {
     this.#follower.stop();
   }
 
+  /** Reports whether the kinds of the definition are installed as it describes them. */
+  serves(definition: CustomResourceDefinition): boolean {
+    return this.#served.get(definition.metadata.name)?.serves(definition) === true;
+  }
+
   #set(definition: CustomResourceDefinition, encoded: EncodedObject): void {
     const { name } = definition.metadata;
     let served = this.#served.get(name);
@@ -114,6 +119,10 @@ class ServedDefinition {
     const kinds = presented(this.#kinds, state);
     if (this.#installation === undefined) this.#installation = this.#config.catalog.install(kinds);
     else this.#installation.replace(kinds);
+  }
+
+  serves(definition: CustomResourceDefinition): boolean {
+    return this.#kinds !== undefined && this.#installation !== undefined && this.#identity === identityOf(definition);
   }
 
   uninstall(): void {
