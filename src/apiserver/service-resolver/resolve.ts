@@ -87,7 +87,12 @@ export async function readyEndpoints(
   const primary = spec.ipFamilies?.[0];
   const first = slices.filter(({ addressType }) => primary === undefined || addressType === primary);
   const others = slices.filter((slice) => !first.includes(slice));
-  return [first, others].flatMap((some) => rotated(some.flatMap((slice) => ofSlice(slice, portName)), random));
+  return [first, others].flatMap((some) =>
+    rotated(
+      some.flatMap((slice) => ofSlice(slice, portName)),
+      random,
+    ),
+  );
 }
 
 function ofSlice({ addressType, ports, endpoints }: Slice, portName: string): ServiceEndpoint[] {

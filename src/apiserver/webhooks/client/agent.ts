@@ -20,7 +20,11 @@ const MAX_IDLE = 25;
 const DIAL_TIMEOUT_MS = 30_000;
 
 /** Returns the address to connect to for a host and port that a request names. */
-export type Locate = (target: WebhookTarget, host: string, port: number) => Promise<{ readonly host: string; readonly port: number }>;
+export type Locate = (
+  target: WebhookTarget,
+  host: string,
+  port: number,
+) => Promise<{ readonly host: string; readonly port: number }>;
 
 export interface WebhookAgentConfig {
   readonly target: WebhookTarget;
@@ -35,6 +39,8 @@ interface ConnectionOptions {
   /** Aborts the dial. A request's own `signal` does not get as far. */
   readonly dialSignal?: AbortSignal;
 }
+
+type Connected = (error: Error | null, stream?: Duplex) => void;
 
 export class WebhookAgent extends Agent {
   readonly #config: WebhookAgentConfig;
@@ -61,11 +67,19 @@ export class WebhookAgent extends Agent {
   }
 
   override createConnection(options: ConnectionOptions, callback?: (error: Error | null, stream: Duplex) => void): undefined {
-    this.#connect(options).then(
-      (socket) => callback?.(null, socket),
-      (error: unknown) => callback?.(error as Error, undefined as unknown as Duplex),
-    );
+    void this.#connectFor(options, callback as Connected | undefined);
     return undefined;
+  }
+
+  async #connectFor(options: ConnectionOptions, callback?: Connected): Promise<void> {
+    let socket: Duplex;
+    try {
+      socket = await this.#connect(options);
+    } catch (error) {
+      callback?.(error as Error);
+      return;
+    }
+    callback?.(null, socket);
   }
 
   override keepSocketAlive(socket: Duplex): boolean {

@@ -16,7 +16,8 @@ export function checkCertificateNames(wanted: string, certificate: PeerCertifica
 /** `names`: as Node prints them, 'DNS:a.example.com, IP Address:127.0.0.1'. */
 function describe(wanted: string, names: string, hasCommonName: boolean): string {
   const parts = names === '' ? [] : names.split(', ');
-  const ofType = (prefix: string): string[] => parts.flatMap((part) => (part.startsWith(prefix) ? [part.slice(prefix.length)] : []));
+  const ofType = (prefix: string): string[] =>
+    parts.flatMap((part) => (part.startsWith(prefix) ? [part.slice(prefix.length)] : []));
   if (isIP(wanted) !== 0) {
     const addresses = ofType('IP Address:');
     if (addresses.length === 0) return `cannot validate certificate for ${wanted} because it doesn't contain any IP SANs`;

@@ -67,7 +67,7 @@ function statusIn(body: Buffer): Status | undefined {
     throw error;
   }
   if (!isPlainObject(value) || value['kind'] !== 'Status' || value['status'] !== 'Failure') return undefined;
-  const { apiVersion = 'v1', message = '', reason, code } = value as Record<string, unknown>;
+  const { apiVersion = 'v1', message = '', reason, code } = value;
   if (apiVersion !== 'v1' || typeof message !== 'string') return undefined;
   return {
     kind: 'Status',

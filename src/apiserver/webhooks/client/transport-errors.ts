@@ -73,7 +73,8 @@ function describeTls({ code = '', message }: SystemError, now: number): string |
   const invalid = (why: string): string => `tls: failed to verify certificate: x509: ${why}`;
   const time = new Date(now).toISOString().replace(/\.\d+/, '');
   if (UNKNOWN_AUTHORITY.has(code)) return invalid('certificate signed by unknown authority');
-  if (code === 'CERT_HAS_EXPIRED') return invalid(`certificate has expired or is not yet valid: current time ${time} is after its end`);
+  if (code === 'CERT_HAS_EXPIRED')
+    return invalid(`certificate has expired or is not yet valid: current time ${time} is after its end`);
   if (code === 'CERT_NOT_YET_VALID') {
     return invalid(`certificate has expired or is not yet valid: current time ${time} is before its beginning`);
   }

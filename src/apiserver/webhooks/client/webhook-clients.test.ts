@@ -128,7 +128,7 @@ describe('a webhook that', () => {
   });
 
   test('closes the connection', async () => {
-    answers((_request, _response, socket) => socket.destroy());
+    answers((_request, _response, socket) => void socket.destroy());
     expect(await failure(call())).toBe(`${POST}EOF`);
   });
 
@@ -176,7 +176,8 @@ describe('a webhook that', () => {
 
   test('redirects is followed, to https only and not for ever', async () => {
     answers((request, response, socket) => {
-      if (request.url.startsWith('/end')) void echo(request.method === 'GET' ? { ...request, body: '0' } : request, response, socket);
+      if (request.url.startsWith('/end'))
+        void echo(request.method === 'GET' ? { ...request, body: '0' } : request, response, socket);
       else response.writeHead(Number(request.url.slice(1, 4)), { location: '/end?x=1' }).end();
     });
     expect(await call('/307')).toEqual({ url: '/end?x=1', echo: { hello: 1 } });

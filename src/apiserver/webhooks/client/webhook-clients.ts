@@ -132,7 +132,11 @@ export class WebhookClients {
   }
 
   /** A redirect may lead to another host than that of the service. */
-  readonly #locate = async ({ service, place }: WebhookTarget, host: string, port: number): Promise<{ host: string; port: number }> => {
+  readonly #locate = async (
+    { service, place }: WebhookTarget,
+    host: string,
+    port: number,
+  ): Promise<{ host: string; port: number }> => {
     if (service === undefined || host !== place.host || port !== place.port) return { host, port };
     const services = { ...this.#config, random: this.#random };
     return resolveService(services, service.namespace, service.name, service.port);
