@@ -191,6 +191,8 @@ export class ApiServer {
         logger,
         policyMetrics: metrics.policies,
         celMetrics: metrics.cel,
+        webhooks: this.#webhooks,
+        webhookMetrics: metrics.webhooks,
         podSecurity,
         podSecurityMetrics: metrics.podSecurity,
         mountTokens: serviceAccounts?.mountTokens ?? false,
