@@ -51,7 +51,7 @@ export interface CompileOptions {
 
 export type Compilation =
   | { readonly program: Program; readonly error?: undefined; readonly estimate?: Range | undefined }
-  | { readonly program?: undefined; readonly error: CompileError };
+  | { readonly program?: undefined; readonly error: CompileError; readonly estimate?: undefined };
 
 export type Evaluation =
   | { readonly value: Value; readonly error?: undefined; readonly cost: number }

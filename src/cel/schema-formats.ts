@@ -4,7 +4,7 @@
 import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { evaluationError, EvaluationError } from './errors.ts';
 import { parseTimestamp } from './standard/time-text.ts';
-import { Duration, Timestamp, type Value } from './values.ts';
+import { Duration, type Timestamp, type Value } from './values.ts';
 
 /** Makes the value of a text. Throws EvaluationError. */
 export type ParseText = (text: string) => Value;
