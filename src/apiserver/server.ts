@@ -131,6 +131,7 @@ export class ApiServer {
     const { detectMutations } = config;
     this.#customResources = new CustomResourceInstaller({
       catalog,
+      scheme,
       storage,
       storageMetrics: metrics.storage,
       clock,

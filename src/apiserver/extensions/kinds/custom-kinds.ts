@@ -1,6 +1,7 @@
 // From a definition to the kinds that the server installs for it: one for each version.
 
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Kind, Subresource } from '#apiserver/catalog/kind.ts';
@@ -20,6 +21,8 @@ import type { SchemaPool } from './schema-pool.ts';
 
 export interface CustomKindServices extends StoreServices {
   readonly pool: SchemaPool;
+  /** The codec of the subresource scale. */
+  readonly scaleCodec: ObjectCodec;
   /** Returns the schema of a version; undefined if it has none. Called whenever the schema has to be compiled. */
   readonly schemaOf: (version: string) => JSONSchemaProps | undefined;
   /** Converts between the versions of the resource, by the definition's strategy. */
@@ -90,19 +93,20 @@ function customKind(
     selectableFields: fields,
     table: customTable(version.columns),
     listKind: names.listKind,
-    subresources: subresourcesOf(resource, version, { codec, store }),
+    subresources: subresourcesOf(resource, version, { codec, store, scaleCodec: services.scaleCodec }),
     ...(others.length > 0 && { otherVersions: others, converter: services.converter }),
     ...(!version.storage && { storedKind: kindOf(storedType) }),
     ...(deprecation !== undefined && { deprecation }),
     ...(!version.served && { visibility: 'internal' }),
-    discovery: { verbs: VERBS, fullResponseKind: true },
+    isCustom: true,
+    discovery: { verbs: VERBS },
   };
 }
 
 function subresourcesOf(
   resource: CustomResource,
   version: CustomVersion,
-  { codec, store }: { readonly codec: CustomCodec; readonly store: ResourceStore },
+  { codec, store, scaleCodec }: { readonly codec: CustomCodec; readonly store: ResourceStore; readonly scaleCodec: ObjectCodec },
 ): readonly Subresource[] {
   const subresources: Subresource[] = [];
   if (version.hasStatus) {
@@ -111,7 +115,9 @@ function subresourcesOf(
     // Upstream shows a status in the columns of its resource.
     subresources.push({ name: 'status', kind, rest: store.view(strategy), strategy, table: customTable(version.columns) });
   }
-  if (version.scale !== undefined) subresources.push({ name: 'scale', ...customScale(resource, version.scale, store) });
+  if (version.scale !== undefined) {
+    subresources.push({ name: 'scale', ...customScale({ resource, paths: version.scale, store, codec: scaleCodec }) });
+  }
   return subresources;
 }
 

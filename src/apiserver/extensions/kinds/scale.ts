@@ -5,6 +5,7 @@ import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index
 import type { ManagedFieldsEntry, ScaledKind } from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
@@ -19,10 +20,18 @@ type Scale = Immutable<autoscaling.Scale>;
 /** What a Scale has as its replicas if the object has none: the smallest int32. It must not come back. */
 const NO_REPLICAS = -2_147_483_648;
 
-export function customScale(resource: CustomResource, paths: ScalePaths, store: ResourceStore): Omit<Subresource, 'name'> {
+export interface CustomScaleConfig {
+  readonly resource: CustomResource;
+  readonly paths: ScalePaths;
+  readonly store: ResourceStore;
+  readonly codec: ObjectCodec;
+}
+
+export function customScale({ resource, paths, store, codec }: CustomScaleConfig): Omit<Subresource, 'name'> {
   const scale = new ScaleView(paths, replicasOwners(resource, apiVersionOf(store.type)));
   return {
     kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    codec,
     table: scaleTable(paths),
     rest: {
       get: async (context, name, options) => {
