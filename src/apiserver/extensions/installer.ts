@@ -149,6 +149,7 @@ class ServedDefinition {
       ...this.#config,
       pool: this.#pool,
       scaleCodec: this.#scaleCodec,
+      fingerprint: this.#identity,
       schemaOf: (version) => this.#schemaOf(version),
       converter: converterOf(resource, { webhooks: this.#config.webhooks, random: this.#config.random.derive(resource.name) }),
       isTerminating: () => this.#state.terminating,
