@@ -8,6 +8,7 @@ import { fnv32a } from '#machinery/text/hash.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
+import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream } from './custom-resources.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
@@ -39,7 +40,7 @@ if (flags.reference === undefined) {
   process.exit(2);
 }
 /** What `--kinds` takes besides kinds. */
-const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources', 'webhooks'];
+const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources', 'webhooks', 'custom-objects'];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
@@ -59,6 +60,13 @@ try {
     sent += Object.keys(recorded.answers).length + Object.keys(await answersOf(reference, random, report)).length;
     const file = flags['record-custom-resources'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
+  }
+  if (only === undefined || only.includes('custom-objects')) {
+    sent += await compareCustomObjects(server, reference, (title, lines) => {
+      different++;
+      console.log(title.slice(0, 400));
+      for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
+    });
   }
   if (only?.includes('webhooks') === true) {
     const report = (line: string): void => console.log(line.slice(0, 900));

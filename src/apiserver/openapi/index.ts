@@ -164,12 +164,16 @@ class Documents {
   #documentV3(index: VersionIndex): Uint8Array {
     const { group, version, published } = index;
     const root = `/${pathOf(index)}/`;
-    const discovery = discoveryOperations(new Map([[group, [version]]]), this.#scheme).filter(({ path }) => path === root);
+    const versions = hasTypedKind(index) ? new Map([[group, [version]]]) : new Map<string, string[]>();
+    const discovery = discoveryOperations(versions, this.#scheme).filter(({ path }) => path === root);
     return jsonOf(documentV3([...discovery, ...this.#operationsOf(published)], this.#info));
   }
 
   #documentV2(snapshot: CatalogSnapshot): ReturnType<typeof documentV2> {
-    const versions = new Map(snapshot.published.map(({ name, published }) => [name, published.map(({ version }) => version)]));
+    const described = snapshot.published
+      .map(({ name, published }) => [name, published.filter(hasTypedKind).map(({ version }) => version)] as const)
+      .filter(([, versions]) => versions.length > 0);
+    const versions = new Map(described);
     const operations = this.#operationsOf(snapshot.publishedKinds());
     return documentV2([...discoveryOperations(versions, this.#scheme), ...operations], this.#info);
   }
@@ -177,6 +181,11 @@ class Documents {
   #operationsOf(kinds: readonly Kind[]): Operation[] {
     return kinds.flatMap((kind) => operationsOf(kind, this.#scheme));
   }
+}
+
+/** Reports whether a version has a kind that is not custom. Upstream describes the discovery of no others. */
+function hasTypedKind({ published }: VersionIndex): boolean {
+  return published.some(({ isCustom }) => isCustom !== true);
 }
 
 /** Returns the hash of a document, made of the fingerprints of its kinds. Undefined: a kind has none. */
