@@ -154,7 +154,8 @@ function listOf(schema: Schema, items: Schema, name: string): ListType {
     },
     maxItems: Math.max(0, schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1))),
     ...(listType === 'set' && { setBy: [] }),
-    ...(listType === 'map' && { setBy: (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => escapeName(key) ?? key) }),
+    // As upstream: a key that expressions call otherwise is missing in every item.
+    ...(listType === 'map' && { setBy: schema['x-kubernetes-list-map-keys'] ?? [] }),
   };
 }
 

@@ -170,7 +170,7 @@ class CustomKind {
 
   #answerOf(given: Answer): ObjectAnswer {
     if (given.code === 201 || given.code === 200) {
-      const warnings = given.warnings.length > 0 ? { warnings: given.warnings } : {};
+      const warnings = given.warnings.length > 0 ? { warnings: given.warnings.toSorted() } : {};
       return { object: contentOf(given.body as Body), ...warnings };
     }
     if (given.code === 422) return { causes: causesOf(given) };
