@@ -17,6 +17,7 @@ import {
   publishedCases,
   withoutDescriptions,
 } from '#api/machinery/codec/structural/testing/openapi.ts';
+import { ruleCases } from '#api/machinery/codec/structural/testing/rule-cases.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';
@@ -30,6 +31,13 @@ export interface Recorded {
   readonly answers: Answers;
   /** By the name of the case. */
   readonly published: Readonly<Record<string, PublishedAnswer>>;
+}
+
+const RULE_GROUP = 'rules.example.com';
+
+/** Asks the reference server for its answers to the cases of rules. `report` is called for each difference. */
+export function askUpstreamForRules(reference: Reference, report: (text: string) => void): Promise<Answers> {
+  return answersOf(reference, ruleCases, report, RULE_GROUP);
 }
 
 /** A kind of the reference server that is made for one case. */

@@ -1,9 +1,9 @@
 // Lists made of lists: slice, flatten, sort, sortBy, reverse, distinct, lists.range.
 
 import { LIST_CREATE, sizeOf } from '../cost.ts';
-import { global, member, type CallCost, type Library, type Overload } from '../declarations.ts';
+import { global, member, unguarded, type CallCost, type Library, type Overload } from '../declarations.ts';
 import { compare, equals } from '../equality.ts';
-import { evaluationError, EvaluationError } from '../errors.ts';
+import { evaluationError, EvaluationError, noSuchOverload } from '../errors.ts';
 import { SORT_BY_KEYS, sortMacros } from '../macros.ts';
 import {
   BOOL,
@@ -36,6 +36,7 @@ function slice(items: List, start: number, end: number): Value[] {
 }
 
 function flatten(items: List, depth: number): Value[] {
+  if (!isList(items)) throw noSuchOverload();
   if (depth < 0) throw evaluationError('level must be non-negative');
   const flat: Value[] = [];
   for (const item of listItems(items)) {
@@ -55,6 +56,7 @@ function distinct(items: List): Value[] {
 }
 
 function sortByKeys(items: List, keys: List): List {
+  if (!isList(items) || !isList(keys)) throw noSuchOverload();
   const size = listSize(items);
   if (size !== listSize(keys)) {
     const sizes = `${size} and ${listSize(keys)} elements respectively`;
@@ -84,6 +86,7 @@ const allocates = (size: number, factor = 1): number => Math.floor(size * factor
 
 /** Each item may be compared with each. */
 function comparesEach(items: List): number {
+  if (!isList(items)) return 1;
   const size = listSize(items);
   const first = size === 0 ? undefined : listItem(items, 0);
   return allocates(size * size, typeof first === 'string' || first instanceof Uint8Array ? 2.1 : 2);
@@ -96,7 +99,7 @@ const ofSlice: CallCost = (args) => allocates(Math.max(0, Number(args[2]) - Numb
 const ofRange: CallCost = (args) => allocates(Math.max(0, Number(args[0])));
 const ofDepth: CallCost = (args) => allocates(sizeOf(args[0]), args.length === 1 ? 1 : Math.max(0, Number(args[1])));
 
-const ofComparable = (make: (type: Type) => Overload): Overload[] => COMPARABLE.map(make);
+const ofComparable = (make: (type: Type) => Overload): Overload[] => COMPARABLE.map((type) => unguarded(make(type)));
 
 export const listTransformLibrary: Library = {
   name: 'lists',
@@ -104,7 +107,7 @@ export const listTransformLibrary: Library = {
   functions: {
     slice: [member('list_slice', [list(T), INT, INT], list(T), slice, ofSlice)],
     flatten: [
-      member('list_flatten', [list(list(T))], list(T), (items: List) => flatten(items, 1), ofDepth),
+      unguarded(member('list_flatten', [list(list(T))], list(T), (items: List) => flatten(items, 1), ofDepth)),
       member('list_flatten_int', [list(DYN), INT], list(DYN), flatten, ofDepth),
     ],
     sort: ofComparable((type) =>
