@@ -86,6 +86,8 @@ export interface ApiRequest {
   /** Names and values in turn, as they were sent. Absent for requests that did not come over HTTP. */
   readonly rawHeaders: readonly string[] | undefined;
   readonly body: RequestBody;
+  /** When its time is over, on the monotonic clock. Set by the deadline filter. Absent: it has no time limit. */
+  deadlineMs?: number;
   /** Set by the filter of that name, which is the first that may fail. */
   info: RequestInfo;
   /** Set by authentication, replaced by impersonation. */

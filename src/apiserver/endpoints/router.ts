@@ -12,7 +12,7 @@ import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
 import type { NonResourceRoute } from './non-resource-route.ts';
 import { handleGet, handleList, handleWatch, notServed } from './read.ts';
-import { connectOptions } from './connect-options.ts';
+import { connectOptions, requestWithOptions } from './connect-options.ts';
 import { admissionAttributes, resourceScope, subresourceScope } from './scope.ts';
 import type { EndpointServices, Scope } from './scope.ts';
 import { handleCreate, handlePatch, handleUpdate } from './write.ts';
@@ -165,13 +165,18 @@ function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> 
 
 async function serveConnect(scope: Scope, served: Subresource, request: ApiRequest): Promise<ApiResponse> {
   const { info, method } = request;
+  const { admission } = scope.services;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
-  await scope.services.admission.validate({
-    ...admissionAttributes(scope, request, 'CONNECT', info.name, false, undefined),
-    connectOptions: () => connectOptions(scope.codec, request),
-  });
+  if (request.query.size > 0 && (request.query.get('dryRun') ?? '') !== '') throw apierrors.badRequest('dryRun is not supported');
+  let options: object | undefined;
+  const given = (): object | undefined => (options ??= connectOptions(scope.codec, request));
+  const attributes = admissionAttributes(scope, request, 'CONNECT', info.name, false, undefined);
+  const admitted = await admission.admitRequest({ ...attributes, connectOptions: given });
+  await admission.validate(admitted);
+  const wanted = admitted.connectOptions === given ? undefined : admitted.connectOptions?.();
+  const changed = wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
   const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
-  const response = await connect(request, info.name, info.parts.map((part) => encodeURIComponent(part)).join('/'));
+  const response = await connect(changed, info.name, changed.info.parts.map((part) => encodeURIComponent(part)).join('/'));
   return measuredStream(request, response);
 }
 
