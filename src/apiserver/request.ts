@@ -152,6 +152,8 @@ export type ResponseBody =
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
       readonly items: readonly EncodedObject[];
+      /** Items have their kind and apiVersion, too. Default: false. */
+      readonly identifiedItems?: boolean;
     }
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
@@ -166,10 +168,10 @@ export interface EncodedObject {
   object(): unknown;
   /** Its JSON with a newline at the end, resourceVersion included. */
   jsonLine(): Uint8Array;
-  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out. */
-  itemLength(): number;
+  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out, unless items are `identified`. */
+  itemLength(identified?: boolean): number;
   /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */
-  copyItem(target: Buffer, offset: number): number;
+  copyItem(target: Buffer, offset: number, identified?: boolean): number;
   /**
    * The object in protobuf with its envelope, encoded once. `codec`: of the object's kind; not needed for the kinds that every endpoint
    * may return (Status, metadata alone, discovery). Throws Error where it is missing.

@@ -131,6 +131,8 @@ export class ApiServer {
     const { detectMutations } = config;
     this.#customResources = new CustomResourceInstaller({
       catalog,
+      scheme,
+      webhooks: this.#webhooks,
       storage,
       storageMetrics: metrics.storage,
       clock,

@@ -16,6 +16,7 @@ import { requests } from './requests.ts';
 import { samples } from './samples.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
+import { compareWebhooks } from './webhooks.ts';
 import { wireDifferences, wireShots } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
@@ -30,6 +31,8 @@ const { values: flags } = parseArgs({
     verbose: { type: 'boolean', default: false },
     'record-custom-resources': { type: 'string' },
     'record-rules': { type: 'string' },
+    'record-webhooks': { type: 'string' },
+    case: { type: 'string', default: '' },
   },
 });
 if (flags.reference === undefined) {
@@ -37,7 +40,7 @@ if (flags.reference === undefined) {
   process.exit(2);
 }
 /** What `--kinds` takes besides kinds. */
-const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources', 'rules'];
+const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources', 'rules', 'webhooks'];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
@@ -66,6 +69,15 @@ try {
     sent += Object.keys(answers).length;
     const file = flags['record-rules'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(answers, undefined, 1)}\n`);
+  }
+  if (only?.includes('webhooks') === true) {
+    const report = (line: string): void => console.log(line.slice(0, 900));
+    const ours = (shot: Shot): Promise<Answer> => server.send(shot);
+    const compared = await compareWebhooks(ours, (shot) => reference.send(shot), report, flags.case);
+    sent += Object.values(compared.recorded).flat().length;
+    different += compared.different;
+    const file = flags['record-webhooks'];
+    if (file !== undefined) writeFileSync(file, `${JSON.stringify(compared.recorded, undefined, 1)}\n`);
   }
   if (only === undefined || only.includes('wire')) {
     for (const shot of wireShots) {

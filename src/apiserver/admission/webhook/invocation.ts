@@ -17,7 +17,11 @@ export interface Invocation {
 }
 
 /** Undefined: the webhook has nothing to do with the request. Rejects with StatusError if that cannot be decided. */
-export async function findInvocation(hook: Hook, request: PolicyRequest, services: WebhookServices): Promise<Invocation | undefined> {
+export async function findInvocation(
+  hook: Hook,
+  request: PolicyRequest,
+  services: WebhookServices,
+): Promise<Invocation | undefined> {
   // A webhook without rules is for nothing; a policy without rules is for everything.
   if ((hook.match.resourceRules ?? []).length === 0) return undefined;
   let matched;

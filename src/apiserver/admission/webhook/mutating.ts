@@ -74,7 +74,11 @@ export class MutatingAdmissionWebhook implements AdmissionPlugin {
   }
 
   /** Resolves with the attributes with what the webhook has made of the object, in the version of the request. */
-  async #changed({ attributes, snapshot }: PolicyRequest, { matched }: Invocation, { object }: Patched): Promise<AdmissionAttributes> {
+  async #changed(
+    { attributes, snapshot }: PolicyRequest,
+    { matched }: Invocation,
+    { object }: Patched,
+  ): Promise<AdmissionAttributes> {
     if (attributes.object === undefined) return { ...attributes, connectOptions: () => object };
     const { scheme } = this.#services;
     try {
