@@ -2,7 +2,6 @@
 // cannot be read are put back. Clients are warned of both.
 
 import { ManagedFieldsError, validateManagedFields } from '#api/machinery/managed-fields/index.ts';
-import type { ManagedFieldsEntry } from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { deepEqual } from '#machinery/deep.ts';
 
@@ -19,7 +18,7 @@ export function withoutDuplicateOwners(object: KubeObject, warnings: string[], a
     `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such ` +
       `requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${duplicates.join(', ')}`,
   );
-  return { ...object, metadata: { ...object.metadata, ownerReferences: unique } } as KubeObject;
+  return { ...object, metadata: { ...object.metadata, ownerReferences: unique } };
 }
 
 function separated(owners: NonNullable<OwnerReferences>): [unique: NonNullable<OwnerReferences>[number][], duplicates: string[]] {
@@ -48,7 +47,7 @@ function withValidManagedFields(before: KubeObject, admitted: KubeObject, warnin
   const { managedFields } = admitted.metadata ?? {};
   if (managedFields === before.metadata?.managedFields || managedFields === undefined) return admitted;
   try {
-    validateManagedFields(managedFields as readonly ManagedFieldsEntry[]);
+    validateManagedFields(managedFields);
     return admitted;
   } catch (error) {
     if (!(error instanceof ManagedFieldsError)) throw error;
@@ -56,6 +55,6 @@ function withValidManagedFields(before: KubeObject, admitted: KubeObject, warnin
       '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission ' +
         `controller; please fix your requests: ${error.message}`,
     );
-    return { ...admitted, metadata: { ...admitted.metadata, managedFields: before.metadata.managedFields } } as KubeObject;
+    return { ...admitted, metadata: { ...admitted.metadata, managedFields: before.metadata.managedFields } };
   }
 }

@@ -40,7 +40,7 @@ export function reviewOf(version: ReviewVersion, uid: string, request: PolicyReq
 export function decodeReview(scheme: Scheme, version: ReviewVersion, json: unknown): Immutable<AdmissionReview> {
   const problem = typeof json === 'object' ? kindProblem(version, (json ?? {}) as Readonly<Record<string, unknown>>) : undefined;
   if (problem !== undefined) throw new DecodeError(problem, '');
-  return typedCodec(scheme, REVIEW).decode(json).object as unknown as AdmissionReview;
+  return typedCodec(scheme, REVIEW).decode(json).object;
 }
 
 /** Returns what is wrong with the kind of a response. What the response does not say is as it should be. */

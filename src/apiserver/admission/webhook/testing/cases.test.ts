@@ -1,15 +1,16 @@
 // The cases at a server of ours: what clients get and what webhooks receive is what Kubernetes 1.36.3 makes of them (upstream.json).
 
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { generateKeyPairSync } from 'node:crypto';
 import { send } from '#apiserver/testing/requests.ts';
 import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 import { startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
 import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
 import { VirtualClock } from '#machinery/clock.ts';
+import { nextTurn } from '#machinery/turn.ts';
 import { CASES } from './cases.ts';
 import { CaseRunner } from './runner.ts';
 import type { CaseAnswer, Outcome, Send } from './runner.ts';
@@ -42,8 +43,13 @@ beforeAll(async () => {
     dnsNames: ['hook.default.svc'],
     handler: (request, response, socket) => runner.serve(request, response, socket),
   });
-  // The head of a slow response is on its way when the webhook is asked.
-  const onHang = (): void => void new Promise((resolve) => setImmediate(resolve)).then(() => clock.advance('2s'));
+  const onHang = async (): Promise<void> => {
+    // The head of a slow response is on its way still, between two sockets of this process.
+    for (let turn = 0; turn < 50; turn++) await nextTurn();
+    await clock.advance('2s');
+  };
+  // What the server has made itself is older than what the cases change.
+  await clock.advance('2s');
   runner = new CaseRunner({ send: sendTo, webhook, side: 'ours', onHang });
 });
 

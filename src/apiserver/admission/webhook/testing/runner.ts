@@ -40,17 +40,18 @@ export class CaseRunner {
   readonly #received: ReceivedRequest[] = [];
   #hooks: readonly CaseHook[] = [];
 
-  readonly #onHang: () => void;
+  readonly #onHang: () => Promise<void>;
+  #hanging: Promise<void> = Promise.resolve();
 
-  /** `onHang`: called when a webhook is asked that will not answer in time. */
+  /** `onHang`: called when a webhook is asked that will not answer in time. The next request waits for what it returns. */
   constructor(config: {
     readonly send: Send;
     readonly webhook: WebhookServer;
     readonly side: string;
-    readonly onHang?: () => void;
+    readonly onHang?: () => Promise<void>;
   }) {
     this.#send = config.send;
-    this.#onHang = config.onHang ?? (() => undefined);
+    this.#onHang = config.onHang ?? (() => Promise.resolve());
     this.#webhook = config.webhook;
     this.#side = config.side;
   }
@@ -68,7 +69,7 @@ export class CaseRunner {
     const behaviour: Behaviour = isMarker ? deny({ message: 'marker' }) : (this.#hooks[Number(hook)]?.behaviour ?? allow);
     if (review === undefined) response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
     else behaviour({ request, review, response, socket });
-    if (behaviour === hang || behaviour === drip) this.#onHang();
+    if (behaviour === hang || behaviour === drip) this.#hanging = this.#onHang();
   }
 
   async run(each: Case): Promise<readonly Outcome[]> {
@@ -85,6 +86,7 @@ export class CaseRunner {
       for (const request of each.requests) {
         this.#received.length = 0;
         const answer = await this.#send(request);
+        await this.#hanging;
         outcomes.push({ answer: this.#normalized(answer), received: this.#receivedInOrder(each) });
       }
       return outcomes;
