@@ -11,6 +11,7 @@ import type { InProcessHandler } from '#client/in-process.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
+import { Aggregator } from './aggregator/aggregator.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { createAuthentication } from './authentication/create-authentication.ts';
@@ -67,6 +68,7 @@ export class ApiServer {
   /** Sends requests of the server itself through the handler chain. */
   readonly #loopback: Client;
   readonly #serviceAllocators: ServiceAllocators;
+  readonly #aggregator: Aggregator;
   /** Ends the background work. */
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
@@ -111,6 +113,15 @@ export class ApiServer {
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
 
+    this.#aggregator = new Aggregator({
+      catalog,
+      clock,
+      random,
+      logger,
+      client: this.#loopback,
+      updateStatus: this.#objects.updateStatus,
+      aggregation: config.aggregation,
+    });
     const routes = createRoutes({
       ...config,
       catalog,
@@ -142,7 +153,7 @@ export class ApiServer {
         authorizer,
         maxInFlight: config.maxInFlight,
       },
-      router.handle,
+      this.#aggregator.wrap(router.handle),
     );
   }
 
@@ -229,6 +240,7 @@ export class ApiServer {
     if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
     health.finish('start-legacy-token-tracking-controller');
     if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
+    await this.#aggregator.start();
     health.finish('generic-apiserver-start-informers');
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
@@ -242,7 +254,7 @@ export class ApiServer {
     const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
     });
-    this.#backgroundWork = Promise.all([repairing, this.#ownEndpoints?.run(signal)]);
+    this.#backgroundWork = Promise.all([repairing, this.#ownEndpoints?.run(signal), this.#aggregator.run(signal)]);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -313,6 +325,7 @@ export class ApiServer {
     this.#stopped = true;
     this.#roles.stop();
     this.#nodeGraph.stop();
+    this.#aggregator.stop();
     for (const callback of this.#onStop) callback();
     this.catalog.close();
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {

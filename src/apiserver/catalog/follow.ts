@@ -6,7 +6,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { everything } from '../registry/selection.ts';
+import { everything, type Selection } from '../registry/selection.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import type { Catalog, CatalogChange } from './catalog.ts';
 import { watchAll } from './internal-client.ts';
@@ -25,6 +25,13 @@ export interface Keeper {
   delete(key: string): void;
 }
 
+/** A part of the objects of a resource. */
+export interface FollowScope {
+  readonly namespace: string;
+  readonly selection: Selection;
+}
+
+const ALL: FollowScope = { namespace: '', selection: everything };
 const RETRY_MS = 1_000;
 
 /** Returns 'namespace/name', or the name alone. */
@@ -42,10 +49,10 @@ export class Follower {
 
   /**
    * Resolves once every object that exists now is known; at once if the resource is not installed. Rejects if the store cannot be read
-   * now; later it retries.
+   * now; later it retries. `scope`: default is all objects.
    */
-  async follow(group: string, resource: string, keeper: Keeper): Promise<void> {
-    const followed = new FollowedResource(this.#config, group, resource, keeper);
+  async follow(group: string, resource: string, keeper: Keeper, scope: FollowScope = ALL): Promise<void> {
+    const followed = new FollowedResource(this.#config, group, resource, keeper, scope);
     this.#followed.push(followed);
     await followed.start();
   }
@@ -60,6 +67,7 @@ class FollowedResource {
   readonly #group: string;
   readonly #resource: string;
   readonly #keeper: Keeper;
+  readonly #scope: FollowScope;
   /** Keys of the objects that the keeper has. */
   readonly #keys = new Set<string>();
   readonly #unsubscribe: () => void;
@@ -68,11 +76,12 @@ class FollowedResource {
   #active = false;
   #stopped = false;
 
-  constructor(config: FollowerConfig, group: string, resource: string, keeper: Keeper) {
+  constructor(config: FollowerConfig, group: string, resource: string, keeper: Keeper, scope: FollowScope) {
     this.#config = config;
     this.#group = group;
     this.#resource = resource;
     this.#keeper = keeper;
+    this.#scope = scope;
     this.#unsubscribe = config.catalog.onChange((change) => this.#onChange(change));
   }
 
@@ -128,8 +137,8 @@ class FollowedResource {
 
   /** `onSynced` is called when the initial state is complete: objects that were not in it have been deleted. */
   async #read({ rest }: Kind, onSynced?: () => void): Promise<void> {
-    const stream = (await watchAll(rest, '', {
-      selection: everything,
+    const stream = (await watchAll(rest, this.#scope.namespace, {
+      selection: this.#scope.selection,
       sendInitialEvents: true,
     })) as WatchStream<EncodedWatchEvent>;
     this.#stream = stream;

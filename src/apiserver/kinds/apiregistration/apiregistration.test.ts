@@ -56,14 +56,3 @@ test('what was made here is put right at the next start, unless somebody has tak
   expect(await prioritiesOf('v1.autoscaling')).toEqual([17_500, 15]);
   expect((await services().get('v1.policy')).object.metadata.resourceVersion).toBe(resourceVersion);
 });
-
-test('clients are warned that requests are not forwarded to another server', async () => {
-  const spec = { group: 'metrics.k8s.io', version: 'v1beta1', groupPriorityMinimum: 100, versionPriority: 100 };
-  const service = { name: 'metrics-server', namespace: 'kube-system' };
-  const name = 'v1beta1.metrics.k8s.io';
-  const warning = 'requests are not forwarded to other API servers: the APIService is stored and has no effect';
-  const made = await services().create({ metadata: { name }, spec: { ...spec, service, insecureSkipTLSVerify: true } });
-  expect([made.code, made.warnings]).toEqual([201, [warning]]);
-  expect((await services().patch(name, { spec: { versionPriority: 99 } })).warnings).toEqual([warning]);
-  expect((await services().patch('v1.apps', { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
-});
