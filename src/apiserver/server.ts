@@ -46,6 +46,7 @@ import { createRoutes } from './server-routes.ts';
 import { API_SERVER_USER } from './server-user.ts';
 import { ServiceRepair } from './service-repair/index.ts';
 import { DEFAULT_VERSION } from './version.ts';
+import { WebhookClients } from './webhooks/client/index.ts';
 
 const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
@@ -67,6 +68,8 @@ export class ApiServer {
   readonly #objects: InternalClient;
   /** Sends requests of the server itself through the handler chain. */
   readonly #loopback: Client;
+  /** Calls webhooks, of admission and of conversions. */
+  readonly #webhooks: WebhookClients;
   readonly #serviceAllocators: ServiceAllocators;
   readonly #aggregator: Aggregator;
   /** Ends the background work. */
@@ -89,6 +92,7 @@ export class ApiServer {
     const { catalog } = this;
     this.#config = config;
     this.#objects = new InternalClient({ catalog, clock });
+    this.#webhooks = new WebhookClients({ find: this.#objects.find, findAll: this.#objects.findAll, clock, random });
     this.#loopback = createClient(
       createInProcessTransport({ handler: this.inProcess(API_SERVER_USER), userAgent: 'kube-apiserver' }),
     );
@@ -327,6 +331,7 @@ export class ApiServer {
     this.#nodeGraph.stop();
     this.#aggregator.stop();
     for (const callback of this.#onStop) callback();
+    this.#webhooks.close();
     this.catalog.close();
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
