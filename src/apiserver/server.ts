@@ -28,10 +28,10 @@ import { InternalClient } from './catalog/internal-client.ts';
 import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
+import { CustomResourceInstaller } from './extensions/installer.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
-import { customResourceDefinitionResource } from './kinds/apiextensions/custom-resource-definition.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
@@ -71,7 +71,10 @@ export class ApiServer {
   /** Calls webhooks, of admission and of conversions. */
   readonly #webhooks: WebhookClients;
   readonly #serviceAllocators: ServiceAllocators;
+  /** Forwards requests to other API servers. */
   readonly #aggregator: Aggregator;
+  /** Serves the kinds of CustomResourceDefinitions. */
+  readonly #customResources: CustomResourceInstaller;
   /** Ends the background work. */
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
@@ -116,6 +119,16 @@ export class ApiServer {
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
+    const { detectMutations } = config;
+    this.#customResources = new CustomResourceInstaller({
+      catalog,
+      storage,
+      storageMetrics: metrics.storage,
+      clock,
+      random,
+      logger,
+      ...(detectMutations !== undefined && { detectMutations }),
+    });
 
     this.#aggregator = new Aggregator({
       catalog,
@@ -182,7 +195,7 @@ export class ApiServer {
     const served = new Set(servedUnder(kinds, this.#config.runtimeConfig ?? {}));
     // The server itself needs objects of kinds that --runtime-config turns off, too: roles, for example.
     const internal = kinds.filter((kind) => !served.has(kind)).map((kind): Kind => ({ ...kind, visibility: 'internal' }));
-    this.catalog.install([...served, ...internal, customResourceDefinitionResource({ storage })]);
+    this.catalog.install([...served, ...internal]);
   }
 
   #createAdmission(scheme: Scheme, metrics: ServerMetrics, authorizer: Authorizer): AdmissionChain {
@@ -233,6 +246,7 @@ export class ApiServer {
     const health = this.#health;
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
+    await this.#customResources.start();
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
@@ -327,6 +341,7 @@ export class ApiServer {
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
+    this.#customResources.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
     this.#aggregator.stop();

@@ -7,6 +7,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { Follower, keyOf, type FollowerConfig, type Keeper } from '../catalog/follow.ts';
+import type { Find, FindAll } from '../catalog/internal-client.ts';
 import { Selection } from '../registry/selection.ts';
 
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
@@ -46,6 +47,17 @@ export class ServiceStates {
     }
     await Promise.all([...this.#followed.values()].map((followed) => followed.ready));
   }
+
+  /** Finds services that are followed, for `resolveService`; all else does not exist. */
+  readonly find: Find = <T extends KubeObject>(_group: string, resource: string, namespace: string, name: string) =>
+    (resource === 'services' ? this.get(namespace, name).service : undefined) as T | undefined;
+
+  /** Returns the EndpointSlices of the services of a namespace that are followed. */
+  readonly findAll: FindAll = <T extends KubeObject>(_group: string, resource: string, namespace: string) => {
+    if (resource !== 'endpointslices') return [];
+    const states = [...this.#followed].filter(([key]) => key.startsWith(`${namespace}/`)).map(([, { state }]) => state);
+    return states.flatMap(({ slices }) => slices) as unknown as readonly T[];
+  };
 
   /** Returns the last known state. A service that is not followed does not exist. */
   get(namespace: string, name: string): ServiceState {

@@ -85,6 +85,12 @@ export interface ServedObject extends EncodedObject {
   at(revision: number): ServedObject;
 }
 
+/** Returns the state of a stored object. Throws Error for an object that is in no storage: a programmer error. */
+export function stateOf(object: EncodedObject): KeyValue {
+  if (!('kv' in object)) throw new Error('the object is in no storage');
+  return (object as ServedObject).kv;
+}
+
 /** A state whose bytes are in the served version. Cheap to make: nothing is looked up before it is asked for. */
 export class StoredObject implements ServedObject {
   readonly kv: KeyValue;

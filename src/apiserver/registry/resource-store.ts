@@ -33,6 +33,7 @@ import { listObjects } from './listing.ts';
 import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
 import { ObjectCache } from './object-cache.ts';
+import type { Normalize } from './object-cache.ts';
 import type { ObjectConverter } from './object-converter.ts';
 import { checkDeletePreconditions, checkPreconditions, checkVersion } from './preconditions.ts';
 import type {
@@ -78,6 +79,11 @@ export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices
   readonly storedType?: ResourceType;
   /** Between all versions in which objects are served, or stored. Default: there is one version; states in others are errors (500). */
   readonly converter?: ObjectConverter;
+  /**
+   * Applied to stored objects in the served version when they are read: their schema may have changed since they were written. Objects in
+   * other versions are up to the converter. Default: stored objects are served as they are.
+   */
+  readonly normalize?: Normalize;
 }
 
 /** So many names are tried if a generated one is taken. */
@@ -129,6 +135,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       format: this.#format,
       ...(!isStored && { storedFormat: new ObjectFormat(apiVersionOf(storedType), storedType.kind) }),
       converter: config.converter,
+      normalize: config.normalize,
       freeze: config.detectMutations,
     });
     this.#selectableFields = config.selectableFields ?? metadataFields;

@@ -3,9 +3,8 @@
 import type { Clock } from '#machinery/clock.ts';
 import type { RemoteApiService } from '../api-services.ts';
 import { LEGACY_NAME } from '../api-services.ts';
-import { BackendError, type Backends } from '../proxy/backend.ts';
+import { BackendError, type Backends, NoEndpointError } from '../proxy/backend.ts';
 import { userHeaders } from '../proxy/headers.ts';
-import { NoEndpointError } from '../service-endpoint.ts';
 
 /** Requests at a time: a service may have endpoints that are gone. One success is enough. */
 const ATTEMPTS = 5;
@@ -51,7 +50,7 @@ async function attempt(
   const timer = clock.setTimer(TIMEOUT_MS, () => timeout.abort(new Error('timeout')));
   let url = '';
   try {
-    const backend = backends.choose(service);
+    const backend = await backends.choose(service);
     url = `https://${backend.host}${path}`;
     const user = { name: 'system:kube-aggregator', groups: ['system:masters'] };
     const headers = { host: backend.host, 'user-agent': 'Go-http-client/1.1', ...userHeaders(user) };

@@ -9,9 +9,11 @@ import type { Clock } from '#machinery/clock.ts';
 import { BodyAbortedError, dial as dialPeer, exchange, joinHostPort } from '#machinery/net/peer/index.ts';
 import type { Answer } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
-import type { RemoteApiService, ServiceReference } from '../api-services.ts';
-import { networkErrorMessage, type Peer } from '../network-errors.ts';
-import { chooseEndpoint, NoEndpointError } from '../service-endpoint.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { resolveService, type ServiceAddress } from '../../service-resolver/resolve.ts';
+import { checkCertificateNames } from '../../webhooks/client/certificate-names.ts';
+import { describeTransportError } from '../../webhooks/client/transport-errors.ts';
+import type { RemoteApiService } from '../api-services.ts';
 import type { ServiceStates } from '../service-states.ts';
 
 export interface ClientCertificate {
@@ -21,12 +23,12 @@ export interface ClientCertificate {
 }
 
 /** Opens a connection with TLS. Rejects with the socket's error. */
-export type DialBackend = (peer: Peer, tls: ConnectionOptions, signal: AbortSignal | undefined) => Promise<Duplex>;
+export type DialBackend = (address: ServiceAddress, tls: ConnectionOptions, signal: AbortSignal | undefined) => Promise<Duplex>;
 
 export interface BackendsConfig {
   readonly clock: Clock;
   readonly random: Random;
-  readonly services: Pick<ServiceStates, 'get'>;
+  readonly services: Pick<ServiceStates, 'find' | 'findAll'>;
   /** Returns what this server presents to the others. Undefined: nothing. */
   readonly certificate: () => ClientCertificate | undefined;
   /** Default: TCP and TLS. */
@@ -36,6 +38,11 @@ export interface BackendsConfig {
 /** The settings of an APIService cannot be used. The message is upstream's. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
+}
+
+/** The service cannot be reached now. The message is upstream's. */
+export class NoEndpointError extends Error {
+  override readonly name = 'NoEndpointError';
 }
 
 /** The backend did not answer. The message is in the words of Go's net/http. */
@@ -76,13 +83,20 @@ export class Backends {
     this.#dial = config.dial ?? dialWith(config.clock);
   }
 
-  /** Chooses an endpoint. Throws NoEndpointError, and TransportError for a caBundle that contains no certificate. */
-  choose(service: RemoteApiService): Backend {
+  /** Chooses an endpoint. Rejects with NoEndpointError, and TransportError for a caBundle that contains no certificate. */
+  async choose(service: RemoteApiService): Promise<Backend> {
     const tls = this.tlsOf(service);
-    const peer = this.#endpointOf(service.spec.service);
+    const { namespace = '', name = '', port = 443 } = service.spec.service;
+    const { services, random } = this.#config;
+    let address: ServiceAddress;
+    try {
+      address = await resolveService({ find: services.find, findAll: services.findAll, random }, namespace, name, port);
+    } catch (error) {
+      throw new NoEndpointError(errorMessage(error), { cause: error });
+    }
     return {
-      host: joinHostPort(peer.host, peer.port),
-      send: (request) => this.#send(peer, tls, request),
+      host: joinHostPort(address.host, address.port),
+      send: (request) => this.#send(address, tls, request),
     };
   }
 
@@ -97,29 +111,31 @@ export class Backends {
     return made.tls;
   }
 
-  #endpointOf({ namespace = '', name = '', port = 443 }: ServiceReference): Peer {
-    const { service, slices } = this.#config.services.get(namespace, name);
-    if (service === undefined) throw new NoEndpointError(`service ${JSON.stringify(name)} not found`);
-    return chooseEndpoint(service, slices, port, this.#config.random);
-  }
-
-  async #send(peer: Peer, tls: ConnectionOptions, request: BackendRequest): Promise<Answer> {
+  async #send(address: ServiceAddress, tls: ConnectionOptions, request: BackendRequest): Promise<Answer> {
     const { signal } = request;
     try {
-      const connection = await this.#dial(peer, tls, signal);
+      const connection = await this.#dial(address, tls, signal);
       return await exchange({ ...request, connection, clock: this.#config.clock });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof BodyAbortedError) throw error;
-      throw new BackendError(networkErrorMessage(error, peer), { cause: error });
+      throw new BackendError(messageOf(error, this.#config.clock.now()), { cause: error });
     }
   }
 }
 
+/** Go calls a connection that ends before the response EOF. */
+function messageOf(error: unknown, now: number): string {
+  const message = describeTransportError(error, now);
+  return message.startsWith('the peer closed the connection') ? 'EOF' : message;
+}
+
 function tlsOptions({ spec }: RemoteApiService, certificate: ClientCertificate | undefined): ConnectionOptions {
   const { name = '', namespace = '' } = spec.service;
+  const servername = `${name}.${namespace}.svc`;
   return {
-    servername: `${name}.${namespace}.svc`,
+    servername,
+    checkServerIdentity: (_host, peer) => checkCertificateNames(servername, peer),
     rejectUnauthorized: spec.insecureSkipTLSVerify !== true,
     ALPNProtocols: ['http/1.1'],
     secureContext: secureContext(spec.caBundle, certificate),

@@ -12,8 +12,7 @@ import { bodyOf, joinUpgraded } from '../../node-proxy/relay.ts';
 import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
 import { notFound } from '../../status-routes.ts';
 import { isAvailable, type RemoteApiService } from '../api-services.ts';
-import { NoEndpointError } from '../service-endpoint.ts';
-import { type Backend, BackendError, type Backends, TransportError } from './backend.ts';
+import { type Backend, BackendError, type Backends, NoEndpointError, TransportError } from './backend.ts';
 import { forwardedHeaders, outgoingHeaders } from './headers.ts';
 import { decodedResponse } from './in-process.ts';
 import { decodePath, encodePath, encodeQuery } from './target-path.ts';
@@ -53,7 +52,7 @@ export class AggregationProxy {
     if (!anyAvailability && !isAvailable(service)) return this.#unavailable(request, service, 'not available');
     let backend: Backend;
     try {
-      backend = this.#config.backends.choose(service);
+      backend = await this.#config.backends.choose(service);
     } catch (error) {
       if (error instanceof TransportError) return this.#failed(request, 500, error.message);
       if (error instanceof NoEndpointError) return this.#unavailable(request, service, error.message);

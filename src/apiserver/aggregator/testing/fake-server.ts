@@ -9,7 +9,7 @@
 
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 
@@ -52,7 +52,7 @@ export class FakeServer {
   readonly documents = new Map<string, Document>();
   readonly #config: FakeServerConfig;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Set<Duplex>();
   #port = 0;
 
   constructor(config: FakeServerConfig) {
