@@ -250,6 +250,8 @@ export class ApiServer {
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
+    await this.#aggregator.start();
+    await this.#aggregator.registerLocal();
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
     health.finish('priority-and-fairness-config-producer', 'kube-apiserver-autoregistration');
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
@@ -258,7 +260,6 @@ export class ApiServer {
     if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
     health.finish('start-legacy-token-tracking-controller');
     if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
-    await this.#aggregator.start();
     health.finish('generic-apiserver-start-informers');
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.

@@ -14,6 +14,7 @@ import { AvailabilityController } from './availability/controller.ts';
 import { AvailabilityMetrics } from './availability/metrics.ts';
 import { Backends, type ClientCertificate, type DialBackend } from './proxy/backend.ts';
 import { AggregationProxy } from './proxy/proxy.ts';
+import { LocalApiServices } from './registration/local-api-services.ts';
 import { ServiceStates } from './service-states.ts';
 
 export interface AggregationConfig {
@@ -40,6 +41,7 @@ export class Aggregator {
   readonly metrics = new AvailabilityMetrics();
   readonly #follower: Follower;
   readonly #services: ServiceStates;
+  readonly #local: LocalApiServices;
   readonly #availability: AvailabilityController;
   readonly #proxy: AggregationProxy;
   readonly #logger: Logger;
@@ -63,6 +65,7 @@ export class Aggregator {
     });
     this.#proxy = new AggregationProxy({ clock, logger, backends, rejectRedirects: aggregation.rejectRedirects });
     const { apiServices, metrics } = this;
+    this.#local = new LocalApiServices({ catalog, client: config.client, apiServices, clock, logger });
     this.#availability = new AvailabilityController({
       clock,
       logger,
@@ -86,9 +89,14 @@ export class Aggregator {
     return this.#started;
   }
 
-  /** Keeps the conditions of APIServices until the signal aborts. */
+  /** Puts the APIServices of this server's own group versions right. */
+  async registerLocal(): Promise<void> {
+    await this.#local.syncAtStart();
+  }
+
+  /** Keeps APIServices and their conditions until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#availability.run(signal);
+    await Promise.all([this.#availability.run(signal), this.#local.run(signal)]);
   }
 
   stop(): void {
