@@ -29,6 +29,7 @@ import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
 import { CustomResourceInstaller } from './extensions/installer.ts';
+import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
@@ -75,6 +76,8 @@ export class ApiServer {
   readonly #aggregator: Aggregator;
   /** Serves the kinds of CustomResourceDefinitions. */
   readonly #customResources: CustomResourceInstaller;
+  /** The status of CustomResourceDefinitions. */
+  readonly #conditions: DefinitionConditions;
   /** Ends the background work. */
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
@@ -117,6 +120,15 @@ export class ApiServer {
       findAll: this.#objects.findAll,
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
+    });
+    this.#conditions = new DefinitionConditions({
+      catalog,
+      clock,
+      logger,
+      client: this.#loopback,
+      find: this.#objects.find,
+      isServed: () => true,
+      sharesStorage: config.sharesStorage ?? false,
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
     const { detectMutations } = config;
@@ -247,6 +259,8 @@ export class ApiServer {
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
     await this.#customResources.start();
+    await this.#conditions.start();
+    health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
@@ -273,7 +287,12 @@ export class ApiServer {
     const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
     });
-    this.#backgroundWork = Promise.all([repairing, this.#ownEndpoints?.run(signal), this.#aggregator.run(signal)]);
+    this.#backgroundWork = Promise.all([
+      repairing,
+      this.#conditions.run(signal),
+      this.#ownEndpoints?.run(signal),
+      this.#aggregator.run(signal),
+    ]);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -346,6 +365,7 @@ export class ApiServer {
     this.#roles.stop();
     this.#nodeGraph.stop();
     this.#aggregator.stop();
+    this.#conditions.stop();
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();
     this.catalog.close();

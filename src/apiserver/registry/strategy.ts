@@ -43,8 +43,8 @@ export interface CreateStrategy<T extends KubeObject> {
   /** Every problem of the object, metadata excepted (its own rules are checked for all kinds alike). */
   validate(object: T, context: StrategyContext): FieldErrorList;
   warningsOnCreate?(object: T, context: StrategyContext): readonly string[];
-  /** Problems of a name, as messages. `prefix`: it is a generateName. Default: a DNS subdomain. */
-  validateName?(name: string, prefix: boolean): readonly string[];
+  /** Problems of a name, as messages. `prefix`: it is a generateName of the object. Default: a DNS subdomain. */
+  validateName?(name: string, prefix: boolean, object: T): readonly string[];
   /** Finalizers may be any qualified names, also without a domain. Default: those without are the server's own. */
   readonly anyFinalizer?: boolean;
   /** An update looks at metadata.generateName as a creation does. Default: it only must be possible in a path. */

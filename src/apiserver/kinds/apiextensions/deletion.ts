@@ -2,13 +2,11 @@
 
 import type * as apiextensions from '#api/groups/apiextensions/v1/index.ts';
 import { withCondition } from '#api/groups/apiextensions/v1/conditions.ts';
+import { CLEANUP_FINALIZER } from '#api/groups/apiextensions/v1/finalizer.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { StrategyContext } from '#apiserver/registry/strategy.ts';
 
 type CustomResourceDefinition = Immutable<apiextensions.CustomResourceDefinition>;
-
-/** Keeps a definition until its objects are deleted. */
-export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
 /** Returns the definition as it is stored when its deletion begins. `definition` is marked as being deleted already. */
 export function withCleanupFinalizer(definition: CustomResourceDefinition, { now }: StrategyContext): CustomResourceDefinition {

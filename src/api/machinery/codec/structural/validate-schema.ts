@@ -8,7 +8,7 @@ import { validateDefaults } from './validate-defaults.ts';
 import { type KeywordOptions, validateKeywords } from './validate-keywords.ts';
 import { validateStructural } from './validate-structural.ts';
 
-export interface ValidateSchemaOptions extends KeywordOptions {
+export interface ValidateSchemaOptions extends Omit<KeywordOptions, 'compilesRules'> {
   /** Whether the kind has the status subresource: its schema is then taken out of the whole. Default: false. */
   readonly statusEnabled?: boolean;
 }
@@ -44,16 +44,22 @@ const ALLOWED_WITH_STATUS =
   'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems ' +
   'UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
 
-/** Returns what is wrong with the schema. `at`: its path, such as spec.validation.openAPIV3Schema. */
+/**
+ * Returns what is wrong with the schema, rules included. `at`: its path, such as spec.validation.openAPIV3Schema. Rules that are not in
+ * `compiledRules` are compiled at once, which takes up to a millisecond each.
+ */
 export function validateSchema(source: JSONSchemaProps, at: FieldPath, options: ValidateSchemaOptions = {}): FieldErrorList {
   const errors: FieldErrorList = [];
   if (options.statusEnabled === true) errors.push(...validateRootWithStatus(source, at));
   const schema = structuralOrError(source);
+  let compilesRules = false;
   if (!(schema instanceof UnsupportedSchemaError)) {
     const structural = validateStructural(schema, at);
-    errors.push(...(structural.length > 0 ? structural : validateDefaults(schema, at)));
+    const found = structural.length > 0 ? structural : validateDefaults(schema, at);
+    errors.push(...found);
+    compilesRules = found.length === 0;
   }
-  errors.push(...validateKeywords(source, at, options));
+  errors.push(...validateKeywords(source, at, { ...options, compilesRules }));
   // The keywords say the same better.
   if (errors.length === 0 && schema instanceof UnsupportedSchemaError) errors.push(field.invalid(at, '', schema.message));
   return errors;
