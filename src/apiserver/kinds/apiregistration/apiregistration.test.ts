@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
+import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
 let t: TestServer;
@@ -57,25 +58,19 @@ test('what was made here is put right at the next start, unless somebody has tak
   expect((await services().get('v1.policy')).object.metadata.resourceVersion).toBe(resourceVersion);
 });
 
-test('group versions of definitions have API services while they are served', async () => {
-  const definition = {
-    metadata: { name: 'widgets.w.example.com' },
-    spec: {
-      group: 'w.example.com',
-      scope: 'Namespaced',
-      names: { kind: 'Widget', plural: 'widgets' },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-    },
-  };
-  const definitions = requestsOf(t, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions');
-  expect((await definitions.create(definition)).code).toBe(201);
-  await vi.waitFor(async () => expect((await services().get('v1.w.example.com')).code).toBe(200));
-  const { object } = await services().get('v1.w.example.com');
+test('group versions that are not built in have API services while they are served', async () => {
+  const name = 'v1.w.example.com';
+  const has = (code: number): Promise<void> => vi.waitFor(async () => expect((await services().get(name)).code).toBe(code));
+  const installed = t.server.catalog.install([widgetKind(t, widgetType('v1', 'w.example.com'))]);
+  await has(200);
+  const { object } = await services().get(name);
   expect(object.metadata.labels).toEqual({ 'kube-aggregator.kubernetes.io/automanaged': 'true' });
   expect(object.spec).toEqual({ group: 'w.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 100 });
   expect(object.status['conditions']).toMatchObject([{ type: 'Available', status: 'True', reason: 'Local' }]);
-  await services().delete('v1.w.example.com');
-  await vi.waitFor(async () => expect((await services().get('v1.w.example.com')).code).toBe(200));
-  await definitions.delete('widgets.w.example.com');
-  await vi.waitFor(async () => expect((await services().get('v1.w.example.com')).code).toBe(404));
+  const { uid } = object.metadata;
+  await services().delete(name);
+  await vi.waitFor(async () => expect((await services().get(name)).object.metadata.uid).not.toBe(uid));
+  await has(200);
+  installed.uninstall();
+  await has(404);
 });
