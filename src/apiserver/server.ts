@@ -160,6 +160,7 @@ export class ApiServer {
       metrics,
       serviceAccountTokens: authentication.serviceAccountTokens,
       externalAddress: () => this.#externalAddress(),
+      aggregator: this.#aggregator,
     });
     const services = {
       scheme,

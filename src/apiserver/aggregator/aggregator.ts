@@ -13,7 +13,11 @@ import { ApiServices, LEGACY_NAME, type RemoteApiService } from './api-services.
 import { AvailabilityController } from './availability/controller.ts';
 import { AvailabilityMetrics } from './availability/metrics.ts';
 import { Backends, type ClientCertificate, type DialBackend } from './proxy/backend.ts';
+import { GroupsView } from './discovery/groups-view.ts';
+import { RemoteDiscovery } from './discovery/remote-discovery.ts';
+import type { AggregatedGroups } from '../discovery/aggregated-groups.ts';
 import { AggregationProxy } from './proxy/proxy.ts';
+import { RemoteOpenApi } from './openapi/remote-openapi.ts';
 import { LocalApiServices } from './registration/local-api-services.ts';
 import { ServiceStates } from './service-states.ts';
 
@@ -39,11 +43,16 @@ export interface AggregatorConfig {
 export class Aggregator {
   readonly apiServices = new ApiServices();
   readonly metrics = new AvailabilityMetrics();
+  /** The OpenAPI documents of other API servers. */
+  readonly openApi: RemoteOpenApi;
+  readonly #stopped = new AbortController();
   readonly #follower: Follower;
   readonly #services: ServiceStates;
   readonly #local: LocalApiServices;
   readonly #availability: AvailabilityController;
   readonly #proxy: AggregationProxy;
+  readonly #discovery: RemoteDiscovery;
+  readonly #groups: GroupsView;
   readonly #logger: Logger;
   #started: Promise<void> | undefined;
 
@@ -65,6 +74,16 @@ export class Aggregator {
     });
     this.#proxy = new AggregationProxy({ clock, logger, backends, rejectRedirects: aggregation.rejectRedirects });
     const { apiServices, metrics } = this;
+    this.#discovery = new RemoteDiscovery({ clock, logger, apiServices, backends, onChange: () => this.#groups.invalidate() });
+    this.openApi = new RemoteOpenApi({
+      clock,
+      logger,
+      apiServices,
+      backends,
+      forward: (request, service) => this.#proxy.forward(request, service),
+      signal: this.#stopped.signal,
+    });
+    this.#groups = new GroupsView(apiServices, this.#discovery);
     this.#local = new LocalApiServices({ catalog, client: config.client, apiServices, clock, logger });
     this.#availability = new AvailabilityController({
       clock,
@@ -92,14 +111,21 @@ export class Aggregator {
   /** Puts the APIServices of this server's own group versions right. */
   async registerLocal(): Promise<void> {
     await this.#local.syncAtStart();
+    this.#groups.registered(this.#local.served);
+  }
+
+  /** Returns what discovery shows of other servers: the same value until that changes. */
+  get groups(): AggregatedGroups {
+    return this.#groups.current;
   }
 
   /** Keeps APIServices and their conditions until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#availability.run(signal), this.#local.run(signal)]);
+    await Promise.all([this.#availability.run(signal), this.#local.run(signal), this.#discovery.run(signal)]);
   }
 
   stop(): void {
+    this.#stopped.abort(new Error('the API server is shutting down'));
     this.#follower.stop();
     this.#services.stop();
   }

@@ -21,7 +21,6 @@ export class ApiServices implements Keeper {
   readonly #remote = new Map<string, RemoteApiService>();
   /** Replaced, not changed, so that a listener may unsubscribe while it is called. */
   #listeners: readonly ApiServiceListener[] = [];
-  #version = 0;
 
   set(object: KubeObject): void {
     const service = object as APIService;
@@ -38,11 +37,6 @@ export class ApiServices implements Keeper {
     this.#byName.delete(key);
     this.#remote.delete(key);
     this.#changed(key, undefined, before);
-  }
-
-  /** Increases with every change. */
-  get version(): number {
-    return this.#version;
   }
 
   get(name: string): APIService | undefined {
@@ -76,7 +70,6 @@ export class ApiServices implements Keeper {
   }
 
   #changed(name: string, now: APIService | undefined, before: APIService | undefined): void {
-    this.#version++;
     for (const listener of this.#listeners) listener(name, now, before);
   }
 }

@@ -64,7 +64,7 @@ export class LocalApiServices {
   /** Puts the APIServices right. To be called when the table of APIServices and the catalog are complete. */
   async syncAtStart(): Promise<void> {
     const { apiServices, catalog } = this.#config;
-    if (!this.#isServed()) return;
+    if (!this.served) return;
     this.#atStart = new Set(Array.from(apiServices.all(), ({ metadata }) => metadata.name));
     this.#synced.clear();
     const versions = catalog.snapshot().groups.flatMap((group) => group.versions);
@@ -100,8 +100,8 @@ export class LocalApiServices {
     }
   }
 
-  /** APIServices may be turned off. */
-  #isServed(): boolean {
+  /** Whether there are APIServices: they may be turned off. */
+  get served(): boolean {
     const { group, version, resource } = apiServiceType;
     const kind = this.#config.catalog.snapshot().get(group, version, resource);
     return kind !== undefined && isServed(kind);
@@ -124,7 +124,7 @@ export class LocalApiServices {
 
   /** `starting`: no server has to be waited for. */
   async #sync(name: string, starting: boolean): Promise<ReconcileResult> {
-    if (!this.#isServed()) return reconciled;
+    if (!this.served) return reconciled;
     const current = this.#config.apiServices.get(name);
     const desired = this.#desired(name);
     const synced = this.#synced.has(name);
