@@ -13,7 +13,9 @@ import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snaps
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
+import { mergeV2 } from './merge-v2.ts';
 import { documentV2Protobuf } from './protobuf.ts';
+import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type SwaggerPart, type V3Entry } from './remote-documents.ts';
 
 export interface OpenApi {
   readonly handles: (path: string) => boolean;
@@ -25,6 +27,8 @@ export interface OpenApiConfig {
   readonly scheme: Scheme;
   /** The version of the API: v1.36.3. */
   readonly version: string;
+  /** The documents of other API servers. Default: there are none. */
+  readonly remote?: RemoteDocuments;
 }
 
 const JSON_TYPE = 'application/json';
@@ -38,34 +42,49 @@ interface Made {
   readonly hash: string;
 }
 
-export function createOpenApi({ catalog, scheme, version }: OpenApiConfig): OpenApi {
+interface Found {
+  readonly document: Made;
+  readonly contentType: string;
+}
+
+/** Documents of a snapshot together with what other servers have, by identity. */
+type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Made>>;
+
+export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOCUMENTS }: OpenApiConfig): OpenApi {
   const documents = new Documents(scheme, { title: 'Kubernetes', version });
 
   /** Undefined: nothing is there. */
-  const find = (path: string, accept: string): { readonly document: Made; readonly contentType: string } | undefined => {
+  const find = async (path: string, accept: string): Promise<Found | undefined> => {
     const snapshot = catalog.snapshot();
     if (path === '/openapi/v2') {
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
       const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
       const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
       const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
-      if (protobuf !== undefined) return { document: documents.v2Protobuf(snapshot), contentType: PROTOBUF_TYPE_ANSWERED };
-      if (!plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
-      return { document: documents.v2(snapshot), contentType: JSON_TYPE };
+      if (protobuf === undefined && !plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
+      const parts = await remote.v2Parts();
+      return protobuf === undefined
+        ? { document: documents.v2(snapshot, parts), contentType: JSON_TYPE }
+        : { document: documents.v2Protobuf(snapshot, parts), contentType: PROTOBUF_TYPE_ANSWERED };
     }
-    if (path === '/openapi/v3') return { document: documents.v3Index(snapshot), contentType: JSON_TYPE };
+    if (path === '/openapi/v3') {
+      return { document: documents.v3Index(snapshot, await remote.v3Index()), contentType: JSON_TYPE };
+    }
     const index = versionAt(snapshot, path.slice('/openapi/v3/'.length));
     return index && { document: documents.v3(index), contentType: JSON_TYPE };
   };
 
-  const answer = (request: ApiRequest): ApiResponse => {
+  const answer = async (request: ApiRequest): Promise<ApiResponse> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw apierrors.methodNotSupported({ group: '', resource: 'openapi' }, request.method.toLowerCase());
     }
     const path = trimEnd(request.path, '/');
-    const found = find(path, request.headers['accept'] ?? '');
-    if (found === undefined)
+    const found = await find(path, request.headers['accept'] ?? '');
+    if (found === undefined) {
+      const forwarded = remote.forwardV3(request, path.slice('/openapi/v3/'.length));
+      if (forwarded !== undefined) return forwarded;
       throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
+    }
     const { bytes, hash } = found.document;
     const etag = `"${hash}"`;
     const headers: Record<string, string> = { etag, vary: 'Accept' };
@@ -81,7 +100,7 @@ export function createOpenApi({ catalog, scheme, version }: OpenApiConfig): Open
 
   return {
     handles: (path) => /^\/openapi\/v[23](\/|$)/.test(path),
-    handle: async (request) => answer(request),
+    handle: answer,
   };
 }
 
@@ -107,10 +126,10 @@ const KEPT_DOCUMENTS = 64;
 class Documents {
   readonly #scheme: Scheme;
   readonly #info: DocumentInfo;
-  readonly #v2 = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v2Protobuf = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v3Index = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v3IndexParts = new WeakMap<GroupIndex, string>();
+  readonly #v2: Merged<readonly SwaggerPart[]> = new WeakMap();
+  readonly #v2Protobuf: Merged<readonly SwaggerPart[]> = new WeakMap();
+  readonly #v3Index: Merged<ReadonlyMap<string, V3Entry>> = new WeakMap();
+  readonly #v3Entries = new WeakMap<GroupIndex, readonly string[]>();
   readonly #v3 = new WeakMap<VersionIndex, Made>();
   readonly #v3OfCustomKinds = new LruCache<VersionIndex, Made>({ capacity: KEPT_DOCUMENTS });
 
@@ -119,35 +138,37 @@ class Documents {
     this.#info = info;
   }
 
-  v2(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v2, snapshot, () => jsonOf(this.#documentV2(snapshot)));
+  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Made {
+    return kept(ofSnapshot(this.#v2, snapshot), parts, () => jsonOf(mergeV2(this.#documentV2(snapshot), parts)));
   }
 
-  v2Protobuf(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v2Protobuf, snapshot, () => documentV2Protobuf(this.#documentV2(snapshot)));
+  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Made {
+    const make = (): Uint8Array => documentV2Protobuf(mergeV2(this.#documentV2(snapshot), parts));
+    return kept(ofSnapshot(this.#v2Protobuf, snapshot), parts, make);
   }
 
-  v3Index(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v3Index, snapshot, () => {
-      // In the order of the paths: 'api/v1' is before 'apis/…', and '/' is before what names are made of.
-      const parts = snapshot.published.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((group) => this.#v3IndexPart(group));
-      return Buffer.from(`{"paths":{${parts.join(',')}}}`, 'utf8');
+  v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Made {
+    return kept(ofSnapshot(this.#v3Index, snapshot), others, () => {
+      // What this server serves is described by itself alone.
+      const isOwn = (path: string): boolean => versionAt(snapshot, path) !== undefined;
+      const foreign = [...others].filter(([path]) => !isOwn(path)).map(([path, entry]) => entryOf(path, entry));
+      const own = snapshot.published.flatMap((group) => this.#v3EntriesOf(group));
+      return Buffer.from(`{"paths":{${[...own, ...foreign].toSorted().join(',')}}}`, 'utf8');
     });
   }
 
   /** The entries of a group's versions, as JSON. */
-  #v3IndexPart(group: GroupIndex): string {
-    let part = this.#v3IndexParts.get(group);
-    if (part === undefined) {
-      const entries = group.published.map((index) => {
+  #v3EntriesOf(group: GroupIndex): readonly string[] {
+    let entries = this.#v3Entries.get(group);
+    if (entries === undefined) {
+      entries = group.published.map((index) => {
         const path = pathOf(index);
         const hash = fingerprintHash(index, this.#info) ?? this.v3(index).hash;
-        return `${JSON.stringify(path)}:${JSON.stringify({ serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` })}`;
+        return entryOf(path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` });
       });
-      part = entries.toSorted().join(',');
-      this.#v3IndexParts.set(group, part);
+      this.#v3Entries.set(group, entries);
     }
-    return part;
+    return entries;
   }
 
   v3(index: VersionIndex): Made {
@@ -183,6 +204,10 @@ class Documents {
   }
 }
 
+function entryOf(path: string, entry: V3Entry): string {
+  return `${JSON.stringify(path)}:${JSON.stringify(entry)}`;
+}
+
 /** Reports whether a version has a kind that is not custom. Upstream describes the discovery of no others. */
 function hasTypedKind({ published }: VersionIndex): boolean {
   return published.some(({ isCustom }) => isCustom !== true);
@@ -197,6 +222,15 @@ function fingerprintHash({ group, version, published }: VersionIndex, info: Docu
 
 function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex').toUpperCase();
+}
+
+function ofSnapshot<Others extends object>(documents: Merged<Others>, snapshot: CatalogSnapshot): WeakMap<Others, Made> {
+  let found = documents.get(snapshot);
+  if (found === undefined) {
+    found = new WeakMap();
+    documents.set(snapshot, found);
+  }
+  return found;
 }
 
 function kept<K extends object>(documents: WeakMap<K, Made>, key: K, make: () => Uint8Array): Made {
