@@ -14,6 +14,7 @@ import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
 import { mergeV2 } from './merge-v2.ts';
 import { documentV2Protobuf } from './protobuf.ts';
+import { type OpenApiDocument, servedDocument } from './served-document.ts';
 import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type SwaggerPart, type V3Entry } from './remote-documents.ts';
 
 export interface OpenApi {
@@ -36,18 +37,13 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobu
 /** As it is answered: the '@' of the other spelling is not allowed in a media type, and clients that parse the answer refuse it. */
 const PROTOBUF_TYPE_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-interface Made {
-  readonly bytes: Uint8Array;
-  readonly hash: string;
-}
-
 interface Found {
-  readonly document: Made;
+  readonly document: OpenApiDocument;
   readonly contentType: string;
 }
 
 /** Documents of a snapshot together with what other servers have, by identity. */
-type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Made>>;
+type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, OpenApiDocument>>;
 
 export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOCUMENTS }: OpenApiConfig): OpenApi {
   const documents = new Documents(scheme, { title: 'Kubernetes', version });
@@ -82,19 +78,9 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
     if (found === undefined) {
       const forwarded = remote.forwardV3(request, path.slice('/openapi/v3/'.length));
       if (forwarded !== undefined) return forwarded;
-      throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
+      return { code: 404, body: { kind: 'none' } };
     }
-    const { bytes, hash } = found.document;
-    const etag = `"${hash}"`;
-    const headers: Record<string, string> = { etag, vary: 'Accept' };
-    const asked = request.query.get('hash') ?? '';
-    if (asked !== '' && path.startsWith('/openapi/v3/')) {
-      if (asked !== hash) return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
-      // A client that asks by hash may keep the answer for good.
-      headers['cache-control'] = 'public, immutable';
-    }
-    if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
-    return { code: 200, headers, body: { kind: 'bytes', contentType: found.contentType, bytes } };
+    return servedDocument(request, path.startsWith('/openapi/v3/') ? path : undefined, found.document, found.contentType);
   };
 
   return {
@@ -123,23 +109,23 @@ class Documents {
   readonly #v2: Merged<readonly SwaggerPart[]> = new WeakMap();
   readonly #v2Protobuf: Merged<readonly SwaggerPart[]> = new WeakMap();
   readonly #v3Index: Merged<ReadonlyMap<string, V3Entry>> = new WeakMap();
-  readonly #v3 = new WeakMap<VersionIndex, Made>();
+  readonly #v3 = new WeakMap<VersionIndex, OpenApiDocument>();
 
   constructor(scheme: Scheme, info: DocumentInfo) {
     this.#scheme = scheme;
     this.#info = info;
   }
 
-  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Made {
+  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): OpenApiDocument {
     return kept(ofSnapshot(this.#v2, snapshot), parts, () => jsonOf(mergeV2(this.#documentV2(snapshot), parts)));
   }
 
-  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Made {
+  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): OpenApiDocument {
     const make = (): Uint8Array => documentV2Protobuf(mergeV2(this.#documentV2(snapshot), parts));
     return kept(ofSnapshot(this.#v2Protobuf, snapshot), parts, make);
   }
 
-  v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Made {
+  v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): OpenApiDocument {
     return kept(ofSnapshot(this.#v3Index, snapshot), others, () => {
       const own = snapshot.published
         .flatMap(({ published }) => published)
@@ -152,7 +138,7 @@ class Documents {
     });
   }
 
-  v3(index: VersionIndex): Made {
+  v3(index: VersionIndex): OpenApiDocument {
     return kept(this.#v3, index, () => {
       const { group, version, published } = index;
       const root = `/${pathOf(index)}/`;
@@ -172,7 +158,10 @@ class Documents {
   }
 }
 
-function ofSnapshot<Others extends object>(documents: Merged<Others>, snapshot: CatalogSnapshot): WeakMap<Others, Made> {
+function ofSnapshot<Others extends object>(
+  documents: Merged<Others>,
+  snapshot: CatalogSnapshot,
+): WeakMap<Others, OpenApiDocument> {
   let found = documents.get(snapshot);
   if (found === undefined) {
     found = new WeakMap();
@@ -181,7 +170,7 @@ function ofSnapshot<Others extends object>(documents: Merged<Others>, snapshot: 
   return found;
 }
 
-function kept<K extends object>(documents: WeakMap<K, Made>, key: K, make: () => Uint8Array): Made {
+function kept<K extends object>(documents: WeakMap<K, OpenApiDocument>, key: K, make: () => Uint8Array): OpenApiDocument {
   let document = documents.get(key);
   if (document === undefined) {
     const bytes = make();
