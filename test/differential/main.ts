@@ -8,12 +8,16 @@ import { fnv32a } from '#machinery/text/hash.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
+import { customObjectSteps } from './custom-objects.ts';
 import { answersOf, askUpstream } from './custom-resources.ts';
+import { definitionSteps } from './definitions.ts';
+import { DEFINITIONS, GROUP, remove } from './extension-requests.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
+import { compareSteps } from './steps.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
 import { wireDifferences, wireShots } from './wire.ts';
@@ -36,7 +40,7 @@ if (flags.reference === undefined) {
   process.exit(2);
 }
 /** What `--kinds` takes besides kinds. */
-const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources'];
+const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources', 'definitions', 'custom-objects'];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
@@ -78,6 +82,15 @@ try {
   }
   if (only === undefined || only.includes('versions')) {
     for (const shot of versionRequests) report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
+  }
+  for (const [part, steps] of [
+    ['definitions', definitionSteps],
+    ['custom-objects', customObjectSteps],
+  ] as const) {
+    if (only !== undefined && !only.includes(part)) continue;
+    await removeDefinitions();
+    await compareSteps(steps, { ours: server, theirs: reference, report: reportLines });
+    await removeDefinitions();
   }
   const onlyEmpties = only?.includes('empties') === true;
   const chosen = only?.filter((name) => !PARTS.includes(name)) ?? [];
@@ -126,6 +139,21 @@ async function compareEmpties(target: Target): Promise<string[]> {
 
 async function removeFrom(target: Target): Promise<void> {
   for (const step of removal(target)) await Promise.all([reference.send(step), server.send(step)]);
+}
+
+/** Removes what an interrupted run has left at the reference server. */
+async function removeDefinitions(): Promise<void> {
+  for (const plural of ['anchors', 'hooks', 'chains', 'vessels', 'fleets']) {
+    await reference.send(remove(`${DEFINITIONS}/${plural}.${GROUP}`));
+  }
+}
+
+function reportLines(what: string, lines: readonly string[]): void {
+  sent++;
+  if (lines.length === 0) return;
+  different++;
+  console.log(what.slice(0, 600));
+  for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
 }
 
 function report(shot: Shot, ours: Answer, theirs: Answer): void {
