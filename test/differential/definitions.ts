@@ -298,6 +298,8 @@ const versions: readonly Step[] = [
   get(at('anchors')),
   send('POST', objects('anchors', 'v1'), object('Anchor', 'one', { spec: { a: 1 } })),
   get(`${objects('anchors', 'v2')}/one`),
+  // An update writes the object in the stored version.
+  send('PATCH', `${objects('anchors', 'v1')}/one`, { spec: { a: 2 } }, MERGE),
   send('PATCH', at('anchors'), { spec: { versions: [version('v2')] } }, MERGE),
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: ['v1'] } }, MERGE),
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: ['v2'] } }, MERGE),
