@@ -27,10 +27,11 @@ import { InternalClient } from './catalog/internal-client.ts';
 import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
+import { CustomResourceInstaller } from './extensions/installer.ts';
+import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
-import { customResourceDefinitionResource } from './kinds/apiextensions/custom-resource-definition.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
@@ -45,6 +46,7 @@ import { createRoutes } from './server-routes.ts';
 import { API_SERVER_USER } from './server-user.ts';
 import { ServiceRepair } from './service-repair/index.ts';
 import { DEFAULT_VERSION } from './version.ts';
+import { WebhookClients } from './webhooks/client/index.ts';
 
 const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
@@ -66,7 +68,13 @@ export class ApiServer {
   readonly #objects: InternalClient;
   /** Sends requests of the server itself through the handler chain. */
   readonly #loopback: Client;
+  /** Calls webhooks, of admission and of conversions. */
+  readonly #webhooks: WebhookClients;
   readonly #serviceAllocators: ServiceAllocators;
+  /** Serves the kinds of CustomResourceDefinitions. */
+  readonly #customResources: CustomResourceInstaller;
+  /** The status of CustomResourceDefinitions. */
+  readonly #conditions: DefinitionConditions;
   /** Ends the background work. */
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
@@ -87,6 +95,7 @@ export class ApiServer {
     const { catalog } = this;
     this.#config = config;
     this.#objects = new InternalClient({ catalog, clock });
+    this.#webhooks = new WebhookClients({ find: this.#objects.find, findAll: this.#objects.findAll, clock, random });
     this.#loopback = createClient(
       createInProcessTransport({ handler: this.inProcess(API_SERVER_USER), userAgent: 'kube-apiserver' }),
     );
@@ -109,7 +118,27 @@ export class ApiServer {
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
+    this.#conditions = new DefinitionConditions({
+      catalog,
+      clock,
+      logger,
+      client: this.#loopback,
+      find: this.#objects.find,
+      isServed: (definition) => this.#customResources.serves(definition),
+      sharesStorage: config.sharesStorage ?? false,
+    });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
+    const { detectMutations } = config;
+    this.#customResources = new CustomResourceInstaller({
+      catalog,
+      scheme,
+      storage,
+      storageMetrics: metrics.storage,
+      clock,
+      random,
+      logger,
+      ...(detectMutations !== undefined && { detectMutations }),
+    });
 
     const routes = createRoutes({
       ...config,
@@ -167,7 +196,7 @@ export class ApiServer {
     const served = new Set(servedUnder(kinds, this.#config.runtimeConfig ?? {}));
     // The server itself needs objects of kinds that --runtime-config turns off, too: roles, for example.
     const internal = kinds.filter((kind) => !served.has(kind)).map((kind): Kind => ({ ...kind, visibility: 'internal' }));
-    this.catalog.install([...served, ...internal, customResourceDefinitionResource({ storage })]);
+    this.catalog.install([...served, ...internal]);
   }
 
   #createAdmission(scheme: Scheme, metrics: ServerMetrics, authorizer: Authorizer): AdmissionChain {
@@ -187,6 +216,8 @@ export class ApiServer {
         logger,
         policyMetrics: metrics.policies,
         celMetrics: metrics.cel,
+        webhooks: this.#webhooks,
+        webhookMetrics: metrics.webhooks,
         podSecurity,
         podSecurityMetrics: metrics.podSecurity,
         mountTokens: serviceAccounts?.mountTokens ?? false,
@@ -218,6 +249,9 @@ export class ApiServer {
     const health = this.#health;
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
+    await this.#customResources.start();
+    await this.#conditions.start();
+    health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
@@ -242,7 +276,7 @@ export class ApiServer {
     const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
     });
-    this.#backgroundWork = Promise.all([repairing, this.#ownEndpoints?.run(signal)]);
+    this.#backgroundWork = Promise.all([repairing, this.#conditions.run(signal), this.#ownEndpoints?.run(signal)]);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -311,9 +345,12 @@ export class ApiServer {
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
+    this.#customResources.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
+    this.#conditions.stop();
     for (const callback of this.#onStop) callback();
+    this.#webhooks.close();
     this.catalog.close();
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);

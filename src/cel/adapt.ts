@@ -48,11 +48,11 @@ function makeAdapter(type: Type): Adapter {
     case 'uint':
       return scalar((raw) => (typeof raw === 'number' || typeof raw === 'bigint' ? Uint.checked(BigInt(raw)) : raw));
     case 'bytes':
-      return scalar((raw) => (typeof raw === 'string' ? Uint8Array.from(Buffer.from(raw, 'base64')) : raw));
+      return text(type.parse ?? ((raw) => Uint8Array.from(Buffer.from(raw, 'base64'))));
     case 'timestamp':
-      return scalar((raw) => (typeof raw === 'string' ? parseTimestamp(raw) : raw));
+      return text(type.parse ?? parseTimestamp);
     case 'duration':
-      return scalar((raw) => (typeof raw === 'string' ? parseDuration(raw) : raw));
+      return text(type.parse ?? parseDuration);
     case 'wrapper':
       return adapterOf(type.of);
     case 'list':
@@ -60,6 +60,7 @@ function makeAdapter(type: Type): Adapter {
     case 'map':
       return scalar((raw) => (isPlainObject(raw) ? new AdaptedMap(raw, adapterOf(type.value)) : raw));
     case 'object':
+      if (type.unstructured !== undefined) return scalar((raw) => (isPlainObject(raw) ? new UnstructuredObject(raw, type) : raw));
       return scalar((raw) => (isPlainObject(raw) ? new AdaptedObject(raw, type) : raw));
     default:
       return asIs;
@@ -70,6 +71,8 @@ const scalar =
   (adapt: Adapter): Adapter =>
   (raw) =>
     raw === null || raw === undefined ? null : adapt(raw);
+
+const text = (parse: (text: string) => Value): Adapter => scalar((raw) => (typeof raw === 'string' ? parse(raw) : raw));
 
 /** `open`: types that are being looked at, taken as plain while they are. */
 function isPlain(type: Type, open: Set<string>): boolean {
@@ -89,6 +92,7 @@ function isPlain(type: Type, open: Set<string>): boolean {
     case 'map':
       return isPlain(type.value, open);
     case 'object': {
+      if (type.unstructured !== undefined) return type.unstructured.plain;
       if (open.has(type.name)) return true;
       const names = type.fieldNames?.();
       if (names === undefined) return false;
@@ -188,6 +192,61 @@ class AdaptedObject extends AbstractMap {
   /** As expressions write them; what the type does not know is not seen. */
   #names(): string[] {
     return (this.#type.fieldNames?.() ?? Object.keys(this.#raw)).filter((name) => this.has(name));
+  }
+}
+
+/**
+ * An object of a custom kind (or a part of one) as its schema describes it. Fields that are null count as absent, but for the size; fields
+ * without a schema cannot be seen, but are compared.
+ */
+class UnstructuredObject extends AbstractMap {
+  readonly #raw: Readonly<Record<string, unknown>>;
+  readonly #type: ObjectType;
+
+  constructor(raw: Readonly<Record<string, unknown>>, type: ObjectType) {
+    super();
+    this.#raw = raw;
+    this.#type = type;
+  }
+
+  get size(): number {
+    return Object.keys(this.#raw).length;
+  }
+
+  get(key: Value): Value {
+    const field = typeof key === 'string' ? this.#type.field(key) : undefined;
+    if (field === undefined) return undefined;
+    const raw = this.#rawOf(field.property ?? (key as string));
+    return raw === undefined || raw === null ? undefined : adapterOf(field.type)(raw);
+  }
+
+  override has(key: Value): boolean {
+    const field = typeof key === 'string' ? this.#type.field(key) : undefined;
+    return field !== undefined && (this.#rawOf(field.property ?? (key as string)) ?? null) !== null;
+  }
+
+  keys(): Iterable<Value> {
+    return (this.#type.fieldNames?.() ?? []).filter((name) => this.has(name));
+  }
+
+  override isEqualTo(other: AbstractMap, equal: (a: Value, b: Value) => boolean): boolean {
+    if (this.size !== other.size) return false;
+    const names = this.#type.fieldNames?.() ?? [];
+    for (const name of names) {
+      if (this.has(name) !== other.has(name)) return false;
+      if (this.has(name) && !equal(this.get(name), other.get(name))) return false;
+    }
+    if (!(other instanceof UnstructuredObject)) return true;
+    const seen = new Set(names.map((name) => this.#type.field(name)?.property ?? name));
+    // As upstream: an unknown field that only one of them has makes no difference.
+    return Object.keys(this.#raw).every((name) => {
+      const theirs = seen.has(name) ? undefined : other.#rawOf(name);
+      return theirs === undefined || equal(this.#raw[name], theirs);
+    });
+  }
+
+  #rawOf(property: string): unknown {
+    return Object.hasOwn(this.#raw, property) ? this.#raw[property] : undefined;
   }
 }
 

@@ -45,11 +45,13 @@ export interface CompileOptions {
   readonly exactResult?: boolean;
   /** Skips the type checker: everything is decided at run time. Default: false. */
   readonly unchecked?: boolean;
+  /** Estimates what evaluating may cost; see `estimateCost`. Default: false. */
+  readonly estimate?: boolean;
 }
 
 export type Compilation =
-  | { readonly program: Program; readonly error?: undefined }
-  | { readonly program?: undefined; readonly error: CompileError };
+  | { readonly program: Program; readonly error?: undefined; readonly estimate?: Range | undefined }
+  | { readonly program?: undefined; readonly error: CompileError; readonly estimate?: undefined };
 
 export type Evaluation =
   | { readonly value: Value; readonly error?: undefined; readonly cost: number }
@@ -143,7 +145,8 @@ export class Environment {
       checked,
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
     });
-    return { program: new Program(source, expression, resultType, planned, (name) => this.#variables.get(name)?.type ?? DYN) };
+    const program = new Program(source, expression, resultType, planned, (name) => this.#variables.get(name)?.type ?? DYN);
+    return options.estimate === true ? { program, estimate: estimateCost(expression, checked) } : { program };
   }
 
   /**

@@ -4,6 +4,7 @@ import { noSuchOverload } from './errors.ts';
 import { sameItems } from './set-lists.ts';
 import { compareText } from './text.ts';
 import {
+  AbstractMap,
   adaptDynamic,
   CelObject,
   Double,
@@ -78,6 +79,12 @@ function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof list
 }
 
 function mapsEqual(a: Parameters<typeof mapSize>[0], b: Parameters<typeof mapSize>[0], limit: WorkLimit): boolean {
+  if (a instanceof AbstractMap && b instanceof AbstractMap && a.isEqualTo !== undefined) {
+    return a.isEqualTo(b, (x, y) => {
+      limit.part();
+      return equals(adaptDynamic(x), y, limit);
+    });
+  }
   if (mapSize(a) !== mapSize(b)) return false;
   for (const key of mapKeys(a)) {
     limit.part();

@@ -32,6 +32,8 @@ export interface SimpleType {
   readonly kind: SimpleKind;
   /** Text has at most so many bytes; absent: not known. For the estimate of costs only. */
   readonly maxLength?: number;
+  /** Makes the value of text in an object. Absent: the text is read as functions of the language read it. Throws EvaluationError. */
+  readonly parse?: (text: string) => unknown;
 }
 
 export interface ListType {
@@ -66,6 +68,11 @@ export interface ObjectType {
   field(name: string): FieldType | undefined;
   /** All names, if they can be told; selecting a name outside of them does not check. */
   readonly fieldNames?: () => readonly string[];
+  /**
+   * The objects are of a custom kind, described by a schema: a field that is null is absent, and at run time the objects are maps.
+   * `plain`: they can be read as they are in memory.
+   */
+  readonly unstructured?: { readonly plain: boolean };
   /** Makes the value of a literal of the type. Absent: it has no literals. */
   readonly construct?: (fields: ReadonlyMap<string, unknown>) => unknown;
 }

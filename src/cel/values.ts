@@ -192,6 +192,9 @@ export abstract class AbstractMap extends CelObject {
   has(key: Value): boolean {
     return this.get(key) !== undefined;
   }
+
+  /** Compares with another map. Absent: maps are equal if they have the same keys with equal values. */
+  isEqualTo?(other: AbstractMap, equal: (a: Value, b: Value) => boolean): boolean;
 }
 
 /** What a key is found by: equal numbers of different types are the same key, and text is not a number. */

@@ -8,18 +8,20 @@ import { fnv32a } from '#machinery/text/hash.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
-import { customObjectSteps } from './custom-objects.ts';
+import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream } from './custom-resources.ts';
 import { definitionSteps } from './definitions.ts';
 import { DEFINITIONS, GROUP, remove } from './extension-requests.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
+import { customObjectSteps } from './object-steps.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
 import { compareSteps } from './steps.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
+import { compareWebhooks } from './webhooks.ts';
 import { wireDifferences, wireShots } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
@@ -33,6 +35,8 @@ const { values: flags } = parseArgs({
     'record-empties': { type: 'string' },
     verbose: { type: 'boolean', default: false },
     'record-custom-resources': { type: 'string' },
+    'record-webhooks': { type: 'string' },
+    case: { type: 'string', default: '' },
   },
 });
 if (flags.reference === undefined) {
@@ -40,7 +44,16 @@ if (flags.reference === undefined) {
   process.exit(2);
 }
 /** What `--kinds` takes besides kinds. */
-const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources', 'definitions', 'custom-objects'];
+const PARTS: readonly string[] = [
+  'wire',
+  'requests',
+  'empties',
+  'versions',
+  'custom-resources',
+  'definitions',
+  'custom-objects',
+  'webhooks',
+];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
@@ -60,6 +73,15 @@ try {
     sent += Object.keys(recorded.answers).length + Object.keys(await answersOf(reference, random, report)).length;
     const file = flags['record-custom-resources'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
+  }
+  if (only?.includes('webhooks') === true) {
+    const report = (line: string): void => console.log(line.slice(0, 900));
+    const ours = (shot: Shot): Promise<Answer> => server.send(shot);
+    const compared = await compareWebhooks(ours, (shot) => reference.send(shot), report, flags.case);
+    sent += Object.values(compared.recorded).flat().length;
+    different += compared.different;
+    const file = flags['record-webhooks'];
+    if (file !== undefined) writeFileSync(file, `${JSON.stringify(compared.recorded, undefined, 1)}\n`);
   }
   if (only === undefined || only.includes('wire')) {
     for (const shot of wireShots) {
@@ -88,6 +110,7 @@ try {
     ['custom-objects', customObjectSteps],
   ] as const) {
     if (only !== undefined && !only.includes(part)) continue;
+    if (part === 'custom-objects') await compareCases();
     await removeDefinitions();
     await compareSteps(steps, { ours: server, theirs: reference, report: reportLines });
     await removeDefinitions();
@@ -139,6 +162,13 @@ async function compareEmpties(target: Target): Promise<string[]> {
 
 async function removeFrom(target: Target): Promise<void> {
   for (const step of removal(target)) await Promise.all([reference.send(step), server.send(step)]);
+}
+
+async function compareCases(): Promise<void> {
+  sent += await compareCustomObjects(server, reference, (title, lines) => {
+    sent--;
+    reportLines(title, lines);
+  });
 }
 
 /** Removes what an interrupted run has left at the reference server. */

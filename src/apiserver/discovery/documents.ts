@@ -59,7 +59,8 @@ function aggregatedResource(served: Kind): APIResourceDiscovery {
   const { type } = served;
   // As upstream, group and version are empty if they are those of the resource.
   const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind =>
-    group === type.group && version === type.version ? { group: '', version: '', kind } : { group, version, kind };
+    // Those of custom kinds are always given.
+    served.isCustom !== true && group === type.group && version === type.version ? { group: '', version: '', kind } : { group, version, kind };
   return {
     resource: type.resource,
     responseKind: responseKind(type),

@@ -189,5 +189,6 @@ export function admissionAttributes<O extends KubeObject | undefined>(
     user: request.user as UserInfo,
     warnings: request.warnings,
     reinvocation: undefined,
+    caller: request,
   };
 }

@@ -17,7 +17,8 @@ const DAY_MS = 24 * 3600 * 1000;
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string;
-  server(): Promise<TlsConfig>;
+  /** `dnsNames`: in the certificate, beside 127.0.0.1 and localhost. */
+  server(dnsNames?: readonly string[]): Promise<TlsConfig>;
   client(name: string, groups?: readonly string[]): Promise<Credentials>;
 }
 
@@ -58,10 +59,10 @@ export async function makeTestAuthority(): Promise<TestAuthority> {
   const cert = authority.toString('pem');
   return {
     cert,
-    server: async () => {
+    server: async (dnsNames = []) => {
       const names = new x509.SubjectAlternativeNameExtension([
         { type: 'ip', value: '127.0.0.1' },
-        { type: 'dns', value: 'localhost' },
+        ...['localhost', ...dnsNames].map((value) => ({ type: 'dns' as const, value })),
       ]);
       return { ...(await sign('CN=server', [names])), clientCa: cert };
     },

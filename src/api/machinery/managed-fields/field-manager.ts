@@ -28,6 +28,8 @@ import { TypedValueError, validateTyped } from './validate.ts';
 export interface ManagedKind {
   readonly kind: GroupVersionKind;
   readonly mergeType: MergeType;
+  /** See ObjectCodec. */
+  readonly isUntyped?: boolean;
   /** Returns the state before the first field is applied. */
   emptyObject(): object;
   wireForm<T extends object>(object: T): T;
@@ -329,7 +331,8 @@ export class FieldManager {
     } catch (error) {
       if (!(error instanceof TypedValueError)) throw error;
       const which = `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ${describeKind(this.#apiVersion, kind.kind)}`;
-      throw apierrors.badRequest(`failed to create typed patch object (${which}): ${error.message}`);
+      const message = `failed to create typed patch object (${which}): ${error.message}`;
+      throw this.#config.codec.isUntyped === true ? apierrors.unclassified(message) : apierrors.badRequest(message);
     }
     return config;
   }

@@ -4,15 +4,17 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
-import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import { Budget } from '#cel/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import type { Awaitable } from '#machinery/awaitable.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
 import { findCodec } from '#apiserver/catalog/codec.ts';
 import { Reinvocation } from '#apiserver/admission/reinvocation.ts';
+import { Rounds } from '#apiserver/admission/rounds.ts';
+import { convertVersion } from '../conversion.ts';
 import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
 import { findInvocations } from '../invocations.ts';
@@ -25,7 +27,6 @@ import type { PolicyServices } from '../services.ts';
 import { applyConfiguration, applyPatch, MutationError } from './apply.ts';
 import type { Binding, CompiledPolicy, Mutation, Policy } from './compile.ts';
 import { compilePolicy } from './compile.ts';
-import { Rounds } from './rounds.ts';
 
 type Turn = Invocation<Policy, Binding, CompiledPolicy>;
 
@@ -81,7 +82,7 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
     turns: readonly Turn[],
     problems: Problem[],
   ): Promise<KubeObject> {
-    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), attributes.object);
+    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), this.name, attributes.object);
     let object = attributes.object;
     let mutated = false;
     for (const turn of turns) {
@@ -134,7 +135,7 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
 
   /** Throws NotFound if the namespace is not there. */
   async #evaluation(request: PolicyRequest, { matched, compiled, param }: Turn): Promise<Evaluation> {
-    const objects = request.inVersion(matched.kind);
+    const objects = await request.inVersion(matched.kind);
     const namespace = request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
       throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
@@ -152,23 +153,25 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
     if (expression.compiled.program === undefined) throw new MutationError(expression.compiled.problem);
     const outcome = await (await this.#evaluation(request, turn)).evaluate(expression, new Budget());
     if (outcome.problem !== undefined) throw new MutationError(outcome.problem);
-    const object = request.inVersion(kind).object as KubeObject & Record<string, unknown>;
+    const object = (await request.inVersion(kind)).object as KubeObject & Record<string, unknown>;
     const apply =
       how === 'jsonPatch'
         ? applyPatch
         : (...[json, value]: [typeof object, unknown]) => applyConfiguration(codec.mergeType, json, value);
     const changed = apply(object, outcome.value);
     if (changed === object) return request.attributes.object as KubeObject;
-    return this.#back(request.attributes.kind, codec, decode(codec, changed, how === 'jsonPatch'));
+    return this.#back(request, codec, decode(codec, changed, how === 'jsonPatch'));
   }
 
   /** With what a policy leaves to defaults, in the version of the request. */
-  #back(own: GroupVersionKind, codec: ObjectCodec, decoded: Record<string, unknown>): KubeObject {
+  #back(request: PolicyRequest, codec: ObjectCodec, decoded: Record<string, unknown>): Awaitable<KubeObject> {
     const { kind } = codec;
     const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
     const draft = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest };
     codec.applyDefaults(draft);
-    return this.#services.scheme.convert<KubeObject & Record<string, unknown>>(draft, kind, own);
+    const { scheme } = this.#services;
+    const { snapshot, attributes } = request;
+    return convertVersion({ scheme, snapshot }, draft as unknown as KubeObject, kind, attributes.kind);
   }
 }
 

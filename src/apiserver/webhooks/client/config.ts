@@ -1,0 +1,89 @@
+// What a webhook is called with: as it stands in webhook configurations, and in the conversion of a CustomResourceDefinition.
+
+export interface WebhookClientConfig {
+  /** An https URL. Exactly one of `url` and `service` is set. */
+  readonly url?: string;
+  readonly service?: WebhookServiceReference;
+  /** Certificate authorities for the webhook's certificate: PEM, as base64. Absent or empty: those that the platform trusts. */
+  readonly caBundle?: string;
+}
+
+export interface WebhookServiceReference {
+  readonly namespace: string;
+  readonly name: string;
+  /** Default: '/'. */
+  readonly path?: string;
+  /** A port of the service. Default: 443. */
+  readonly port?: number;
+}
+
+/** A place that a request goes to. */
+export interface Place {
+  /** Host and port as the URL has them: 'hook.default.svc:443', 'example.com'. */
+  readonly authority: string;
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Escaped, without a query. */
+  readonly path: string;
+}
+
+/** Where a webhook is, and how the connection to it is made. */
+export interface WebhookTarget {
+  readonly place: Place;
+  /** The service behind the place. Connections to its host and port go to an endpoint of the service. */
+  readonly service?: { readonly namespace: string; readonly name: string; readonly port: number };
+  /** The name in the certificate. Absent: the host of the request. */
+  readonly serverName?: string;
+  readonly caBundle: string;
+}
+
+const HTTPS_PORT = 443;
+
+/** Throws Error for a configuration that validation would not have let pass. */
+export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): WebhookTarget {
+  if (service !== undefined) {
+    const { namespace, name, path = '', port = HTTPS_PORT } = service;
+    const host = `${name}.${namespace}.svc`;
+    const place = { authority: `${host}:${port}`, host, port, path: cleanPath(path) };
+    return { place, service: { namespace, name, port }, serverName: host, caBundle };
+  }
+  if (url === undefined || url === '') throw new Error('webhook configuration must have either service or URL');
+  const { path, ...place } = placeOf(url);
+  return { place: { ...place, path: cleanPath(decodePath(path)) }, caBundle };
+}
+
+/** Returns the place that an https URL names. Throws Error for anything else. */
+export function placeOf(url: string): Place {
+  const parsed = new URL(url);
+  if (parsed.protocol !== 'https:') throw new Error(`${parsed.protocol.slice(0, -1)} is not allowed, only https`);
+  const authority = /^https:\/*(?:[^/?#@]*@)?([^/?#]*)/i.exec(url)?.[1] ?? parsed.host;
+  const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
+  return { authority, host, port: parsed.port === '' ? HTTPS_PORT : Number(parsed.port), path: parsed.pathname };
+}
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    // No UTF-8: it stays as it is.
+    return path;
+  }
+}
+
+/** Returns a path without empty, '.' and '..' segments and without a slash at its end, escaped. */
+function cleanPath(path: string): string {
+  const segments: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '..') segments.pop();
+    else if (segment !== '' && segment !== '.') segments.push(segment);
+  }
+  return `/${segments.map(escapeSegment).join('/')}`;
+}
+
+/** Escapes what Go's URL.String escapes in a path. */
+function escapeSegment(segment: string): string {
+  return encodeURIComponent(segment)
+    .replaceAll(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
+    .replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}

@@ -1,0 +1,15 @@
+// The one error of webhook calls.
+
+import type { Status } from '#machinery/apierrors.ts';
+
+/** A webhook could not be called, or its response is none. The message is upstream's: 'Post "https://…?timeout=10s": EOF'. */
+export class WebhookCallError extends Error {
+  override readonly name = 'WebhookCallError';
+  /** The webhook's own error, if it answered with a status code that means one. */
+  readonly status: Status | undefined;
+
+  constructor(message: string, options: { readonly status?: Status; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.status = options.status;
+  }
+}

@@ -1,0 +1,6 @@
+// The client of webhooks.
+
+export type { WebhookClientConfig, WebhookServiceReference } from './config.ts';
+export { WebhookCallError } from './errors.ts';
+export { WebhookClients } from './webhook-clients.ts';
+export type { CallOptions, WebhookClientsConfig } from './webhook-clients.ts';

@@ -1,0 +1,85 @@
+// What a response means: the JSON in it, or the error that it is.
+
+import type { IncomingHttpHeaders } from 'node:http';
+
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Status } from '#machinery/apierrors.ts';
+import { isPlainObject } from '#machinery/deep.ts';
+import { JsonError, parseJson } from '#machinery/text/json.ts';
+import { WebhookCallError } from './errors.ts';
+import type { WebhookResponse } from './send.ts';
+
+const JSON_TYPE = 'application/json';
+/** So much of a body that is text becomes part of a message. */
+const MAX_TEXT_BYTES = 2048;
+
+/** Throws WebhookCallError. `method`: of the request. */
+export function parseResponse({ code, headers, body }: WebhookResponse, method: string): unknown {
+  const contentType = headers['content-type'] ?? '';
+  if (code < 200 || code > 206) throw failure(statusError(code, headers, body, method));
+  if (body.length === 0) {
+    const type = contentType === '' ? JSON_TYPE : contentType;
+    throw new WebhookCallError(`0-length response with status code: ${code} and content type: ${type}`);
+  }
+  try {
+    return parseJson(body);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${error.message}`, { cause: error });
+  }
+}
+
+/** Returns the seconds that a response asks to wait before the request is sent again. Undefined: it does not ask. */
+export function retryAfter({ code, headers }: Pick<WebhookResponse, 'code' | 'headers'>): number | undefined {
+  if (code !== 429 && code < 500) return undefined;
+  return retryAfterSeconds(headers);
+}
+
+function retryAfterSeconds(headers: IncomingHttpHeaders): number | undefined {
+  const value = headers['retry-after'] ?? '';
+  return /^[+-]?\d{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
+function failure(status: Status): WebhookCallError {
+  return new WebhookCallError(status.message ?? '', { status });
+}
+
+/** Returns the Status in the body if there is one, or one that the status code stands for. */
+function statusError(code: number, headers: IncomingHttpHeaders, body: Buffer, method: string): Status {
+  const given = statusIn(body);
+  if (given !== undefined) return given;
+  const text = isText(headers['content-type'] ?? '') ? body.toString('utf8', 0, MAX_TEXT_BYTES).trim() : 'unknown';
+  return apierrors.genericServerResponse({
+    code,
+    verb: method,
+    serverMessage: text,
+    retryAfterSeconds: retryAfterSeconds(headers) ?? 0,
+    isUnexpectedResponse: true,
+  }).status;
+}
+
+function statusIn(body: Buffer): Status | undefined {
+  let value: unknown;
+  try {
+    value = parseJson(body);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+  if (!isPlainObject(value) || value['kind'] !== 'Status' || value['status'] !== 'Failure') return undefined;
+  const { apiVersion = 'v1', message = '', reason, code } = value;
+  if (apiVersion !== 'v1' || typeof message !== 'string') return undefined;
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof code === 'number' && { code }),
+  };
+}
+
+function isText(contentType: string): boolean {
+  return contentType === '' || contentType.trim().toLowerCase().startsWith('text/');
+}

@@ -1,0 +1,234 @@
+// Calls webhooks: admission's, and those that convert custom resources. All calls of a server go through one WebhookClients, so that
+// webhooks with the same configuration share connections.
+
+import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
+import { formatDuration } from '#machinery/text/duration.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { Find, FindAll } from '../../catalog/internal-client.ts';
+import { resolveService } from '../../service-resolver/resolve.ts';
+import { WebhookAgent } from './agent.ts';
+import { placeOf, targetOf } from './config.ts';
+import type { Place, WebhookClientConfig, WebhookTarget } from './config.ts';
+import { WebhookCallError } from './errors.ts';
+import { parseResponse, retryAfter } from './response.ts';
+import { ResponseBodyError, ResponseTooLargeError, send } from './send.ts';
+import type { WebhookResponse } from './send.ts';
+import { describeTransportError } from './transport-errors.ts';
+
+/** Connections are kept for so many configurations. */
+const MAX_AGENTS = 200;
+const MAX_REDIRECTS = 10;
+/** So many times a webhook may ask to be called again, by the header Retry-After. */
+const MAX_RETRIES = 10;
+const SWEEP_MS = 30_000;
+const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+
+export interface WebhookClientsConfig {
+  readonly find: Find;
+  readonly findAll: FindAll;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface CallOptions {
+  /** The whole call, from the first dial to the last byte. The webhook gets it as `?timeout=`, in whole seconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Default: 16 MiB. */
+  readonly maxResponseBytes?: number;
+}
+
+/** The time limit of the call is over. */
+class DeadlineError extends Error {
+  constructor() {
+    super('context deadline exceeded');
+  }
+}
+
+export class WebhookClients {
+  readonly #config: WebhookClientsConfig;
+  readonly #random: Random;
+  /** By configuration; the last ones were used last. */
+  readonly #agents = new Map<string, { readonly target: WebhookTarget; readonly agent: WebhookAgent }>();
+  #sweeping: { cancel(): void } | undefined;
+  #closed = false;
+
+  constructor(config: WebhookClientsConfig) {
+    this.#config = config;
+    this.#random = config.random.derive('webhooks');
+  }
+
+  /**
+   * Posts a body to a webhook and resolves with the JSON of the response. `name` is the webhook's, for errors about its configuration.
+   * `body`: a value, or its JSON. Rejects with WebhookCallError.
+   */
+  async call(name: string, config: WebhookClientConfig, body: object | string, options: CallOptions): Promise<unknown> {
+    const { clock } = this.#config;
+    const { target, agent } = this.#agentFor(name, config);
+    const controller = new AbortController();
+    const timer = clock.setTimer(options.timeoutMs, () => controller.abort(new DeadlineError()));
+    const onAbort = (): void => controller.abort(new Error('context canceled', { cause: options.signal?.reason }));
+    if (options.signal?.aborted === true) onAbort();
+    options.signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+      return await this.#callWithRetries(target, agent, bytes, options, controller.signal);
+    } finally {
+      timer.cancel();
+      options.signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Closes the connections that no call uses, and the others when their calls end. */
+  close(): void {
+    this.#closed = true;
+    this.#sweeping?.cancel();
+    for (const { agent } of this.#agents.values()) agent.retire();
+    this.#agents.clear();
+  }
+
+  async #callWithRetries(
+    target: WebhookTarget,
+    agent: WebhookAgent,
+    body: Buffer,
+    options: CallOptions,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const query = `?timeout=${formatDuration(Math.max(1, Math.ceil(options.timeoutMs / 1000)) * 1000)}`;
+    for (let attempt = 0; ; attempt++) {
+      const exchange = new Exchange(this.#config.clock, agent, options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES, signal);
+      const response = await exchange.run(target.place, query, body);
+      const seconds = attempt < MAX_RETRIES ? retryAfter(response) : undefined;
+      if (seconds === undefined) return parseResponse(response, exchange.method);
+      await this.#config.clock.sleep(seconds * 1000, signal).catch(() => undefined);
+    }
+  }
+
+  #agentFor(name: string, config: WebhookClientConfig): { readonly target: WebhookTarget; readonly agent: WebhookAgent } {
+    const { url, service, caBundle } = config;
+    const key = JSON.stringify([url, service?.namespace, service?.name, service?.path, service?.port, caBundle]);
+    let entry = this.#agents.get(key);
+    if (entry === undefined) {
+      const target = checkedTarget(name, config);
+      const { clock } = this.#config;
+      entry = { target, agent: new WebhookAgent({ target, clock, locate: this.#locate }) };
+      this.#sweeping ??= clock.setInterval(SWEEP_MS, () => this.#sweep());
+    } else {
+      this.#agents.delete(key);
+    }
+    if (this.#closed) return entry;
+    this.#agents.set(key, entry);
+    if (this.#agents.size > MAX_AGENTS) {
+      const [[oldest, { agent }]] = this.#agents as unknown as [[string, { readonly agent: WebhookAgent }]];
+      this.#agents.delete(oldest);
+      agent.retire();
+    }
+    return entry;
+  }
+
+  #sweep(): void {
+    for (const { agent } of this.#agents.values()) agent.sweep();
+  }
+
+  /** A redirect may lead to another host than that of the service. */
+  readonly #locate = async (
+    { service, place }: WebhookTarget,
+    host: string,
+    port: number,
+  ): Promise<{ host: string; port: number }> => {
+    if (service === undefined || host !== place.host || port !== place.port) return { host, port };
+    const services = { ...this.#config, random: this.#random };
+    return resolveService(services, service.namespace, service.name, service.port);
+  };
+}
+
+/** Throws WebhookCallError. */
+function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget {
+  try {
+    return targetOf(config);
+  } catch (error) {
+    throw new WebhookCallError(`failed calling webhook ${quote(name)}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** One attempt: a request, and those that redirects ask for. */
+class Exchange {
+  method: 'POST' | 'GET' = 'POST';
+  readonly #clock: Clock;
+  readonly #agent: WebhookAgent;
+  readonly #maxResponseBytes: number;
+  readonly #signal: AbortSignal;
+
+  constructor(clock: Clock, agent: WebhookAgent, maxResponseBytes: number, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#agent = agent;
+    this.#maxResponseBytes = maxResponseBytes;
+    this.#signal = signal;
+  }
+
+  /** Throws WebhookCallError. */
+  async run(first: Place, firstQuery: string, sent: Buffer): Promise<WebhookResponse> {
+    let place = first;
+    let query = firstQuery;
+    let body: Buffer | undefined = sent;
+    for (let redirects = 0; ; redirects++) {
+      const response = await this.#send(place, query, body);
+      const location = redirectOf(response);
+      if (location === undefined) return response;
+      if (response.code < 307) {
+        this.method = 'GET';
+        body = undefined;
+      }
+      const next = resolveLocation(location, urlOf(place, query));
+      if (next === undefined) throw this.#failure(urlOf(place, query), `failed to parse Location header ${quote(location)}`);
+      if (redirects >= MAX_REDIRECTS) throw this.#failure(next, `stopped after ${MAX_REDIRECTS} redirects`);
+      // The body may hold secrets, and has its own copy in the log of no one.
+      if (!next.startsWith('https:')) throw this.#failure(next, 'a redirect may only lead to https');
+      place = placeOf(next);
+      query = new URL(next).search;
+    }
+  }
+
+  async #send(place: Place, query: string, body: Buffer | undefined): Promise<WebhookResponse> {
+    try {
+      return await send({
+        agent: this.#agent,
+        method: this.method,
+        place,
+        query,
+        body,
+        maxResponseBytes: this.#maxResponseBytes,
+        signal: this.#signal,
+      });
+    } catch (error) {
+      if (error instanceof ResponseBodyError || error instanceof ResponseTooLargeError) {
+        const message = `unexpected error when reading response body. Please retry. Original error: ${error.message}`;
+        throw new WebhookCallError(message, { cause: error });
+      }
+      const reason = error instanceof Error && error.message === '' && error.cause instanceof Error ? error.cause : error;
+      throw this.#failure(urlOf(place, query), describeTransportError(reason, this.#clock.now()), error);
+    }
+  }
+
+  #failure(url: string, why: string, cause?: unknown): WebhookCallError {
+    const operation = this.method === 'POST' ? 'Post' : 'Get';
+    return new WebhookCallError(`${operation} ${quote(url)}: ${why}`, { cause });
+  }
+}
+
+function urlOf({ authority, path }: Place, query: string): string {
+  return `https://${authority}${path}${query}`;
+}
+
+function redirectOf({ code, headers }: WebhookResponse): string | undefined {
+  return [301, 302, 303, 307, 308].includes(code) && headers.location !== '' ? headers.location : undefined;
+}
+
+function resolveLocation(location: string, base: string): string | undefined {
+  try {
+    return new URL(location, base).href;
+  } catch {
+    return undefined;
+  }
+}
