@@ -45,8 +45,8 @@ export interface CompileOptions {
   readonly exactResult?: boolean;
   /** Skips the type checker: everything is decided at run time. Default: false. */
   readonly unchecked?: boolean;
-  /** Estimates what evaluating may cost; see `estimateCost`. Default: false. */
-  readonly estimate?: boolean;
+  /** Estimates what evaluating may cost, over a variable of this type; see `estimateCost`. Default: nothing is estimated. */
+  readonly estimateOver?: Type;
 }
 
 export type Compilation =
@@ -146,7 +146,8 @@ export class Environment {
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
     });
     const program = new Program(source, expression, resultType, planned, (name) => this.#variables.get(name)?.type ?? DYN);
-    return options.estimate === true ? { program, estimate: estimateCost(expression, checked) } : { program };
+    const { estimateOver } = options;
+    return estimateOver === undefined ? { program } : { program, estimate: estimateCost(expression, checked, estimateOver) };
   }
 
   /**

@@ -158,11 +158,14 @@ function listOf(schema: Schema, items: Schema, name: string): ListType {
   };
 }
 
+/** Upstream takes keys to have no size. */
+const MAP_KEY: SimpleType = { ...STRING, maxLength: 0 };
+
 function mapOf(schema: Schema, values: Schema, name: string): MapType {
   const value = lazy(values, `${name}.@elem`);
   return {
     kind: 'map',
-    key: STRING,
+    key: MAP_KEY,
     get value() {
       return value();
     },
