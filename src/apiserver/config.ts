@@ -6,6 +6,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ConnectionLimits } from '#machinery/serving/index.ts';
 import type { Storage } from '#storage/interface.ts';
+import type { AggregationConfig } from './aggregator/aggregator.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
@@ -112,6 +113,8 @@ export interface ApiServerConfig {
   readonly version?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** How other API servers are reached. */
+  readonly aggregation?: AggregationConfig;
   readonly maxInFlight?: MaxInFlightConfig;
   /** Of all requests but the long-running ones. Default: one minute. */
   readonly requestTimeoutMs?: number;

@@ -158,7 +158,13 @@ export type ResponseBody =
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
   | { readonly kind: 'bytes'; readonly contentType: string; readonly bytes: Uint8Array }
-  | { readonly kind: 'stream'; readonly contentType: string; readonly stream: AsyncIterable<Uint8Array> }
+  /** `contentType`: '' for none. `length`: of the whole body, if it is known. */
+  | {
+      readonly kind: 'stream';
+      readonly contentType: string;
+      readonly stream: AsyncIterable<Uint8Array>;
+      readonly length?: number | undefined;
+    }
   /** The connection was taken over (see Upgrade): nothing is written. `done` resolves when both sides have ended. */
   | { readonly kind: 'taken'; readonly done: Promise<void> };
 

@@ -12,7 +12,9 @@ import type { CatalogSnapshot, VersionIndex } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
+import { mergeV2 } from './merge-v2.ts';
 import { documentV2Protobuf } from './protobuf.ts';
+import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type SwaggerPart, type V3Entry } from './remote-documents.ts';
 
 export interface OpenApi {
   readonly handles: (path: string) => boolean;
@@ -24,6 +26,8 @@ export interface OpenApiConfig {
   readonly scheme: Scheme;
   /** The version of the API: v1.36.3. */
   readonly version: string;
+  /** The documents of other API servers. Default: there are none. */
+  readonly remote?: RemoteDocuments;
 }
 
 const JSON_TYPE = 'application/json';
@@ -37,34 +41,49 @@ interface Made {
   readonly hash: string;
 }
 
-export function createOpenApi({ catalog, scheme, version }: OpenApiConfig): OpenApi {
+interface Found {
+  readonly document: Made;
+  readonly contentType: string;
+}
+
+/** Documents of a snapshot together with what other servers have, by identity. */
+type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Made>>;
+
+export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOCUMENTS }: OpenApiConfig): OpenApi {
   const documents = new Documents(scheme, { title: 'Kubernetes', version });
 
   /** Undefined: nothing is there. */
-  const find = (path: string, accept: string): { readonly document: Made; readonly contentType: string } | undefined => {
+  const find = async (path: string, accept: string): Promise<Found | undefined> => {
     const snapshot = catalog.snapshot();
     if (path === '/openapi/v2') {
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
       const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
       const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
       const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
-      if (protobuf !== undefined) return { document: documents.v2Protobuf(snapshot), contentType: PROTOBUF_TYPE_ANSWERED };
-      if (!plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
-      return { document: documents.v2(snapshot), contentType: JSON_TYPE };
+      if (protobuf === undefined && !plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
+      const parts = await remote.v2Parts();
+      return protobuf === undefined
+        ? { document: documents.v2(snapshot, parts), contentType: JSON_TYPE }
+        : { document: documents.v2Protobuf(snapshot, parts), contentType: PROTOBUF_TYPE_ANSWERED };
     }
-    if (path === '/openapi/v3') return { document: documents.v3Index(snapshot), contentType: JSON_TYPE };
+    if (path === '/openapi/v3') {
+      return { document: documents.v3Index(snapshot, await remote.v3Index()), contentType: JSON_TYPE };
+    }
     const index = versionAt(snapshot, path.slice('/openapi/v3/'.length));
     return index && { document: documents.v3(index), contentType: JSON_TYPE };
   };
 
-  const answer = (request: ApiRequest): ApiResponse => {
+  const answer = async (request: ApiRequest): Promise<ApiResponse> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw apierrors.methodNotSupported({ group: '', resource: 'openapi' }, request.method.toLowerCase());
     }
     const path = trimEnd(request.path, '/');
-    const found = find(path, request.headers['accept'] ?? '');
-    if (found === undefined)
+    const found = await find(path, request.headers['accept'] ?? '');
+    if (found === undefined) {
+      const forwarded = remote.forwardV3(request, path.slice('/openapi/v3/'.length));
+      if (forwarded !== undefined) return forwarded;
       throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
+    }
     const { bytes, hash } = found.document;
     const etag = `"${hash}"`;
     const headers: Record<string, string> = { etag, vary: 'Accept' };
@@ -80,7 +99,7 @@ export function createOpenApi({ catalog, scheme, version }: OpenApiConfig): Open
 
   return {
     handles: (path) => /^\/openapi\/v[23](\/|$)/.test(path),
-    handle: async (request) => answer(request),
+    handle: answer,
   };
 }
 
@@ -101,9 +120,9 @@ function versionAt(snapshot: CatalogSnapshot, path: string): VersionIndex | unde
 class Documents {
   readonly #scheme: Scheme;
   readonly #info: DocumentInfo;
-  readonly #v2 = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v2Protobuf = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v3Index = new WeakMap<CatalogSnapshot, Made>();
+  readonly #v2: Merged<readonly SwaggerPart[]> = new WeakMap();
+  readonly #v2Protobuf: Merged<readonly SwaggerPart[]> = new WeakMap();
+  readonly #v3Index: Merged<ReadonlyMap<string, V3Entry>> = new WeakMap();
   readonly #v3 = new WeakMap<VersionIndex, Made>();
 
   constructor(scheme: Scheme, info: DocumentInfo) {
@@ -111,21 +130,24 @@ class Documents {
     this.#info = info;
   }
 
-  v2(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v2, snapshot, () => jsonOf(this.#documentV2(snapshot)));
+  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Made {
+    return kept(ofSnapshot(this.#v2, snapshot), parts, () => jsonOf(mergeV2(this.#documentV2(snapshot), parts)));
   }
 
-  v2Protobuf(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v2Protobuf, snapshot, () => documentV2Protobuf(this.#documentV2(snapshot)));
+  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Made {
+    const make = (): Uint8Array => documentV2Protobuf(mergeV2(this.#documentV2(snapshot), parts));
+    return kept(ofSnapshot(this.#v2Protobuf, snapshot), parts, make);
   }
 
-  v3Index(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v3Index, snapshot, () => {
-      const entries = snapshot.published
+  v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Made {
+    return kept(ofSnapshot(this.#v3Index, snapshot), others, () => {
+      const own = snapshot.published
         .flatMap(({ published }) => published)
         .map(
           (index) => [pathOf(index), { serverRelativeURL: `/openapi/v3/${pathOf(index)}?hash=${this.v3(index).hash}` }] as const,
         );
+      // What this server serves is described by itself alone.
+      const entries: (readonly [string, V3Entry])[] = [...new Map([...others, ...own])];
       return jsonOf({ paths: Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))) });
     });
   }
@@ -148,6 +170,15 @@ class Documents {
   #operationsOf(kinds: readonly Kind[]): Operation[] {
     return kinds.flatMap((kind) => operationsOf(kind, this.#scheme));
   }
+}
+
+function ofSnapshot<Others extends object>(documents: Merged<Others>, snapshot: CatalogSnapshot): WeakMap<Others, Made> {
+  let found = documents.get(snapshot);
+  if (found === undefined) {
+    found = new WeakMap();
+    documents.set(snapshot, found);
+  }
+  return found;
 }
 
 function kept<K extends object>(documents: WeakMap<K, Made>, key: K, make: () => Uint8Array): Made {

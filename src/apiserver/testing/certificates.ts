@@ -17,8 +17,8 @@ const DAY_MS = 24 * 3600 * 1000;
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string;
-  /** `dnsNames`: in the certificate, beside 127.0.0.1 and localhost. */
-  server(dnsNames?: readonly string[]): Promise<TlsConfig>;
+  /** `names`: DNS names beside localhost. */
+  server(names?: readonly string[]): Promise<TlsConfig>;
   client(name: string, groups?: readonly string[]): Promise<Credentials>;
 }
 
@@ -59,12 +59,12 @@ export async function makeTestAuthority(): Promise<TestAuthority> {
   const cert = authority.toString('pem');
   return {
     cert,
-    server: async (dnsNames = []) => {
-      const names = new x509.SubjectAlternativeNameExtension([
+    server: async (names = []) => {
+      const alternatives = new x509.SubjectAlternativeNameExtension([
         { type: 'ip', value: '127.0.0.1' },
-        ...['localhost', ...dnsNames].map((value) => ({ type: 'dns' as const, value })),
+        ...['localhost', ...names].map((value) => ({ type: 'dns' as const, value })),
       ]);
-      return { ...(await sign('CN=server', [names])), clientCa: cert };
+      return { ...(await sign('CN=server', [alternatives])), clientCa: cert };
     },
     client: (name, groups = []) => sign([`CN=${name}`, ...groups.map((group) => `O=${group}`)].join(','), []),
   };
