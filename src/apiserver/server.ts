@@ -135,6 +135,7 @@ export class ApiServer {
     this.#customResources = new CustomResourceInstaller({
       catalog,
       scheme,
+      webhooks: this.#webhooks,
       storage,
       storageMetrics: metrics.storage,
       clock,

@@ -56,6 +56,11 @@ export interface Kind {
    * false.
    */
   readonly isCustom?: boolean;
+  /**
+   * Changes whenever what OpenAPI says of the kind does. Documents of kinds that all have one need not be made to know their hash. Default:
+   * there is none.
+   */
+  readonly fingerprint?: string;
   /** What discovery says of it, where that does not follow from the rest. */
   readonly discovery?: DiscoveryHints;
   /** Default: 'published'. */

@@ -18,6 +18,7 @@ import type { Kind } from '../catalog/kind.ts';
 import { stateOf } from '../registry/encoded-object.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
+import type { WebhookClients } from '../webhooks/client/index.ts';
 import { converterOf } from './conversion/index.ts';
 import { describeResource, servingState } from './description.ts';
 import type { CustomResource, CustomResourceDefinition, ServingState } from './description.ts';
@@ -30,6 +31,8 @@ import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schem
 export interface InstallerConfig extends StoreServices {
   readonly catalog: Catalog;
   readonly scheme: Scheme;
+  /** Calls conversion webhooks. */
+  readonly webhooks: Pick<WebhookClients, 'call'>;
 }
 
 /** Definitions that are read in one turn of the event loop. */
@@ -146,8 +149,9 @@ class ServedDefinition {
       ...this.#config,
       pool: this.#pool,
       scaleCodec: this.#scaleCodec,
+      fingerprint: this.#identity,
       schemaOf: (version) => this.#schemaOf(version),
-      converter: converterOf(resource),
+      converter: converterOf(resource, { webhooks: this.#config.webhooks, random: this.#config.random.derive(resource.name) }),
       isTerminating: () => this.#state.terminating,
     });
   }

@@ -4,11 +4,12 @@
 import { createHash } from 'node:crypto';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { LruCache } from '#machinery/collections/lru.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
-import type { CatalogSnapshot, VersionIndex } from '../catalog/snapshot.ts';
+import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
@@ -113,9 +114,14 @@ function versionAt(snapshot: CatalogSnapshot, path: string): VersionIndex | unde
   return index !== undefined && pathOf(index) === path ? index : undefined;
 }
 
+/** Documents of custom kinds that are kept: there may be thousands, and most are asked for once. */
+const KEPT_DOCUMENTS = 64;
+
 /**
  * Makes documents at the first request and keeps them with what they describe: a version of a group (v3), or a snapshot of the catalog
  * (v2, and the index of v3). After a change, only the v3 documents of group versions that have changed are made again.
+ *
+ * The index of v3 needs the hash of every document. A document whose kinds have fingerprints is not made for that.
  */
 class Documents {
   readonly #scheme: Scheme;
@@ -123,7 +129,9 @@ class Documents {
   readonly #v2: Merged<readonly SwaggerPart[]> = new WeakMap();
   readonly #v2Protobuf: Merged<readonly SwaggerPart[]> = new WeakMap();
   readonly #v3Index: Merged<ReadonlyMap<string, V3Entry>> = new WeakMap();
+  readonly #v3IndexParts = new WeakMap<GroupIndex, string>();
   readonly #v3 = new WeakMap<VersionIndex, Made>();
+  readonly #v3OfCustomKinds = new LruCache<VersionIndex, Made>({ capacity: KEPT_DOCUMENTS });
 
   constructor(scheme: Scheme, info: DocumentInfo) {
     this.#scheme = scheme;
@@ -141,24 +149,47 @@ class Documents {
 
   v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Made {
     return kept(ofSnapshot(this.#v3Index, snapshot), others, () => {
-      const own = snapshot.published
-        .flatMap(({ published }) => published)
-        .map(
-          (index) => [pathOf(index), { serverRelativeURL: `/openapi/v3/${pathOf(index)}?hash=${this.v3(index).hash}` }] as const,
-        );
+      // In the order of the paths: 'api/v1' is before 'apis/…', and '/' is before what names are made of.
+      const parts = snapshot.published.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((group) => this.#v3IndexPart(group));
+      const own = `{${parts.join(',')}}`;
+      if (others.size === 0) return Buffer.from(`{"paths":${own}}`, 'utf8');
       // What this server serves is described by itself alone.
-      const entries: (readonly [string, V3Entry])[] = [...new Map([...others, ...own])];
-      return jsonOf({ paths: Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))) });
+      const entries = new Map([...others, ...Object.entries(JSON.parse(own) as Record<string, V3Entry>)]);
+      return jsonOf({ paths: Object.fromEntries([...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) });
     });
   }
 
+  /** The entries of a group's versions, as JSON. */
+  #v3IndexPart(group: GroupIndex): string {
+    let part = this.#v3IndexParts.get(group);
+    if (part === undefined) {
+      const entries = group.published.map((index) => {
+        const path = pathOf(index);
+        const hash = fingerprintHash(index, this.#info) ?? this.v3(index).hash;
+        return `${JSON.stringify(path)}:${JSON.stringify({ serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` })}`;
+      });
+      part = entries.toSorted().join(',');
+      this.#v3IndexParts.set(group, part);
+    }
+    return part;
+  }
+
   v3(index: VersionIndex): Made {
-    return kept(this.#v3, index, () => {
-      const { group, version, published } = index;
-      const root = `/${pathOf(index)}/`;
-      const discovery = discoveryOperations(new Map([[group, [version]]]), this.#scheme).filter(({ path }) => path === root);
-      return jsonOf(documentV3([...discovery, ...this.#operationsOf(published)], this.#info));
-    });
+    const hash = fingerprintHash(index, this.#info);
+    if (hash === undefined) return kept(this.#v3, index, () => this.#documentV3(index));
+    let document = this.#v3OfCustomKinds.get(index);
+    if (document === undefined) {
+      document = { bytes: this.#documentV3(index), hash };
+      this.#v3OfCustomKinds.set(index, document);
+    }
+    return document;
+  }
+
+  #documentV3(index: VersionIndex): Uint8Array {
+    const { group, version, published } = index;
+    const root = `/${pathOf(index)}/`;
+    const discovery = discoveryOperations(new Map([[group, [version]]]), this.#scheme).filter(({ path }) => path === root);
+    return jsonOf(documentV3([...discovery, ...this.#operationsOf(published)], this.#info));
   }
 
   #documentV2(snapshot: CatalogSnapshot): ReturnType<typeof documentV2> {
@@ -181,11 +212,22 @@ function ofSnapshot<Others extends object>(documents: Merged<Others>, snapshot: 
   return found;
 }
 
+/** Returns the hash of a document, made of the fingerprints of its kinds. Undefined: a kind has none. */
+function fingerprintHash({ group, version, published }: VersionIndex, info: DocumentInfo): string | undefined {
+  const fingerprints = published.map(({ fingerprint, type }) => fingerprint && [type.resource, fingerprint]);
+  if (fingerprints.includes(undefined)) return undefined;
+  return sha256(JSON.stringify([info.version, group, version, fingerprints]));
+}
+
+function sha256(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex').toUpperCase();
+}
+
 function kept<K extends object>(documents: WeakMap<K, Made>, key: K, make: () => Uint8Array): Made {
   let document = documents.get(key);
   if (document === undefined) {
     const bytes = make();
-    document = { bytes, hash: createHash('sha256').update(bytes).digest('hex').toUpperCase() };
+    document = { bytes, hash: sha256(bytes) };
     documents.set(key, document);
   }
   return document;
