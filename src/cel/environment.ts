@@ -83,7 +83,6 @@ export class Environment {
     const container = config.container ?? '';
     this.#declarations = {
       container,
-      homogeneousLiterals: config.homogeneousLiterals ?? true,
       lookupName: (name) => firstOf(candidates(container, name), (candidate) => this.#lookup(candidate)),
       lookupFunction: (name) =>
         firstOf(candidates(container, name), (candidate) => {
@@ -135,8 +134,8 @@ export class Environment {
     const checked: Checked =
       options.unchecked === true ? { types: new Map(), references: this.#guess(expression), issues: [] } : this.check(expression);
     if (checked.issues.length > 0) return fail(checked.issues);
-    const exact = this.#declarations.homogeneousLiterals ? checked.types : undefined;
-    const unreadable = options.unchecked === true ? [] : checkLiterals(expression, exact);
+    const homogeneous = this.#config.homogeneousLiterals ?? true;
+    const unreadable = options.unchecked === true ? [] : checkLiterals(expression, checked.types, homogeneous);
     if (unreadable.length > 0) return fail(unreadable);
     const resultType = checked.types.get(expression) ?? DYN;
     const wrong = wrongResult(resultType, options);

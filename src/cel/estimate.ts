@@ -209,7 +209,8 @@ class Estimator {
   }
 
   #estimated(expression: Expression): EstimatedNode {
-    const items = this.#partOf(expression, valuesOf) ?? undefined;
+    const declared = this.#declared.get(expression) ?? undefined;
+    const items = declared === undefined ? undefined : valuesOf(declared);
     return {
       expression,
       type: this.#typeOf(expression),

@@ -9,7 +9,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
 import { compareCustomObjects } from './custom-objects.ts';
-import { answersOf, askUpstream } from './custom-resources.ts';
+import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
 import { definitionSteps } from './definitions.ts';
 import { DEFINITIONS, GROUP, remove } from './extension-requests.ts';
 import { Ours } from './ours.ts';
@@ -37,6 +37,7 @@ const { values: flags } = parseArgs({
     'record-custom-resources': { type: 'string' },
     'record-webhooks': { type: 'string' },
     case: { type: 'string', default: '' },
+    'record-rules': { type: 'string' },
   },
 });
 if (flags.reference === undefined) {
@@ -53,6 +54,7 @@ const PARTS: readonly string[] = [
   'definitions',
   'custom-objects',
   'webhooks',
+  'rules',
 ];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
@@ -82,6 +84,15 @@ try {
     different += compared.different;
     const file = flags['record-webhooks'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(compared.recorded, undefined, 1)}\n`);
+  }
+  if (only === undefined || only.includes('rules')) {
+    const answers = await askUpstreamForRules(reference, (text) => {
+      if (!text.startsWith(' ')) different++;
+      console.log(text);
+    });
+    sent += Object.keys(answers).length;
+    const file = flags['record-rules'];
+    if (file !== undefined) writeFileSync(file, `${JSON.stringify(answers, undefined, 1)}\n`);
   }
   if (only === undefined || only.includes('wire')) {
     for (const shot of wireShots) {

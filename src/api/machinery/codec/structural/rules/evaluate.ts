@@ -122,7 +122,9 @@ function reportUnmet(compiled: CompiledRule, rule: ValidationRule, subject: Rule
   const report = (error: FieldError): void => run.report(error, !compiled.usesOldSelf && ratchet?.isUnchanged === true);
   let text: string | undefined;
   if (compiled.messageExpression !== undefined) {
-    const oldSelf = seesOld && (old ?? undefined) !== undefined ? adapterOf(type)(old) : undefined;
+    // Other than the rule itself, it never sees an optional value.
+    const seen = rule.optionalOldSelf === true ? adapterOf(type)(old) : old;
+    const oldSelf = seesOld && (old ?? undefined) !== undefined ? seen : undefined;
     const evaluated = evaluateMessage(compiled.messageExpression, { self: value, oldSelf }, run.budget);
     if (evaluated.problem !== undefined) {
       report(field.invalid(at, node.schema.type, evaluated.problem));
