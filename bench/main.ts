@@ -15,6 +15,8 @@ interface Options {
   readonly pods: string;
   readonly dataDir?: string;
   readonly nodeFlag: string[];
+  readonly reference?: string;
+  readonly token: string;
 }
 
 const program = new Command('npm run bench --')
@@ -29,6 +31,8 @@ const program = new Command('npm run bench --')
   .option('--nodes <number>', 'simulated nodes (restart)', '1000')
   .option('--pods <number>', 'pods (restart)', '20000')
   .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
+  .option('--reference <url>', 'another API server, to measure in the same run (webhooks)')
+  .option('--token <token>', 'of an administrator of the other API server (webhooks)', '')
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart)",
@@ -47,6 +51,8 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   nodes: ['restart'],
   pods: ['restart'],
   dataDir: ['restart'],
+  reference: ['webhooks'],
+  token: ['webhooks'],
   nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart'],
 };
 
@@ -134,6 +140,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async catalog() {
     const { catalog } = await import('./catalog/bench.ts');
     await catalog();
+  },
+  async webhooks() {
+    const { webhooks } = await import('./webhooks/bench.ts');
+    await webhooks({ token: options.token, ...(options.reference !== undefined && { reference: options.reference }) });
   },
   async steps() {
     const { steps } = await import('./steps/bench.ts');

@@ -21,7 +21,7 @@ import { samples } from './samples.ts';
 import { compareSteps } from './steps.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
-import { compareWebhooks } from './webhooks.ts';
+import { compareWebhooks, recordText } from './webhooks.ts';
 import { wireDifferences, wireShots } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
@@ -83,7 +83,7 @@ try {
     sent += Object.values(compared.recorded).flat().length;
     different += compared.different;
     const file = flags['record-webhooks'];
-    if (file !== undefined) writeFileSync(file, `${JSON.stringify(compared.recorded, undefined, 1)}\n`);
+    if (file !== undefined) writeFileSync(file, recordText(compared.recorded));
   }
   if (only === undefined || only.includes('rules')) {
     const answers = await askUpstreamForRules(reference, (text) => {

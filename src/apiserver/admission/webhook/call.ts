@@ -42,7 +42,7 @@ export async function callWebhook(
   const json = await post(invocation, reviewOf(version, uid, request, invocation), request, services);
   let response;
   try {
-    response = verifiedResponse(version, type, uid, decodeReview(services.scheme, json));
+    response = verifiedResponse(version, type, uid, decodeReview(services.scheme, version, json));
   } catch (error) {
     if (error instanceof DecodeError) throw failure(name, `failed to call webhook: ${error.message}`, error);
     if (error instanceof InvalidResponseError) throw failure(name, `received invalid webhook response: ${error.message}`, error);

@@ -172,7 +172,7 @@ class Exchange {
     let place = first;
     let query = firstQuery;
     let body: Buffer | undefined = sent;
-    for (let redirects = 0; ; redirects++) {
+    for (let redirects = 1; ; redirects++) {
       const response = await this.#send(place, query, body);
       const location = redirectOf(response);
       if (location === undefined) return response;
@@ -181,10 +181,13 @@ class Exchange {
         body = undefined;
       }
       const next = resolveLocation(location, urlOf(place, query));
-      if (next === undefined) throw this.#failure(urlOf(place, query), `failed to parse Location header ${quote(location)}`);
-      if (redirects >= MAX_REDIRECTS) throw this.#failure(next, `stopped after ${MAX_REDIRECTS} redirects`);
-      // The body may hold secrets, and has its own copy in the log of no one.
-      if (!next.startsWith('https:')) throw this.#failure(next, 'a redirect may only lead to https');
+      if (next === undefined) {
+        const why = `failed to parse Location header ${quote(location)}: ${describeUrlError(location)}`;
+        throw failure(urlOf(place, query), why);
+      }
+      if (redirects >= MAX_REDIRECTS) throw failure(location, `stopped after ${MAX_REDIRECTS} redirects`);
+      // The review must not leave the machine unencrypted.
+      if (!next.startsWith('https:')) throw failure(location, 'a redirect may only lead to https');
       place = placeOf(next);
       query = new URL(next).search;
     }
@@ -207,14 +210,14 @@ class Exchange {
         throw new WebhookCallError(message, { cause: error });
       }
       const reason = error instanceof Error && error.message === '' && error.cause instanceof Error ? error.cause : error;
-      throw this.#failure(urlOf(place, query), describeTransportError(reason, this.#clock.now()), error);
+      throw failure(urlOf(place, query), describeTransportError(reason, this.#clock.now()), error);
     }
   }
+}
 
-  #failure(url: string, why: string, cause?: unknown): WebhookCallError {
-    const operation = this.method === 'POST' ? 'Post' : 'Get';
-    return new WebhookCallError(`${operation} ${quote(url)}: ${why}`, { cause });
-  }
+/** The first request names the method in errors, also of redirects. */
+function failure(url: string, why: string, cause?: unknown): WebhookCallError {
+  return new WebhookCallError(`Post ${quote(url)}: ${why}`, { cause });
 }
 
 function urlOf({ authority, path }: Place, query: string): string {
@@ -223,6 +226,12 @@ function urlOf({ authority, path }: Place, query: string): string {
 
 function redirectOf({ code, headers }: WebhookResponse): string | undefined {
   return [301, 302, 303, 307, 308].includes(code) && headers.location !== '' ? headers.location : undefined;
+}
+
+/** Returns what Go says of a URL that it cannot parse. */
+function describeUrlError(url: string): string {
+  const why = /^[^[]*\[[^\]]*$/.test(url) ? "missing ']' in host" : 'invalid URL';
+  return `parse ${quote(url)}: ${why}`;
 }
 
 function resolveLocation(location: string, base: string): string | undefined {
