@@ -12,6 +12,7 @@ import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
+import type { RequestHeaderConfig } from './authentication/request-header.ts';
 import type { AuthorizationMode } from './authorization/modes.ts';
 import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
@@ -113,6 +114,8 @@ export interface ApiServerConfig {
   readonly version?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Front proxies whose requests name their users in headers. Default: there are none, and such headers are ignored. */
+  readonly requestHeader?: RequestHeaderConfig;
   /** How other API servers are reached. */
   readonly aggregation?: AggregationConfig;
   readonly maxInFlight?: MaxInFlightConfig;

@@ -117,12 +117,16 @@ export interface ApiRequest {
   abort(reason: unknown): void;
 }
 
-/** The subject of a client certificate that the client CA has signed and that is valid now. */
+/** The subject of a certificate that an authority of the server has signed, and that is valid now. */
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
   /** When it, or an issuer of it, expires: wall-clock milliseconds. */
   readonly notAfter: number;
+  /** The authority of clients has signed it. Default: true. */
+  readonly isClient?: boolean;
+  /** The authority of front proxies has signed it. Default: false. */
+  readonly isFrontProxy?: boolean;
 }
 
 /** `body` says what is to be sent; the HTTP side serializes it (or splices the bytes that are there), in-process takes the object. */

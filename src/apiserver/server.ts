@@ -152,6 +152,8 @@ export class ApiServer {
       client: this.#loopback,
       updateStatus: this.#objects.updateStatus,
       aggregation: config.aggregation,
+      requestHeader: config.requestHeader,
+      clientCa: config.tls?.clientCa,
     });
     const routes = createRoutes({
       ...config,
@@ -315,6 +317,7 @@ export class ApiServer {
       bindAddress,
       port: this.#config.port ?? DEFAULT_PORT,
       ...tls,
+      requestHeaderCa: this.#config.requestHeader?.ca,
     });
     this.#port = await listener.start();
     this.#listener = listener;

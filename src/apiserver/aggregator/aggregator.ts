@@ -5,11 +5,13 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { apiServices as apiServiceType } from '#api/groups/apiregistration/v1/index.ts';
+import type { RequestHeaderConfig } from '../authentication/request-header.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { Follower } from '../catalog/follow.ts';
 import type { UpdateStatus } from '../catalog/internal-client.ts';
 import type { ApiRequest, Handler } from '../request.ts';
 import { ApiServices, LEGACY_NAME, type RemoteApiService } from './api-services.ts';
+import { AuthenticationConfig } from './authentication-config.ts';
 import { AvailabilityController } from './availability/controller.ts';
 import { AvailabilityMetrics } from './availability/metrics.ts';
 import { Backends, type ClientCertificate, type DialBackend } from './proxy/backend.ts';
@@ -37,7 +39,11 @@ export interface AggregatorConfig {
   readonly logger: Logger;
   readonly client: Client;
   readonly updateStatus: UpdateStatus;
-  readonly aggregation?: AggregationConfig;
+  readonly aggregation?: AggregationConfig | undefined;
+  /** Front proxies whose headers this server believes, which is published for others. */
+  readonly requestHeader?: RequestHeaderConfig | undefined;
+  /** PEM: the authority of clients, which is published for others. */
+  readonly clientCa?: string | undefined;
 }
 
 export class Aggregator {
@@ -48,6 +54,7 @@ export class Aggregator {
   readonly #stopped = new AbortController();
   readonly #follower: Follower;
   readonly #services: ServiceStates;
+  readonly #authentication: AuthenticationConfig;
   readonly #local: LocalApiServices;
   readonly #availability: AvailabilityController;
   readonly #proxy: AggregationProxy;
@@ -72,7 +79,16 @@ export class Aggregator {
       certificate: aggregation.proxyClientCertificate ?? (() => undefined),
       dial: aggregation.dial,
     });
-    this.#proxy = new AggregationProxy({ clock, logger, backends, rejectRedirects: aggregation.rejectRedirects });
+    const { requestHeader } = config;
+    this.#proxy = new AggregationProxy({
+      clock,
+      logger,
+      backends,
+      rejectRedirects: aggregation.rejectRedirects,
+      identityHeaders: lowerCase(requestHeader, ['usernameHeaders', 'uidHeaders', 'groupHeaders']),
+      identityPrefixes: lowerCase(requestHeader, ['extraHeaderPrefixes']),
+    });
+    this.#authentication = new AuthenticationConfig({ ...config, requestHeader });
     const { apiServices, metrics } = this;
     this.#discovery = new RemoteDiscovery({ clock, logger, apiServices, backends, onChange: () => this.#groups.invalidate() });
     this.openApi = new RemoteOpenApi({
@@ -108,10 +124,11 @@ export class Aggregator {
     return this.#started;
   }
 
-  /** Puts the APIServices of this server's own group versions right. */
+  /** Puts the APIServices of this server's own group versions right, and publishes how clients are known. */
   async registerLocal(): Promise<void> {
     await this.#local.syncAtStart();
     this.#groups.registered(this.#local.served);
+    await this.#authentication.start(this.#follower);
   }
 
   /** Returns what discovery shows of other servers: the same value until that changes. */
@@ -121,7 +138,12 @@ export class Aggregator {
 
   /** Keeps APIServices and their conditions until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#availability.run(signal), this.#local.run(signal), this.#discovery.run(signal)]);
+    await Promise.all([
+      this.#availability.run(signal),
+      this.#local.run(signal),
+      this.#discovery.run(signal),
+      this.#authentication.run(signal),
+    ]);
   }
 
   stop(): void {
@@ -166,4 +188,11 @@ function decodeSegment(segment: string): string {
     if (error instanceof URIError) return segment;
     throw error;
   }
+}
+
+function lowerCase(
+  config: RequestHeaderConfig | undefined,
+  keys: readonly ('usernameHeaders' | 'uidHeaders' | 'groupHeaders' | 'extraHeaderPrefixes')[],
+): readonly string[] {
+  return config === undefined ? [] : keys.flatMap((key) => config[key].map((name) => name.toLowerCase()));
 }
