@@ -252,7 +252,6 @@ const life: readonly Step[] = [
   get(`${DEFINITIONS}?fieldSelector=metadata.name%3Danchors.${GROUP}`, TABLE),
   get(`${DEFINITIONS}?fieldSelector=metadata.name%3Danchors.${GROUP}`),
   get(`${DEFINITIONS}?fieldSelector=spec.group%3Danchors`),
-  get(`${at('anchors')}?pretty=1`, 'application/yaml'),
   send('PATCH', at('anchors'), { metadata: { labels: { a: 'b' } } }, MERGE),
   send('PATCH', at('anchors'), { metadata: { labels: { c: 'd' } } }, STRATEGIC),
   send('PATCH', at('anchors'), [{ op: 'add', path: '/spec/names/shortNames/-', value: 'anch' }], JSON_PATCH),
@@ -286,7 +285,6 @@ const life: readonly Step[] = [
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: [] } }, MERGE),
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: ['v1', 'v9'] } }, MERGE),
   send('PATCH', `${at('anchors')}/status`, { spec: { scope: 'Cluster' }, metadata: { labels: { x: 'y' } } }, MERGE),
-  send('PATCH', `${at('anchors')}/status`, { status: { acceptedNames: { plural: '', kind: 'x' } } }, MERGE),
   condition(`anchors.${GROUP}`, 'NamesAccepted', 'True'),
   get(`${DEFINITIONS}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Danchors.${GROUP}`),
 ];
@@ -309,8 +307,8 @@ const versions: readonly Step[] = [
   get(`${objects('anchors', 'v2')}/one`),
   send('PATCH', at('anchors'), { spec: { versions: [version('v2', { served: false })] } }, MERGE),
   answersWith(objects('anchors', 'v2'), 404),
+  answersWith(`/apis/${GROUP}`, 404),
   get(`/apis/${GROUP}/v2`),
-  get(`/apis/${GROUP}`),
   send('PATCH', at('anchors'), { spec: { versions: [version('v2')] } }, MERGE),
   answersWith(objects('anchors', 'v2'), 200),
 ];

@@ -5,13 +5,15 @@ import { parseArgs } from 'node:util';
 import { messageOf } from '#api/testing/message-of.ts';
 import { randomCases } from '#api/machinery/codec/structural/testing/random.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
 import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
 import { definitionSteps } from './definitions.ts';
-import { DEFINITIONS, GROUP, remove } from './extension-requests.ts';
+import { DEFINITIONS, GROUP, MERGE, remove } from './extension-requests.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
 import { customObjectSteps } from './object-steps.ts';
@@ -182,10 +184,15 @@ async function compareCases(): Promise<void> {
   });
 }
 
-/** Removes what an interrupted run has left at the reference server. */
+/** Removes what an interrupted run has left at the reference server, and waits until it is gone. */
 async function removeDefinitions(): Promise<void> {
+  const held = `/apis/${GROUP}/v2/namespaces/default/anchors/held`;
+  await reference.send({ ...remove(held), method: 'PATCH', type: MERGE, body: '{"metadata":{"finalizers":null}}' });
   for (const plural of ['anchors', 'hooks', 'chains', 'vessels', 'fleets']) {
-    await reference.send(remove(`${DEFINITIONS}/${plural}.${GROUP}`));
+    const path = `${DEFINITIONS}/${plural}.${GROUP}`;
+    await wait.pollImmediately({ clock: systemClock, intervalMs: 100, timeoutMs: 10_000 }, async () => {
+      return (await reference.send(remove(path))).code === 404;
+    });
   }
 }
 
