@@ -20,7 +20,7 @@ import {
   TABLE,
   version,
 } from './extension-requests.ts';
-import type { Step } from './steps.ts';
+import type { Request, Step } from './steps.ts';
 
 const at = (name: string): string => `${DEFINITIONS}/${name}.${GROUP}`;
 const objects = (plural: string, ofVersion = 'v1'): string => `/apis/${GROUP}/${ofVersion}/namespaces/default/${plural}`;
@@ -284,6 +284,8 @@ const life: readonly Step[] = [
   send('PUT', at('anchors'), definition('anchors', 'Anchor')),
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: [] } }, MERGE),
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: ['v1', 'v9'] } }, MERGE),
+  send('PATCH', at('anchors'), { metadata: { labels: { more: 'x' } } }, MERGE),
+  send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: ['v1'] } }, MERGE),
   send('PATCH', `${at('anchors')}/status`, { spec: { scope: 'Cluster' }, metadata: { labels: { x: 'y' } } }, MERGE),
   condition(`anchors.${GROUP}`, 'NamesAccepted', 'True'),
   get(`${DEFINITIONS}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Danchors.${GROUP}`),
@@ -333,6 +335,12 @@ const conflicts: readonly Step[] = [
   answersWith(at('chains'), 404),
 ];
 
+/** Two of upstream's controllers add conditions, in any order. */
+const sortedConditions: Request['part'] = (body) => {
+  const { status, ...rest } = body as { status: { conditions?: readonly { type: string }[] } };
+  return { ...rest, status: { ...status, conditions: status.conditions?.toSorted((a, b) => (a.type < b.type ? -1 : 1)) } };
+};
+
 const approval: readonly Step[] = [
   send('POST', DEFINITIONS, {
     ...withSpec({ group: 'differential.k8s.io' }),
@@ -340,16 +348,19 @@ const approval: readonly Step[] = [
   }),
   condition('anchors.differential.k8s.io', 'Established', 'True'),
   condition('anchors.differential.k8s.io', 'KubernetesAPIApprovalPolicyConformant', 'False'),
-  get(`${DEFINITIONS}/anchors.differential.k8s.io`),
-  send(
-    'PATCH',
-    `${DEFINITIONS}/anchors.differential.k8s.io`,
-    { metadata: { annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1' } } },
-    MERGE,
-  ),
+  get(`${DEFINITIONS}/anchors.differential.k8s.io`, undefined, sortedConditions),
+  {
+    ...send(
+      'PATCH',
+      `${DEFINITIONS}/anchors.differential.k8s.io`,
+      { metadata: { annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1' } } },
+      MERGE,
+    ),
+    part: sortedConditions,
+  },
   condition('anchors.differential.k8s.io', 'KubernetesAPIApprovalPolicyConformant', 'True'),
-  get(`${DEFINITIONS}/anchors.differential.k8s.io`),
-  remove(`${DEFINITIONS}/anchors.differential.k8s.io`),
+  get(`${DEFINITIONS}/anchors.differential.k8s.io`, undefined, sortedConditions),
+  { ...remove(`${DEFINITIONS}/anchors.differential.k8s.io`), part: sortedConditions },
   answersWith(`${DEFINITIONS}/anchors.differential.k8s.io`, 404),
 ];
 
