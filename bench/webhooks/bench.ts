@@ -23,8 +23,8 @@ interface Webhook {
 }
 
 const ROUNDS = 5;
-const CREATES = 200;
-const WARM_UP = 300;
+const CREATES = 400;
+const WARM_UP = 1500;
 const NAMESPACE = 'default';
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 const NAME = 'bench-webhooks';

@@ -138,6 +138,7 @@ function typeOf(schema: Schema, name: string): Type | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) {
     return {
       ...DYN,
+      read: readIntOrString,
       maxLength: (schema.maxLength ?? undefined) === undefined ? MAX_REQUEST - 2 : Math.max(0, schema.maxLength as number) * 4,
     };
   }

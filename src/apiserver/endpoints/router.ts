@@ -114,7 +114,8 @@ export class Router {
     const { info } = request;
     const subresource = endpoint.subresources.get(info.subresource);
     const isCustom = endpoint.scope.codec.isUntyped === true;
-    if (subresource === undefined) throw isCustom ? apierrors.notFound(endpoint.scope.type, info.name) : apierrors.genericStatus(404);
+    if (subresource === undefined)
+      throw isCustom ? apierrors.notFound(endpoint.scope.type, info.name) : apierrors.genericStatus(404);
     const { scope, served, metrics } = subresource;
     request.endpoint = metrics;
     if (isCustom) return serveCustomView(scope, request);

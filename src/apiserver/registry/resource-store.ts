@@ -249,7 +249,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       const { resourceVersion = '' } = object.metadata;
       if (!options.dryRun && resourceVersion !== '' && resourceVersion !== '0') {
         await prepared.rollback();
-        throw apierrors.unclassified('resourceVersion should not be set on objects to be created');
+        throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
       }
       try {
         return await this.#insert(prepared, strategyContext, options);

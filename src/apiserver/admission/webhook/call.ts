@@ -17,6 +17,7 @@ import type { WebhookServices } from './services.ts';
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
+const INTERNAL = 500;
 
 /**
  * Resolves with a response that allows the request; its warnings are among those of the request. Rejects with CallingWebhookError,
@@ -67,6 +68,7 @@ async function post({ hook }: Invocation, review: object, request: PolicyRequest
     return await services.webhooks.call(name, clientConfig, review, { timeoutMs, ...(caller && { signal: caller.signal }) });
   } catch (error) {
     if (!(error instanceof WebhookCallError)) throw error;
+    if (error.misconfigured) throw failure(name, `could not get REST client: ${error.message}`, error, INTERNAL);
     throw failure(name, `failed to call webhook: ${error.message}`, error, error.status?.code);
   }
 }

@@ -15,6 +15,7 @@ import { JsonError, parseJson } from '#machinery/text/json.ts';
 import { CallingWebhookError } from './errors.ts';
 
 const UNAVAILABLE = 503;
+const BAD_REQUEST = 400;
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'copy', 'move', 'remove', 'replace', 'test']);
 
 /** Returns the codec of a kind that a patched object says it is of. Throws StatusError (500) if there is none. */
@@ -46,7 +47,11 @@ export function patched(
     throw apierrors.internalError(`admission webhook ${quote(name)} ${why}`);
   }
   if (patchType !== 'JSONPatch') {
-    throw new CallingWebhookError(name, `unsupported patch type ${quote(patchType)}`, response.status?.code ?? 0);
+    throw new CallingWebhookError(
+      name,
+      `unsupported patch type ${quote(patchType)}`,
+      Math.max(response.status?.code ?? 0, BAD_REQUEST),
+    );
   }
   const json = apply(operations, object);
   const codec = codecFor(kindOf(json, object));

@@ -3,12 +3,13 @@
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Find, FindAll } from '../../catalog/internal-client.ts';
 import { resolveService } from '../../service-resolver/resolve.ts';
 import { WebhookAgent } from './agent.ts';
-import { placeOf, targetOf } from './config.ts';
+import { placeOf, targetOf, UnusableUrlError } from './config.ts';
 import type { Place, WebhookClientConfig, WebhookTarget } from './config.ts';
 import { WebhookCallError } from './errors.ts';
 import { parseResponse, retryAfter } from './response.ts';
@@ -46,11 +47,16 @@ class DeadlineError extends Error {
   }
 }
 
+interface Entry {
+  readonly target: WebhookTarget;
+  readonly agent: WebhookAgent;
+}
+
 export class WebhookClients {
   readonly #config: WebhookClientsConfig;
   readonly #random: Random;
   /** By configuration; the last ones were used last. */
-  readonly #agents = new Map<string, { readonly target: WebhookTarget; readonly agent: WebhookAgent }>();
+  readonly #agents = new Map<string, Entry>();
   #sweeping: { cancel(): void } | undefined;
   #closed = false;
 
@@ -105,26 +111,28 @@ export class WebhookClients {
     }
   }
 
-  #agentFor(name: string, config: WebhookClientConfig): { readonly target: WebhookTarget; readonly agent: WebhookAgent } {
+  #agentFor(name: string, config: WebhookClientConfig): Entry {
     const { url, service, caBundle } = config;
     const key = JSON.stringify([url, service?.namespace, service?.name, service?.path, service?.port, caBundle]);
-    let entry = this.#agents.get(key);
-    if (entry === undefined) {
-      const target = checkedTarget(name, config);
-      const { clock } = this.#config;
-      entry = { target, agent: new WebhookAgent({ target, clock, locate: this.#locate }) };
-      this.#sweeping ??= clock.setInterval(SWEEP_MS, () => this.#sweep());
-    } else {
-      this.#agents.delete(key);
+    const entry = this.#agents.get(key) ?? this.#newAgent(checkedTarget(name, config));
+    if (this.#closed) {
+      entry.agent.retire();
+      return entry;
     }
-    if (this.#closed) return entry;
+    this.#sweeping ??= this.#config.clock.setInterval(SWEEP_MS, () => this.#sweep());
+    // The one that is used last is the last.
+    this.#agents.delete(key);
     this.#agents.set(key, entry);
-    if (this.#agents.size > MAX_AGENTS) {
-      const [[oldest, { agent }]] = this.#agents as unknown as [[string, { readonly agent: WebhookAgent }]];
+    for (const [oldest, { agent }] of this.#agents) {
+      if (this.#agents.size <= MAX_AGENTS) break;
       this.#agents.delete(oldest);
       agent.retire();
     }
     return entry;
+  }
+
+  #newAgent(target: WebhookTarget): Entry {
+    return { target, agent: new WebhookAgent({ target, clock: this.#config.clock, locate: this.#locate }) };
   }
 
   #sweep(): void {
@@ -148,7 +156,9 @@ function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget
   try {
     return targetOf(config);
   } catch (error) {
-    throw new WebhookCallError(`failed calling webhook ${quote(name)}: ${(error as Error).message}`, { cause: error });
+    const why = errorMessage(error);
+    const message = error instanceof UnusableUrlError ? `failed calling webhook ${quote(name)}: ${why}` : why;
+    throw new WebhookCallError(message, { misconfigured: true, cause: error });
   }
 }
 

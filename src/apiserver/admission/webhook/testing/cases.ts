@@ -647,6 +647,10 @@ const service = (name: string, more: object = {}): Partial<CaseHook> => ({
   clientConfig: { service: { namespace: 'default', name, path: '/x', ...more } },
 });
 const SLOW = { timeoutSeconds: 1 };
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const block = (type: string): string => `-----BEGIN ${type}-----\n${base64('nothing')}\n-----END ${type}-----\n`;
+const KEY = block('PUBLIC KEY');
+const BROKEN = block('CERTIFICATE');
 
 /** What goes wrong. */
 const FAILURES: readonly Case[] = [
@@ -699,6 +703,14 @@ const FAILURES: readonly Case[] = [
   ...fails('a slow response', drip, SLOW),
   ...fails('no server', allow, {}, { clientConfig: { url: 'https://127.0.0.1:1/x' } }),
   ...fails('another name', allow, {}, { clientConfig: { url: 'https://127.0.0.2:PORT/x', caBundle: 'CA' } }),
+  ...fails('no certificates', allow, {}, { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64('garbage') } }),
+  ...fails(
+    'a key in place of certificates',
+    allow,
+    {},
+    { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64(KEY) } },
+  ),
+  ...fails('a broken certificate', allow, {}, { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64(BROKEN) } }),
   ...fails('no such service', allow, {}, service('none')),
   ...fails('no such port', allow, {}, service('external-none', { port: 7 })),
   {

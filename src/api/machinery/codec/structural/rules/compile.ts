@@ -20,6 +20,7 @@ export interface CompiledExpression {
 }
 
 export interface CompiledRule {
+  readonly rule: ValidationRule;
   /** Absent: the rule is empty, or has a problem. */
   readonly expression?: CompiledExpression;
   readonly problem?: string;
@@ -53,19 +54,21 @@ export class RuleCompiler {
   }
 
   compile(rule: ValidationRule, source: JSONSchemaProps): CompiledRule {
-    if (rule.rule.trim() === '') return { usesOldSelf: false };
+    if (rule.rule.trim() === '') return { rule, usesOldSelf: false };
     const environment = rule.optionalOldSelf === true ? this.#withOptionalOldSelf() : this.#withOldSelf();
     const compiled = compileExpression(environment, rule.rule, types.BOOL, this.#type);
     if (compiled.error !== undefined) {
       const { error } = compiled;
       const isType = error.reason === 'resultType';
       return {
+        rule,
         usesOldSelf: false,
         problem: isType ? 'cel expression must evaluate to a bool' : `compilation failed: ${error.message}`,
       };
     }
     const at = (rule.fieldPath ?? '') === '' ? undefined : parseFieldPath(rule.fieldPath as string, source)?.toString();
     return {
+      rule,
       expression: compiled.expression,
       usesOldSelf: compiled.expression.program.variables.includes('oldSelf'),
       ...compileMessage(environment, rule.messageExpression ?? '', this.#type),
