@@ -61,11 +61,21 @@ export class Ours {
   async store(key: string, json: string | undefined): Promise<void> {
     const { storage } = this.#server;
     await storage.guaranteedUpdate(key, () =>
-      Promise.resolve(json === undefined ? { action: 'delete' } : { action: 'put', value: encodeForStorage(JSON.parse(json) as object) }),
+      Promise.resolve(json === undefined ? { action: 'delete' } : { action: 'put', value: storedForm(JSON.parse(json) as StoredObject) }),
     );
   }
 
   stop(): Promise<void> {
     return this.#server.stop();
   }
+}
+
+interface StoredObject {
+  readonly kind: string;
+  readonly apiVersion: string;
+}
+
+/** Stored objects begin with their kind. */
+function storedForm({ kind, apiVersion, ...rest }: StoredObject): Uint8Array {
+  return encodeForStorage({ kind, apiVersion, ...rest });
 }
