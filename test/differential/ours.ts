@@ -61,7 +61,9 @@ export class Ours {
   async store(key: string, json: string | undefined): Promise<void> {
     const { storage } = this.#server;
     await storage.guaranteedUpdate(key, () =>
-      Promise.resolve(json === undefined ? { action: 'delete' } : { action: 'put', value: storedForm(JSON.parse(json) as StoredObject) }),
+      Promise.resolve(
+        json === undefined ? { action: 'delete' } : { action: 'put', value: storedForm(JSON.parse(json) as StoredObject) },
+      ),
     );
   }
 
