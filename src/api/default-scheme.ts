@@ -2,6 +2,7 @@
 // beside its schema; here is one entry for each group and version.
 
 import { defaulters as admissionregistrationV1 } from './groups/admissionregistration/v1/defaults.ts';
+import { defaulters as apiextensionsV1 } from './groups/apiextensions/v1/defaults.ts';
 import { defaulters as apiregistrationV1 } from './groups/apiregistration/v1/defaults.ts';
 import { defaulters as appsV1 } from './groups/apps/v1/defaults.ts';
 import { defaulters as autoscalingV1 } from './groups/autoscaling/v1/defaults.ts';
@@ -25,6 +26,7 @@ import { allSchemas } from './all-schemas.ts';
 /** By apiVersion. Exported for tests. */
 export const DEFAULTERS: Readonly<Record<string, Defaulters>> = {
   'admissionregistration.k8s.io/v1': admissionregistrationV1,
+  'apiextensions.k8s.io/v1': apiextensionsV1,
   'apiregistration.k8s.io/v1': apiregistrationV1,
   'apps/v1': appsV1,
   'autoscaling/v1': autoscalingV1,

@@ -7,11 +7,14 @@ import type { Storage } from '#storage/interface.ts';
 
 /**
  * The steps of each start, under the names and in the order of upstream's checks. Hooks of servers that do not exist here
- * (custom resources, aggregation, priority and fairness) are not among them.
+ * (aggregation, priority and fairness) are not among them.
  */
 const START_HOOKS = [
   'start-apiserver-admission-initializer',
   'generic-apiserver-start-informers',
+  'start-apiextensions-informers',
+  'start-apiextensions-controllers',
+  'crd-informer-synced',
   'start-system-namespaces-controller',
   'storage-readiness',
   'start-legacy-token-tracking-controller',

@@ -11,6 +11,7 @@ import type { InProcessHandler } from '#client/in-process.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
+import { Aggregator } from './aggregator/aggregator.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { createAuthentication } from './authentication/create-authentication.ts';
@@ -27,10 +28,11 @@ import { InternalClient } from './catalog/internal-client.ts';
 import type { Kind } from './catalog/kind.ts';
 import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
+import { CustomResourceInstaller } from './extensions/installer.ts';
+import { DefinitionConditions } from './extensions/conditions/index.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
-import { customResourceDefinitionResource } from './kinds/apiextensions/custom-resource-definition.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
@@ -70,6 +72,12 @@ export class ApiServer {
   /** Calls webhooks, of admission and of conversions. */
   readonly #webhooks: WebhookClients;
   readonly #serviceAllocators: ServiceAllocators;
+  /** Forwards requests to other API servers. */
+  readonly #aggregator: Aggregator;
+  /** Serves the kinds of CustomResourceDefinitions. */
+  readonly #customResources: CustomResourceInstaller;
+  /** The status of CustomResourceDefinitions. */
+  readonly #conditions: DefinitionConditions;
   /** Ends the background work. */
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
@@ -113,8 +121,40 @@ export class ApiServer {
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
+    this.#conditions = new DefinitionConditions({
+      catalog,
+      clock,
+      logger,
+      client: this.#loopback,
+      find: this.#objects.find,
+      isServed: (definition) => this.#customResources.serves(definition),
+      sharesStorage: config.sharesStorage ?? false,
+    });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
+    const { detectMutations } = config;
+    this.#customResources = new CustomResourceInstaller({
+      catalog,
+      scheme,
+      webhooks: this.#webhooks,
+      storage,
+      storageMetrics: metrics.storage,
+      clock,
+      random,
+      logger,
+      ...(detectMutations !== undefined && { detectMutations }),
+    });
 
+    this.#aggregator = new Aggregator({
+      catalog,
+      clock,
+      random,
+      logger,
+      client: this.#loopback,
+      updateStatus: this.#objects.updateStatus,
+      aggregation: config.aggregation,
+      requestHeader: config.requestHeader,
+      clientCa: config.tls?.clientCa,
+    });
     const routes = createRoutes({
       ...config,
       catalog,
@@ -124,6 +164,7 @@ export class ApiServer {
       metrics,
       serviceAccountTokens: authentication.serviceAccountTokens,
       externalAddress: () => this.#externalAddress(),
+      aggregator: this.#aggregator,
     });
     const services = {
       scheme,
@@ -146,7 +187,7 @@ export class ApiServer {
         authorizer,
         maxInFlight: config.maxInFlight,
       },
-      router.handle,
+      this.#aggregator.wrap(router.handle),
     );
   }
 
@@ -171,7 +212,7 @@ export class ApiServer {
     const served = new Set(servedUnder(kinds, this.#config.runtimeConfig ?? {}));
     // The server itself needs objects of kinds that --runtime-config turns off, too: roles, for example.
     const internal = kinds.filter((kind) => !served.has(kind)).map((kind): Kind => ({ ...kind, visibility: 'internal' }));
-    this.catalog.install([...served, ...internal, customResourceDefinitionResource({ storage })]);
+    this.catalog.install([...served, ...internal]);
   }
 
   #createAdmission(scheme: Scheme, metrics: ServerMetrics, authorizer: Authorizer): AdmissionChain {
@@ -224,9 +265,14 @@ export class ApiServer {
     const health = this.#health;
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
+    await this.#customResources.start();
+    await this.#conditions.start();
+    health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
+    await this.#aggregator.start();
+    await this.#aggregator.registerLocal();
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
     health.finish('priority-and-fairness-config-producer', 'kube-apiserver-autoregistration');
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
@@ -248,7 +294,12 @@ export class ApiServer {
     const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
     });
-    this.#backgroundWork = Promise.all([repairing, this.#ownEndpoints?.run(signal)]);
+    this.#backgroundWork = Promise.all([
+      repairing,
+      this.#conditions.run(signal),
+      this.#ownEndpoints?.run(signal),
+      this.#aggregator.run(signal),
+    ]);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -266,6 +317,7 @@ export class ApiServer {
       bindAddress,
       port: this.#config.port ?? DEFAULT_PORT,
       ...tls,
+      requestHeaderCa: this.#config.requestHeader?.ca,
     });
     this.#port = await listener.start();
     this.#listener = listener;
@@ -317,8 +369,11 @@ export class ApiServer {
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
+    this.#customResources.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
+    this.#aggregator.stop();
+    this.#conditions.stop();
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();
     this.catalog.close();

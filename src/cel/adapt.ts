@@ -3,7 +3,8 @@
 
 import { evaluationError } from './errors.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
-import type { FieldType, ObjectType, Type } from './types.ts';
+import { notAList, notAMap } from './schema-values.ts';
+import type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
 import {
   AbstractMap,
   adaptDynamic,
@@ -39,6 +40,7 @@ export function adapterOf(type: Type): Adapter {
 }
 
 function makeAdapter(type: Type): Adapter {
+  if ('read' in type && type.read !== undefined) return scalar(type.read);
   if (isPlain(type, new Set())) return asIs;
   switch (type.kind) {
     case 'double':
@@ -48,18 +50,19 @@ function makeAdapter(type: Type): Adapter {
     case 'uint':
       return scalar((raw) => (typeof raw === 'number' || typeof raw === 'bigint' ? Uint.checked(BigInt(raw)) : raw));
     case 'bytes':
-      return scalar((raw) => (typeof raw === 'string' ? Uint8Array.from(Buffer.from(raw, 'base64')) : raw));
+      return text((raw) => Uint8Array.from(Buffer.from(raw, 'base64')));
     case 'timestamp':
-      return scalar((raw) => (typeof raw === 'string' ? parseTimestamp(raw) : raw));
+      return text(parseTimestamp);
     case 'duration':
-      return scalar((raw) => (typeof raw === 'string' ? parseDuration(raw) : raw));
+      return text(parseDuration);
     case 'wrapper':
       return adapterOf(type.of);
     case 'list':
-      return scalar((raw) => (Array.isArray(raw) ? new AdaptedList(raw, adapterOf(type.element), type.setBy) : raw));
+      return listAdapter(type);
     case 'map':
-      return scalar((raw) => (isPlainObject(raw) ? new AdaptedMap(raw, adapterOf(type.value)) : raw));
+      return mapAdapter(type);
     case 'object':
+      if (type.unstructured === true) return scalar((raw) => new UnstructuredObject(mapOrThrow(raw), type));
       return scalar((raw) => (isPlainObject(raw) ? new AdaptedObject(raw, type) : raw));
     default:
       return asIs;
@@ -71,8 +74,30 @@ const scalar =
   (raw) =>
     raw === null || raw === undefined ? null : adapt(raw);
 
+function listAdapter({ element, setBy, strict }: ListType): Adapter {
+  const adapt = adapterOf(element);
+  return scalar((raw) => {
+    if (Array.isArray(raw)) return new AdaptedList(raw, adapt, setBy);
+    if (strict === true) throw notAList();
+    return raw;
+  });
+}
+
+function mapAdapter({ value, strict }: MapType): Adapter {
+  const adapt = adapterOf(value);
+  return scalar((raw) => (strict === true || isPlainObject(raw) ? new AdaptedMap(mapOrThrow(raw), adapt) : raw));
+}
+
+function mapOrThrow(raw: unknown): Readonly<Record<string, unknown>> {
+  if (!isPlainObject(raw)) throw notAMap();
+  return raw;
+}
+
+const text = (parse: (text: string) => Value): Adapter => scalar((raw) => (typeof raw === 'string' ? parse(raw) : raw));
+
 /** `open`: types that are being looked at, taken as plain while they are. */
 function isPlain(type: Type, open: Set<string>): boolean {
+  if ('read' in type && type.read !== undefined) return false;
   switch (type.kind) {
     case 'double':
     case 'uint':
@@ -85,10 +110,11 @@ function isPlain(type: Type, open: Set<string>): boolean {
     case 'wrapper':
       return isPlain(type.of, open);
     case 'list':
-      return type.setBy === undefined && isPlain(type.element, open);
+      return type.setBy === undefined && type.strict !== true && isPlain(type.element, open);
     case 'map':
-      return isPlain(type.value, open);
+      return type.strict !== true && isPlain(type.value, open);
     case 'object': {
+      if (type.unstructured === true) return false;
       if (open.has(type.name)) return true;
       const names = type.fieldNames?.();
       if (names === undefined) return false;
@@ -188,6 +214,61 @@ class AdaptedObject extends AbstractMap {
   /** As expressions write them; what the type does not know is not seen. */
   #names(): string[] {
     return (this.#type.fieldNames?.() ?? Object.keys(this.#raw)).filter((name) => this.has(name));
+  }
+}
+
+/**
+ * An object of a custom kind (or a part of one) as its schema describes it. Fields that are null count as absent, but for the size; fields
+ * without a schema cannot be seen, but are compared.
+ */
+class UnstructuredObject extends AbstractMap {
+  readonly #raw: Readonly<Record<string, unknown>>;
+  readonly #type: ObjectType;
+
+  constructor(raw: Readonly<Record<string, unknown>>, type: ObjectType) {
+    super();
+    this.#raw = raw;
+    this.#type = type;
+  }
+
+  get size(): number {
+    return Object.keys(this.#raw).length;
+  }
+
+  get(key: Value): Value {
+    const field = typeof key === 'string' ? this.#type.field(key) : undefined;
+    if (field === undefined) return undefined;
+    const raw = this.#rawOf(field.property ?? (key as string));
+    return raw === undefined || raw === null ? undefined : adapterOf(field.type)(raw);
+  }
+
+  override has(key: Value): boolean {
+    const field = typeof key === 'string' ? this.#type.field(key) : undefined;
+    return field !== undefined && (this.#rawOf(field.property ?? (key as string)) ?? null) !== null;
+  }
+
+  keys(): Iterable<Value> {
+    return (this.#type.fieldNames?.() ?? []).filter((name) => this.has(name));
+  }
+
+  override isEqualTo(other: AbstractMap, equal: (a: Value, b: Value) => boolean): boolean {
+    if (this.size !== other.size) return false;
+    const names = this.#type.fieldNames?.() ?? [];
+    for (const name of names) {
+      if (this.has(name) !== other.has(name)) return false;
+      if (this.has(name) && !equal(this.get(name), other.get(name))) return false;
+    }
+    if (!(other instanceof UnstructuredObject)) return true;
+    const seen = new Set(names.map((name) => this.#type.field(name)?.property ?? name));
+    // As upstream: an unknown field that only one of them has makes no difference.
+    return Object.keys(this.#raw).every((name) => {
+      const theirs = seen.has(name) ? undefined : other.#rawOf(name);
+      return theirs === undefined || equal(this.#raw[name], theirs);
+    });
+  }
+
+  #rawOf(property: string): unknown {
+    return Object.hasOwn(this.#raw, property) ? this.#raw[property] : undefined;
   }
 }
 

@@ -4,6 +4,7 @@ import { noSuchOverload } from './errors.ts';
 import { sameItems } from './set-lists.ts';
 import { compareText } from './text.ts';
 import {
+  AbstractMap,
   adaptDynamic,
   CelObject,
   Double,
@@ -68,7 +69,7 @@ const setByOf = (list: Parameters<typeof listSize>[0]): readonly string[] | unde
 function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof listSize>[0], limit: WorkLimit): boolean {
   const size = listSize(a);
   if (size !== listSize(b)) return false;
-  const setBy = setByOf(a) ?? setByOf(b);
+  const setBy = setByOf(a);
   if (setBy !== undefined) return sameItems(a, b, setBy, (x, y) => equals(x, y, limit));
   for (let index = 0; index < size; index++) {
     limit.part();
@@ -78,6 +79,12 @@ function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof list
 }
 
 function mapsEqual(a: Parameters<typeof mapSize>[0], b: Parameters<typeof mapSize>[0], limit: WorkLimit): boolean {
+  if (a instanceof AbstractMap && b instanceof AbstractMap && a.isEqualTo !== undefined) {
+    return a.isEqualTo(b, (x, y) => {
+      limit.part();
+      return equals(adaptDynamic(x), y, limit);
+    });
+  }
   if (mapSize(a) !== mapSize(b)) return false;
   for (const key of mapKeys(a)) {
     limit.part();

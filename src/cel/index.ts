@@ -1,6 +1,6 @@
 // The Common Expression Language as Kubernetes uses it. Start with environment.ts.
 
-export { toJson } from './adapt.ts';
+export { adapterOf, toJson } from './adapt.ts';
 export { Budget, PER_CALL_LIMIT, RUNTIME_BUDGET } from './cost.ts';
 export { global, member, type CallCost, type Functions, type Library, type Overload } from './declarations.ts';
 export { typeOfMessage, type DescribedMessage, type DescribedType } from './descriptor-types.ts';
@@ -31,7 +31,8 @@ export { JSON_PATCH, misnamedObjects, OBJECT, ObjectValue } from './library/patc
 export { QUANTITY, QuantityValue } from './library/quantity.ts';
 export { SEMVER, SemverValue, tryParseSemver } from './library/semver.ts';
 export { AUTHORIZER, RESOURCE_CHECK } from './library/authorizer.ts';
-export { escapeName, typeOfSchema, type Schema } from './schema-types.ts';
+export { formatDurationNanoseconds } from './schema-values.ts';
+export { escapeName, minimalSize, typeOfSchema, type Schema } from './schema-types.ts';
 export * as types from './types.ts';
 export type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
 export {

@@ -1,7 +1,22 @@
 // Types from schemas: an OpenAPI schema (of a CRD, structural) says what type an object has and how large its parts can be.
+//
+// The types of fields, items and values are made when they are asked for: an expression touches few of the parts that a schema has. What is
+// asked of each schema again and again (can expressions see its values, how small can they be) is kept by schema.
 
 import {
+  parseBytes,
+  parseDate,
+  parseDateTime,
+  parseFormatDuration,
+  readBool,
+  readDouble,
+  readInt,
+  readIntOrString,
+  readText,
+} from './schema-values.ts';
+import {
   BOOL,
+  BYTES,
   DOUBLE,
   DURATION,
   DYN,
@@ -12,6 +27,7 @@ import {
   type ListType,
   type MapType,
   type ObjectType,
+  type SimpleType,
   type Type,
 } from './types.ts';
 
@@ -52,24 +68,30 @@ export function escapeName(name: string): string | undefined {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
 }
 
-/** A type, and the fewest bytes of JSON that a value of it needs. */
-interface Sized {
-  readonly type: Type;
-  readonly minSize: number;
-}
-
 const META: Schema = {
   type: 'object',
   properties: { name: { type: 'string' }, generateName: { type: 'string' } },
 };
 
-/** Kind, version and name of a resource can be seen, whatever its schema says. */
+const wholeResources = new WeakMap<Schema, Schema>();
+
+/** Returns the schema of a resource: its kind, version and name can be seen, whatever the schema says. */
 function withMeta(schema: Schema): Schema {
-  return {
-    ...schema,
-    type: schema.type ?? 'object',
-    properties: { ...schema.properties, kind: { type: 'string' }, apiVersion: { type: 'string' }, metadata: metadataOf(schema) },
-  };
+  let whole = wholeResources.get(schema);
+  if (whole === undefined) {
+    const { kind, apiVersion, metadata } = schema.properties ?? {};
+    const isComplete =
+      kind?.type === 'string' && apiVersion?.type === 'string' && metadata !== undefined && metadataOf(schema) === metadata;
+    whole = isComplete
+      ? schema
+      : {
+          ...schema,
+          type: schema.type ?? 'object',
+          properties: { ...schema.properties, kind: { type: 'string' }, apiVersion: { type: 'string' }, metadata: META },
+        };
+    wholeResources.set(schema, whole);
+  }
+  return whole;
 }
 
 function metadataOf(schema: Schema): Schema {
@@ -78,97 +100,209 @@ function metadataOf(schema: Schema): Schema {
   return known?.name?.type === 'string' && known.generateName?.type === 'string' ? (metadata as Schema) : META;
 }
 
+/** A map whose values have a schema. */
+type MapSchema = Schema & { readonly additionalProperties: Schema };
+
+const isMap = (schema: Schema): schema is MapSchema =>
+  typeof schema.additionalProperties === 'object' && schema.additionalProperties !== null;
+
+/** A child of a schema as expressions see it: of an embedded resource they see kind, version and name. */
+const child = (schema: Schema): Schema => (schema['x-kubernetes-embedded-resource'] === true ? withMeta(schema) : schema);
+
 /**
- * The type of values of the schema; undefined if expressions cannot see them. `name`: what messages call it. `isRoot`: it is a whole
- * resource.
+ * Returns the type of values of the schema; undefined if expressions cannot see them. `name`: what messages call it. `isRoot`: it is a
+ * whole resource.
  */
 export function typeOfSchema(schema: Schema, name: string, isRoot = false): Type | undefined {
-  return sized(schema, name, isRoot)?.type;
+  return typeOf(isRoot ? withMeta(schema) : schema, name);
 }
 
-function sized(given: Schema, name: string, isRoot = given['x-kubernetes-embedded-resource'] === true): Sized | undefined {
-  if (given['x-kubernetes-int-or-string'] === true) {
-    return { type: { ...DYN, maxLength: given.maxLength === undefined ? MAX_REQUEST - 2 : given.maxLength * 4 }, minSize: 1 };
+/** Returns the fewest bytes of JSON that a value of the schema needs; undefined if expressions cannot see such values. */
+export function minimalSize(schema: Schema, isRoot = false): number | undefined {
+  return minSize(isRoot ? withMeta(schema) : schema);
+}
+
+const BOOLEAN: SimpleType = { ...BOOL, read: readBool };
+const NUMBER: SimpleType = { ...DOUBLE, read: readDouble };
+const INTEGER: SimpleType = { ...INT, read: readInt };
+const TEXT = readText((text) => text);
+const READERS = {
+  byte: readText(parseBytes),
+  duration: readText(parseFormatDuration),
+  date: readText(parseDate),
+  'date-time': readText(parseDateTime),
+};
+
+function typeOf(schema: Schema, name: string): Type | undefined {
+  if (minSize(schema) === undefined) return undefined;
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    return {
+      ...DYN,
+      read: readIntOrString,
+      maxLength: (schema.maxLength ?? undefined) === undefined ? MAX_REQUEST - 2 : Math.max(0, schema.maxLength as number) * 4,
+    };
   }
-  const schema = isRoot ? withMeta(given) : given;
   switch (schema.type) {
     case 'array':
-      return arrayOf(schema, name);
+      return listOf(schema, child(schema.items as Schema), name);
     case 'object':
-      return typeof schema.additionalProperties === 'object'
-        ? mapOf(schema, schema.additionalProperties, name)
-        : objectOf(schema, name);
+      return isMap(schema) ? mapOf(schema, child(schema.additionalProperties), name) : objectOf(schema, name);
     case 'string':
       return stringOf(schema);
     case 'boolean':
-      return { type: BOOL, minSize: 4 };
+      return BOOLEAN;
     case 'number':
-      return { type: DOUBLE, minSize: 1 };
-    case 'integer':
-      return { type: INT, minSize: 1 };
+      return NUMBER;
     default:
-      return undefined;
+      return INTEGER;
   }
 }
 
-function arrayOf(schema: Schema, name: string): Sized | undefined {
-  const items = schema.items === undefined ? undefined : sized(schema.items, `${name}.@idx`);
-  if (items === undefined) return undefined;
+/** The type of a part that is known to have one, made when it is asked for. */
+function lazy(schema: Schema, name: string): () => Type {
+  let type: Type | undefined;
+  return () => (type ??= typeOf(schema, name) as Type);
+}
+
+function listOf(schema: Schema, items: Schema, name: string): ListType {
+  const element = lazy(items, `${name}.@idx`);
   const listType = schema['x-kubernetes-list-type'];
-  const type: ListType = {
+  return {
     kind: 'list',
-    element: items.type,
-    maxItems: Math.max(0, schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / (items.minSize + 1))),
+    strict: true,
+    get element() {
+      return element();
+    },
+    maxItems: Math.max(0, schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1))),
     ...(listType === 'set' && { setBy: [] }),
+    // As upstream: a key that expressions call otherwise is missing in every item.
     ...(listType === 'map' && { setBy: schema['x-kubernetes-list-map-keys'] ?? [] }),
   };
-  return { type, minSize: 2 };
 }
 
-function mapOf(schema: Schema, values: Schema, name: string): Sized | undefined {
-  const value = sized(values, `${name}.@elem`);
-  if (value === undefined) return undefined;
-  const type: MapType = {
+/** Upstream takes keys to have no size. */
+const MAP_KEY: SimpleType = { ...STRING, maxLength: 0 };
+
+function mapOf(schema: Schema, values: Schema, name: string): MapType {
+  const value = lazy(values, `${name}.@elem`);
+  return {
     kind: 'map',
-    key: STRING,
-    value: value.type,
-    maxProperties: Math.max(0, schema.maxProperties ?? Math.floor((MAX_REQUEST - 2) / (value.minSize + 6))),
+    strict: true,
+    key: MAP_KEY,
+    get value() {
+      return value();
+    },
+    maxProperties: Math.max(0, schema.maxProperties ?? Math.floor((MAX_REQUEST - 2) / ((minSize(values) as number) + 6))),
   };
-  return { type, minSize: 2 };
 }
 
-function objectOf(schema: Schema, name: string): Sized {
+function objectOf(schema: Schema, name: string): ObjectType {
+  const properties = propertiesOf(schema);
   const fields = new Map<string, FieldType>();
-  let minSize = 2;
-  for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    const field = sized(property, `${name}.${key}`);
-    if (field === undefined) continue;
-    const escaped = escapeName(key);
-    if (escaped !== undefined) fields.set(escaped, { type: field.type, ...(escaped !== key && { property: key }) });
-    if (schema.required?.includes(key) === true && property.default === undefined) minSize += key.length + field.minSize + 4;
-  }
-  const type: ObjectType = { kind: 'object', name, field: (key) => fields.get(key), fieldNames: () => [...fields.keys()] };
-  return { type, minSize };
+  const field = (key: string): FieldType | undefined => {
+    let known = fields.get(key);
+    const property = known === undefined ? properties.get(key) : undefined;
+    if (property === undefined) return known;
+    known = {
+      type: typeOf(child(property.schema), `${name}.${key}`) as Type,
+      ...(property.name !== key && { property: property.name }),
+    };
+    fields.set(key, known);
+    return known;
+  };
+  return { kind: 'object', name, field, fieldNames: () => [...properties.keys()], unstructured: true };
 }
 
-function stringOf(schema: Schema): Sized {
+interface Property {
+  readonly schema: Schema;
+  readonly name: string;
+}
+
+const properties = new WeakMap<Schema, ReadonlyMap<string, Property>>();
+
+/** Returns the properties that expressions can see, by the names that they write. */
+function propertiesOf(schema: Schema): ReadonlyMap<string, Property> {
+  let known = properties.get(schema);
+  if (known === undefined) {
+    const visible = new Map<string, Property>();
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      const escaped = escapeName(name);
+      if (escaped !== undefined && minSize(child(property)) !== undefined) visible.set(escaped, { schema: property, name });
+    }
+    known = visible;
+    properties.set(schema, known);
+  }
+  return known;
+}
+
+function stringOf(schema: Schema): SimpleType {
   switch (schema.format) {
     case 'byte':
-      return { type: { kind: 'bytes', maxLength: Math.max(0, schema.maxLength ?? MAX_REQUEST - 2) }, minSize: 2 };
+      return { ...BYTES, maxLength: Math.max(0, schema.maxLength ?? MAX_REQUEST - 2), read: READERS.byte };
     case 'duration':
-      return { type: { ...DURATION, maxLength: 32 }, minSize: 3 };
+      return { ...DURATION, maxLength: 32, read: READERS.duration };
     case 'date':
-      return { type: { ...TIMESTAMP, maxLength: 12 }, minSize: 12 };
+      return { ...TIMESTAMP, maxLength: 12, read: READERS.date };
     case 'date-time':
-      return { type: { ...TIMESTAMP, maxLength: 32 }, minSize: 21 };
+      return { ...TIMESTAMP, maxLength: 32, read: READERS['date-time'] };
     default:
-      return { type: { kind: 'string', maxLength: maxLengthOf(schema) }, minSize: 2 };
+      return { ...STRING, maxLength: maxLengthOf(schema), read: TEXT };
   }
 }
 
 /** In bytes: a character has up to four. */
 function maxLengthOf({ maxLength, enum: values }: Schema): number {
-  if (maxLength !== undefined) return Math.max(0, maxLength) * 4;
-  if (values === undefined || values.length === 0) return MAX_REQUEST - 2;
+  if (typeof maxLength === 'number') return Math.max(0, maxLength) * 4;
+  if (!Array.isArray(values) || values.length === 0) return MAX_REQUEST - 2;
   return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
+}
+
+const minSizes = new WeakMap<Schema, number | null>();
+
+/** As minimalSize, of a schema as expressions see it. */
+function minSize(schema: Schema): number | undefined {
+  let known = minSizes.get(schema);
+  if (known === undefined) {
+    known = computeMinSize(schema) ?? null;
+    minSizes.set(schema, known);
+  }
+  return known ?? undefined;
+}
+
+const MIN_SIZES_OF_FORMATS: ReadonlyMap<string | undefined, number> = new Map([
+  ['duration', 3],
+  ['date', 12],
+  ['date-time', 21],
+]);
+
+function computeMinSize(schema: Schema): number | undefined {
+  if (schema['x-kubernetes-int-or-string'] === true) return 1;
+  const items = schema.items ?? undefined;
+  switch (schema.type) {
+    case 'array':
+      return items === undefined || minSize(child(items)) === undefined ? undefined : 2;
+    case 'object':
+      if (!isMap(schema)) return minSizeOfObject(schema);
+      return minSize(child(schema.additionalProperties)) === undefined ? undefined : 2;
+    case 'string':
+      return MIN_SIZES_OF_FORMATS.get(schema.format) ?? 2;
+    case 'boolean':
+      return 4;
+    case 'number':
+    case 'integer':
+      return 1;
+    default:
+      return undefined;
+  }
+}
+
+function minSizeOfObject(schema: Schema): number {
+  const required = new Set(schema.required);
+  let size = 2;
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const own = minSize(child(property));
+    if (own !== undefined && required.has(name) && (property.default ?? undefined) === undefined)
+      size += Buffer.byteLength(name) + own + 4;
+  }
+  return size;
 }

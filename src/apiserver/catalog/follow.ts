@@ -6,8 +6,9 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { everything } from '../registry/selection.ts';
-import type { EncodedWatchEvent } from '../request.ts';
+import { everything, type Selection } from '../registry/selection.ts';
+import { nextTurn } from '#machinery/turn.ts';
+import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import type { Catalog, CatalogChange } from './catalog.ts';
 import { watchAll } from './internal-client.ts';
 import type { Kind } from './kind.ts';
@@ -20,9 +21,22 @@ export interface FollowerConfig {
 
 /** Is called for every object of a resource, also for those that exist already, in the order in which they change. */
 export interface Keeper {
-  set(object: KubeObject): void;
+  /** `encoded`: the same object, as the store has it. */
+  set(object: KubeObject, encoded: EncodedObject): void;
   /** `key`: as `keyOf` returns it. */
   delete(key: string): void;
+}
+
+/** How the objects of a resource are read. */
+export interface FollowOptions {
+  /** Decodes an object. Default: the store does, and keeps the object in its cache. */
+  readonly decode?: (encoded: EncodedObject) => KubeObject;
+  /** After so many objects the event loop has a turn, because each takes time. Default: objects are small. */
+  readonly objectsPerTurn?: number;
+  /** Default: all namespaces. */
+  readonly namespace?: string;
+  /** Default: all objects. */
+  readonly selection?: Selection;
 }
 
 const RETRY_MS = 1_000;
@@ -44,8 +58,8 @@ export class Follower {
    * Resolves once every object that exists now is known; at once if the resource is not installed. Rejects if the store cannot be read
    * now; later it retries.
    */
-  async follow(group: string, resource: string, keeper: Keeper): Promise<void> {
-    const followed = new FollowedResource(this.#config, group, resource, keeper);
+  async follow(group: string, resource: string, keeper: Keeper, options: FollowOptions = {}): Promise<void> {
+    const followed = new FollowedResource(this.#config, { group, resource, keeper, options });
     this.#followed.push(followed);
     await followed.start();
   }
@@ -55,11 +69,19 @@ export class Follower {
   }
 }
 
+interface Followed {
+  readonly group: string;
+  readonly resource: string;
+  readonly keeper: Keeper;
+  readonly options: FollowOptions;
+}
+
 class FollowedResource {
   readonly #config: FollowerConfig;
   readonly #group: string;
   readonly #resource: string;
   readonly #keeper: Keeper;
+  readonly #options: FollowOptions;
   /** Keys of the objects that the keeper has. */
   readonly #keys = new Set<string>();
   readonly #unsubscribe: () => void;
@@ -68,11 +90,12 @@ class FollowedResource {
   #active = false;
   #stopped = false;
 
-  constructor(config: FollowerConfig, group: string, resource: string, keeper: Keeper) {
+  constructor(config: FollowerConfig, { group, resource, keeper, options }: Followed) {
     this.#config = config;
     this.#group = group;
     this.#resource = resource;
     this.#keeper = keeper;
+    this.#options = options;
     this.#unsubscribe = config.catalog.onChange((change) => this.#onChange(change));
   }
 
@@ -128,14 +151,17 @@ class FollowedResource {
 
   /** `onSynced` is called when the initial state is complete: objects that were not in it have been deleted. */
   async #read({ rest }: Kind, onSynced?: () => void): Promise<void> {
-    const stream = (await watchAll(rest, '', {
-      selection: everything,
+    const { namespace = '', selection = everything } = this.#options;
+    const stream = (await watchAll(rest, namespace, {
+      selection,
       sendInitialEvents: true,
     })) as WatchStream<EncodedWatchEvent>;
     this.#stream = stream;
     if (this.#stopped) stream.stop();
+    const { decode = (encoded: EncodedObject) => encoded.object() as KubeObject, objectsPerTurn = Infinity } = this.#options;
     const seen = new Set<string>();
     let syncing = true;
+    let count = 0;
     for await (const { type, object } of stream) {
       if (type === 'ERROR') return;
       if (type === 'BOOKMARK') {
@@ -145,7 +171,8 @@ class FollowedResource {
         onSynced?.();
         continue;
       }
-      const value = object.object() as KubeObject;
+      if (++count % objectsPerTurn === 0) await nextTurn();
+      const value = decode(object);
       const key = keyOf(value);
       if (type === 'DELETED') {
         this.#forget(key);
@@ -153,7 +180,7 @@ class FollowedResource {
       }
       if (syncing) seen.add(key);
       this.#keys.add(key);
-      this.#keeper.set(value);
+      this.#keeper.set(value, object);
     }
   }
 

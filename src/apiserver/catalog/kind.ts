@@ -53,8 +53,25 @@ export interface Kind {
   readonly deprecation?: string;
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
+  /**
+   * A definition defines it. Upstream serves such kinds by a handler of its own: paths that it does not serve have other errors. Default:
+   * false.
+   */
+  readonly isCustom?: boolean;
+  /**
+   * Changes whenever what OpenAPI says of the kind does. Documents of kinds that all have one need not be made to know their hash. Default:
+   * there is none.
+   */
+  readonly fingerprint?: string;
+  /** What discovery says of it, where that does not follow from the rest. */
+  readonly discovery?: DiscoveryHints;
   /** Default: 'published'. */
   readonly visibility?: Visibility;
+}
+
+export interface DiscoveryHints {
+  /** In this order. Default: the verbs that its Rest has. */
+  readonly verbs?: readonly string[];
 }
 
 /** Finds a kind of the same server, for kinds that work with the objects of another. Undefined: the server does not have it. */
@@ -79,7 +96,8 @@ const VERBS: readonly (readonly [string, (rest: Rest) => boolean])[] = [
 ];
 
 /** The verbs of a resource or subresource as discovery lists them. */
-export function verbsOf(served: Pick<Subresource, 'rest' | 'connectMethods'>): string[] {
+export function verbsOf(served: Pick<Subresource, 'rest' | 'connectMethods'> & Pick<Kind, 'discovery'>): string[] {
+  if (served.discovery?.verbs !== undefined) return [...served.discovery.verbs];
   if (served.rest.connect !== undefined) {
     const verbOf: Readonly<Record<string, string>> = {
       GET: 'get',

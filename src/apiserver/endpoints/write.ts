@@ -255,7 +255,8 @@ function decodePatched(
   };
   let decoded;
   try {
-    if (patch !== undefined) checkKind(patched, kind);
+    if (patch !== undefined && codec.isUntyped === true) checkUntypedKind(patched, kind, request.info.name);
+    else if (patch !== undefined) checkKind(patched, kind);
     decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -282,6 +283,20 @@ function checkKind(patched: Record<string, unknown>, { group, version, kind }: S
     `converting (${String(apiVersion).split('/').at(-1)}.${String(given)}) to (${internalPackage(group)}.${kind}): unknown conversion`,
     'kind',
   );
+}
+
+/** Throws StatusError (422): of an object without a type, upstream validates what a patch makes of kind and apiVersion. */
+function checkUntypedKind(patched: Record<string, unknown>, { group, version, kind }: Scope['kind'], name: string): void {
+  const expected = `${group}/${version}`;
+  const { kind: given, apiVersion } = patched;
+  if (typeof given !== 'string' || typeof apiVersion !== 'string') return;
+  const errors = [
+    ...(given === kind ? [] : [field.invalid(new FieldPath('kind'), given, `must be ${kind}`)]),
+    ...(apiVersion === expected ? [] : [field.invalid(new FieldPath('apiVersion'), apiVersion, `must be ${expected}`)]),
+  ];
+  if (errors.length === 0) return;
+  const slash = apiVersion.indexOf('/');
+  throw apierrors.invalid({ group: slash < 0 ? '' : apiVersion.slice(0, slash), kind: given }, name, errors);
 }
 
 function admitUpdate(

@@ -20,7 +20,7 @@ import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Up
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
 import { bodyOf, noBody } from './body-reader.ts';
-import { peerCertificateOf } from './peer-certificate.ts';
+import { type AuthorityFingerprints, fingerprintsOf, peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
 import { TurnGate } from './turn-gate.ts';
@@ -41,6 +41,8 @@ export interface ListenerConfig {
   readonly cert: string;
   /** PEM: certificates of clients are accepted if it has signed them. Absent: clients are not asked for certificates. */
   readonly clientCa?: string;
+  /** PEM: the authority of front proxies, whose certificates are accepted, too. Default: there are no front proxies. */
+  readonly requestHeaderCa?: string;
   /** Default: 'TLSv1.2'. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** Names of OpenSSL, with colons between them. Default: those of TLS_SERVER_OPTIONS. */
@@ -66,6 +68,8 @@ const MAX_DISCARDED_BYTES = 256 * 1024;
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #auditIds: AuditIds;
+  /** Undefined: the authority of clients is the only one. */
+  readonly #authorities: AuthorityFingerprints | undefined;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #connections: ConnectionTable;
@@ -78,12 +82,13 @@ export class Listener {
   constructor(config: ListenerConfig) {
     this.#config = config;
     this.#auditIds = new AuditIds(config.random);
+    this.#authorities = config.requestHeaderCa === undefined ? undefined : fingerprintsOf(config);
     const { clock, logger, limits } = config;
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
       ...this.#secureContext(config),
       // Without authorities of its own, Node would accept certificates of all public ones.
-      requestCert: config.clientCa !== undefined,
+      requestCert: config.clientCa !== undefined || config.requestHeaderCa !== undefined,
       // Clients without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
@@ -101,12 +106,13 @@ export class Listener {
   }
 
   #secureContext({ cert, key }: { readonly cert: string; readonly key: string }): SecureContextOptions {
-    const { clientCa, minVersion, ciphers } = this.#config;
+    const { clientCa, requestHeaderCa, minVersion, ciphers } = this.#config;
+    const authorities = [clientCa, requestHeaderCa].filter((ca) => ca !== undefined);
     return {
       ...TLS_SERVER_OPTIONS,
       key,
       cert,
-      ca: clientCa,
+      ca: authorities.length === 0 ? undefined : authorities,
       ...(minVersion !== undefined && { minVersion }),
       ...(ciphers !== undefined && { ciphers }),
     };
@@ -243,7 +249,7 @@ export class Listener {
 
   /** Returns what the peer proved at the handshake, while that is still valid. `connection`: the socket, or the session on it. */
   #certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
-    const certificate = certificateOf(connection, socket);
+    const certificate = certificateOf(connection, socket, this.#authorities);
     return certificate !== undefined && this.#config.clock.now() > certificate.notAfter ? undefined : certificate;
   }
 
@@ -373,11 +379,15 @@ function whenSent(stream: Duplex, action: () => void): void {
 const CERTIFICATE = Symbol('peer certificate');
 
 /** `connection`: the socket, or the session on it. */
-function certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
+function certificateOf(
+  connection: object,
+  socket: TLSSocket,
+  authorities: AuthorityFingerprints | undefined,
+): PeerCertificate | undefined {
   const known: { [CERTIFICATE]?: PeerCertificate | null } = connection;
   let certificate = known[CERTIFICATE];
   if (certificate === undefined) {
-    certificate = peerCertificateOf(socket) ?? null;
+    certificate = peerCertificateOf(socket, authorities) ?? null;
     known[CERTIFICATE] = certificate;
   }
   return certificate ?? undefined;

@@ -106,7 +106,7 @@ async function respondInPieces(request: ApiRequest | undefined, response: ApiRes
       await sendWatch(sink, body.events, format);
       return;
     case 'text':
-      headers['content-type'] = body.contentType;
+      if (body.contentType !== '') headers['content-type'] = body.contentType;
       await sendWhole(request, sink, code, headers, Buffer.from(body.text, 'utf8'), head);
       return;
     case 'bytes':
@@ -114,8 +114,8 @@ async function respondInPieces(request: ApiRequest | undefined, response: ApiRes
       await sendWhole(request, sink, code, headers, body.bytes, head);
       return;
     case 'stream':
-      headers['content-type'] = body.contentType;
-      sink.begin(code, headers, undefined);
+      if (body.contentType !== '') headers['content-type'] = body.contentType;
+      sink.begin(code, headers, body.length);
       await sendStream(sink, body.stream);
       return;
     case 'taken':

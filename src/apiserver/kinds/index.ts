@@ -8,6 +8,7 @@ import { mutatingWebhookConfigurationKind } from './admissionregistration/mutati
 import { validatingAdmissionPolicyBindingKind } from './admissionregistration/validating-admission-policy-binding.ts';
 import { validatingAdmissionPolicyKind } from './admissionregistration/validating-admission-policy.ts';
 import { validatingWebhookConfigurationKind } from './admissionregistration/validating-webhook-configuration.ts';
+import { customResourceDefinitionKind } from './apiextensions/custom-resource-definition.ts';
 import { apiServiceKind } from './apiregistration/api-service.ts';
 import { controllerRevisionKind } from './apps/controller-revision.ts';
 import { daemonSetKind } from './apps/daemon-set/index.ts';
@@ -124,6 +125,7 @@ export const kinds: readonly KindDefinition<KindServices>[] = [
   validatingAdmissionPolicyBindingKind,
   validatingAdmissionPolicyKind,
   validatingWebhookConfigurationKind,
+  customResourceDefinitionKind,
   apiServiceKind,
   deviceClassKind,
   resourceClaimKind,

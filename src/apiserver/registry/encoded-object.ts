@@ -85,6 +85,12 @@ export interface ServedObject extends EncodedObject {
   at(revision: number): ServedObject;
 }
 
+/** Returns the state of a stored object. Throws Error for an object that is in no storage: a programmer error. */
+export function stateOf(object: EncodedObject): KeyValue {
+  if (!('kv' in object)) throw new Error('the object is in no storage');
+  return (object as ServedObject).kv;
+}
+
 /** A state whose bytes are in the served version. Cheap to make: nothing is looked up before it is asked for. */
 export class StoredObject implements ServedObject {
   readonly kv: KeyValue;
@@ -93,6 +99,7 @@ export class StoredObject implements ServedObject {
   readonly #decoder: StateDecoder;
   #decoded: DecodedObject | undefined;
   #jsonLine: Buffer | undefined;
+  /** With kind and apiVersion. */
   #itemLength: number | undefined;
   #protobuf: Buffer | undefined;
 
@@ -127,12 +134,14 @@ export class StoredObject implements ServedObject {
     return this.#jsonLine;
   }
 
-  itemLength(): number {
+  itemLength(identified = false): number {
+    this.#itemLength ??= splicedLength(this.kv.value, this.#revision);
     // One byte of the header stays: its brace.
-    return (this.#itemLength ??= splicedLength(this.kv.value, this.#revision) - this.#format.header.length + 1);
+    return identified ? this.#itemLength : this.#itemLength - this.#format.header.length + 1;
   }
 
-  copyItem(target: Buffer, offset: number): number {
+  copyItem(target: Buffer, offset: number, identified = false): number {
+    if (identified) return spliceInto(target, offset, this.kv.value, this.#revision);
     const end = spliceInto(target, offset + 1, this.kv.value, this.#revision, this.#format.header.length);
     target[offset] = OPEN_BRACE;
     return end;
@@ -179,12 +188,12 @@ export class FreshObject implements EncodedObject {
     return this.#jsonLine;
   }
 
-  itemLength(): number {
-    return this.#asItem().length;
+  itemLength(identified = false): number {
+    return this.#asItem(identified).length;
   }
 
-  copyItem(target: Buffer, offset: number): number {
-    const item = this.#asItem();
+  copyItem(target: Buffer, offset: number, identified = false): number {
+    const item = this.#asItem(identified);
     return offset + item.copy(target, offset);
   }
 
@@ -198,9 +207,9 @@ export class FreshObject implements EncodedObject {
     return this.#protobuf;
   }
 
-  #asItem(): Buffer {
+  #asItem(identified: boolean): Buffer {
+    if (identified || this.#identified) return withoutNewline(this.jsonLine());
     if (this.#item === undefined) {
-      if (this.#identified) return (this.#item = withoutNewline(this.jsonLine()));
       const { kind: _kind, apiVersion: _apiVersion, ...rest } = this.#object as KubeObject;
       this.#item = Buffer.from(JSON.stringify(rest), 'utf8');
     }

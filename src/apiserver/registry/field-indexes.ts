@@ -54,5 +54,5 @@ export class FieldIndexes {
 function valueOf(cache: ObjectCache, kv: KeyValue, selectableFields: SelectableFields, field: string): string {
   const object = cache.readServedVersion(kv);
   if (object === undefined) throw new Error(`${kv.key} is stored in another version`);
-  return selectableFields.valueOf(object.object(), field);
+  return selectableFields.valueOf(object, field);
 }

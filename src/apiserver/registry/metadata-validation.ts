@@ -18,7 +18,7 @@ const METADATA = new FieldPath('metadata');
 const PATHS = new MetadataPaths(METADATA);
 
 export function validateMetadata(object: KubeObject, namespaced: boolean, rules: NameRules): FieldErrorList {
-  return validateObjectMeta(object.metadata, namespaced, rules, PATHS);
+  return validateObjectMeta(object.metadata, namespaced, rules, PATHS, object);
 }
 
 export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rules: NameRules): FieldErrorList {

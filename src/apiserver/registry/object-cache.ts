@@ -27,12 +27,17 @@ export interface ObjectCacheConfig {
   /** Of the states that are written. Default: `format`. */
   readonly storedFormat?: ObjectFormat;
   /** Converts states in other versions than the served one, and objects to the stored version. Default: there is one version only. */
-  readonly converter?: ObjectConverter;
+  readonly converter?: ObjectConverter | undefined;
+  /** See ResourceStoreConfig. */
+  readonly normalize?: Normalize | undefined;
   /** Stored bytes of the objects kept, at most; if they are not used, less. Default: 32 MiB. */
   readonly limitBytes?: number;
   /** Freeze what is handed out, so that whoever changes it is found out. For tests. */
   readonly freeze?: boolean;
 }
+
+/** Returns the object as it is served; the object itself if it is served as it was stored. The object is not changed. */
+export type Normalize = (object: KubeObject) => KubeObject;
 
 interface Entry extends DecodedObject {
   readonly revision: number;
@@ -55,6 +60,9 @@ export class ObjectCache implements StateDecoder {
   readonly #format: ObjectFormat;
   readonly #storedFormat: ObjectFormat;
   readonly #converter: ObjectConverter | undefined;
+  readonly #normalize: Normalize | undefined;
+  /** Values that are served as they were stored, if there is something to normalize. */
+  readonly #normal = new WeakSet<Uint8Array>();
   readonly #maxLimitBytes: number;
   #limitBytes: number;
   readonly #freeze: boolean;
@@ -75,6 +83,7 @@ export class ObjectCache implements StateDecoder {
     this.#format = config.format;
     this.#storedFormat = config.storedFormat ?? config.format;
     this.#converter = config.converter;
+    this.#normalize = config.normalize;
     this.#maxLimitBytes = config.limitBytes ?? 32 * 1024 * 1024;
     this.#limitBytes = Math.min(FIRST_LIMIT_BYTES, this.#maxLimitBytes);
     this.#freeze = config.freeze ?? false;
@@ -119,13 +128,20 @@ export class ObjectCache implements StateDecoder {
 
   /** Returns the object of the state; undefined if the state must be converted first. */
   readNow(kv: KeyValue): ServedObject | undefined {
-    if (this.#format.isVersionOf(kv.value)) return new StoredObject(this.#format, this, kv);
+    if (this.#isServedForm(kv)) return new StoredObject(this.#format, this, kv);
     return stateOf(this.#find(kv.key), kv)?.converted;
   }
 
   /** Returns the object of the state; undefined if it is in another version than the served one. Depends on the state alone. */
-  readServedVersion(kv: KeyValue): StoredObject | undefined {
-    return this.#format.isVersionOf(kv.value) ? new StoredObject(this.#format, this, kv) : undefined;
+  readServedVersion(kv: KeyValue): KubeObject | undefined {
+    if (!this.#format.isVersionOf(kv.value)) return undefined;
+    const { object } = this.decode(kv);
+    return this.#normalize === undefined || this.#normal.has(kv.value) ? object : this.#normalize(object);
+  }
+
+  /** Reports whether the bytes of the state are known to be what is served. */
+  #isServedForm({ value }: KeyValue): boolean {
+    return this.#format.isVersionOf(value) && (this.#normalize === undefined || this.#normal.has(value));
   }
 
   /**
@@ -180,27 +196,44 @@ export class ObjectCache implements StateDecoder {
   #encodeStored(object: KubeObject): Uint8Array {
     const value = this.#storedFormat.encode(object);
     this.#encodedFrom.set(value, object);
+    if (this.#normalize !== undefined && this.storesServedVersion) this.#normal.add(value);
     return value;
   }
 
-  /** Converts states in other versions. A state that is there several times is converted once. */
+  /** Converts states in other versions, and normalizes states in the served one. A state that is there several times is read once. */
   #convertStates(kvs: readonly KeyValue[]): Awaitable<readonly ServedObject[]> {
-    const states = new Map(kvs.map((kv) => [`${kv.modRevision} ${kv.key}`, kv]));
+    const states = new Map(kvs.map((kv) => [stateKey(kv), kv]));
     const distinct = [...states.values()];
-    return andThen(this.#decodeStates(distinct), (stored) =>
-      andThen(convertObjects(this.#converter, stored, this.#format.apiVersion), (objects) => {
-        const served = new Map(
-          distinct.map((kv, index) => [`${kv.modRevision} ${kv.key}`, this.#keepConverted(kv, objects[index] as KubeObject)]),
-        );
-        return kvs.map((kv) => served.get(`${kv.modRevision} ${kv.key}`) as ServedObject);
-      }),
-    );
+    return andThen(this.#decodeStates(distinct), (stored) => {
+      const served = new Map<string, ServedObject>();
+      const others: KeyValue[] = [];
+      const toConvert: KubeObject[] = [];
+      for (const [index, kv] of distinct.entries()) {
+        const object = stored[index] as KubeObject;
+        if (this.#format.isVersionOf(kv.value)) {
+          served.set(stateKey(kv), this.#keepNormalized(kv, object));
+        } else {
+          others.push(kv);
+          toConvert.push(object);
+        }
+      }
+      return andThen(convertObjects(this.#converter, toConvert, this.#format.apiVersion), (objects) => {
+        for (const [index, kv] of others.entries())
+          served.set(stateKey(kv), this.#keepConverted(kv, objects[index] as KubeObject));
+        return kvs.map((kv) => served.get(stateKey(kv)) as ServedObject);
+      });
+    });
   }
 
   /** Returns the objects of states as they are stored. Many are decoded in several turns of the event loop. */
   #decodeStates(kvs: readonly KeyValue[]): Awaitable<readonly KubeObject[]> {
-    const decode = (kv: KeyValue): KubeObject =>
-      this.#shared(this.#takeEncodedFrom(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+    const decode = (kv: KeyValue): KubeObject => {
+      const object = this.#shared(this.#takeEncodedFrom(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+      if (this.#normalize === undefined || !this.#format.isVersionOf(kv.value)) return object;
+      const normalized = this.#normalize(object);
+      if (normalized === object) this.#normal.add(kv.value);
+      return normalized;
+    };
     if (kvs.length <= SLICE) return kvs.map(decode);
     const inSlices = async (): Promise<readonly KubeObject[]> => {
       const objects: KubeObject[] = [];
@@ -211,6 +244,11 @@ export class ObjectCache implements StateDecoder {
       return objects;
     };
     return inSlices();
+  }
+
+  /** `object`: normalized. */
+  #keepNormalized(kv: KeyValue, object: KubeObject): ServedObject {
+    return this.#normal.has(kv.value) ? new StoredObject(this.#format, this, kv) : this.#keepConverted(kv, object);
   }
 
   #keepConverted(kv: KeyValue, converted: KubeObject): ConvertedObject {
@@ -291,6 +329,10 @@ export class ObjectCache implements StateDecoder {
     this.#missed = 0;
     this.#reused = 0;
   }
+}
+
+function stateKey({ key, modRevision }: KeyValue): string {
+  return `${modRevision} ${key}`;
 }
 
 /** The entry of this state among those of its key, newest first. */

@@ -21,6 +21,13 @@ export interface SelectableField<T> {
 /** By name: 'spec.nodeName'. */
 export type FieldDeclarations<T> = Readonly<Record<string, FieldGetter<T> | SelectableField<T>>>;
 
+export interface SelectableFieldsOptions {
+  /** Whether objects are in namespaces. Otherwise metadata.namespace is no field. Default: true. */
+  readonly namespaced?: boolean;
+  /** Returns the error for a label that is no field. Default: as of built-in kinds. */
+  readonly unsupported?: (label: string) => string;
+}
+
 const METADATA_FIELDS: readonly (readonly [string, FieldGetter<KubeObject>])[] = [
   ['metadata.name', ({ metadata }) => metadata.name],
   ['metadata.namespace', ({ metadata }) => metadata.namespace ?? ''],
@@ -34,12 +41,18 @@ export class SelectableFields {
   readonly indexed: readonly string[];
   readonly #getters: ReadonlyMap<string, FieldGetter<KubeObject>>;
   readonly #oldNames: ReadonlyMap<string, string>;
+  readonly #unsupported: ((label: string) => string) | undefined;
 
-  /** Callers use selectableFields(), which knows the type of the objects. */
-  constructor(fields: readonly (readonly [name: string, field: SelectableField<KubeObject>])[]) {
+  /** Callers that know the type of the objects use selectableFields(). */
+  constructor(
+    fields: readonly (readonly [name: string, field: SelectableField<KubeObject>])[],
+    { namespaced = true, unsupported }: SelectableFieldsOptions = {},
+  ) {
+    this.#unsupported = unsupported;
     this.names = fields.map(([name]) => name);
     this.indexed = fields.flatMap(([name, { indexed = false }]) => (indexed ? [name] : []));
-    this.#getters = new Map([...METADATA_FIELDS, ...fields.map(([name, { value }]) => [name, value] as const)]);
+    const ofMetadata = METADATA_FIELDS.slice(0, namespaced ? 2 : 1);
+    this.#getters = new Map([...ofMetadata, ...fields.map(([name, { value }]) => [name, value] as const)]);
     this.#oldNames = new Map(fields.flatMap(([name, { oldNames = [] }]) => oldNames.map((oldName) => [oldName, name] as const)));
   }
 
@@ -47,6 +60,7 @@ export class SelectableFields {
   resolve(label: string): string {
     const name = this.#oldNames.get(label) ?? label;
     if (this.#getters.has(name)) return name;
+    if (this.#unsupported !== undefined) throw apierrors.badRequest(this.#unsupported(label));
     throw apierrors.badRequest(
       this.names.length > 0
         ? `field label not supported: ${label}`

@@ -13,17 +13,26 @@ const SCALE_REPLICAS: Path = ['f:spec', 'f:replicas'];
 export interface ScaledKind {
   /** Of the object behind it. */
   readonly apiVersion: string;
-  /** Default: spec.replicas. */
-  readonly replicas?: Path;
+  /**
+   * Where the replicas are, by apiVersion, for a kind with several versions. Undefined: there is no scale in this version. Owners in other
+   * versions are dropped. Default: spec.replicas, in `apiVersion` alone.
+   */
+  readonly replicas?: ReadonlyMap<string, Path | undefined>;
+}
+
+function pathsOf({ apiVersion, replicas }: ScaledKind): ReadonlyMap<string, Path | undefined> {
+  return replicas ?? new Map([[apiVersion, SCALE_REPLICAS]]);
 }
 
 type Entries = readonly ManagedFieldsEntry[] | undefined;
 
 /** The entries of the Scale: whoever owns the replicas of the object. */
-export function scaleEntries(parent: Entries, { apiVersion, replicas = SCALE_REPLICAS }: ScaledKind): Entries {
+export function scaleEntries(parent: Entries, kind: ScaledKind): Entries {
+  const paths = pathsOf(kind);
   const managers = new Map<string, Manager>();
   for (const [id, owner] of decodeManagers(parent, true)) {
-    if (owner.apiVersion !== apiVersion || !owner.fields.has(replicas)) continue;
+    const replicas = paths.get(owner.apiVersion);
+    if (replicas === undefined || !owner.fields.has(replicas)) continue;
     managers.set(id, { ...owner, apiVersion: SCALE_API_VERSION, fields: FieldSet.of(SCALE_REPLICAS) });
   }
   return runSteps(encodeManagers(managers));
@@ -31,25 +40,26 @@ export function scaleEntries(parent: Entries, { apiVersion, replicas = SCALE_REP
 
 /** The entries of the object after its Scale was written, from those before and those of the Scale. */
 export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind): Entries {
-  const { apiVersion, replicas = SCALE_REPLICAS } = kind;
-  const replicasOnly = FieldSet.of(replicas);
+  const { apiVersion } = kind;
+  const paths = pathsOf(kind);
   const scalers = new Map([...decodeManagers(scale).values()].map((owner) => [whoOf(owner), owner]));
   const managers = new Map<string, Manager>();
   for (const [id, owner] of decodeManagers(parent, true)) {
-    if (owner.apiVersion !== apiVersion) continue;
-    if (!owner.fields.has(replicas)) {
+    if (!paths.has(owner.apiVersion)) continue;
+    const replicas = paths.get(owner.apiVersion);
+    if (replicas === undefined || !owner.fields.has(replicas)) {
       managers.set(id, owner);
     } else if (scalers.delete(whoOf(owner))) {
       managers.set(id, owner);
     } else {
-      const fields = owner.fields.difference(replicasOnly);
+      const fields = owner.fields.difference(FieldSet.of(replicas));
       if (!fields.isEmpty) managers.set(id, { ...owner, fields });
     }
   }
   for (const [who, owner] of scalers) {
     if (!owner.fields.has(SCALE_REPLICAS)) continue;
     // Kubernetes gives those who scale no time.
-    managers.set(who, { ...owner, apiVersion, time: undefined, fields: replicasOnly });
+    managers.set(who, { ...owner, apiVersion, time: undefined, fields: FieldSet.of(paths.get(apiVersion) ?? SCALE_REPLICAS) });
   }
   return runSteps(encodeManagers(managers));
 }

@@ -1,56 +1,73 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+// Definitions through the server: what it fills in, what clients may change, and what happens first when one is deleted.
 
-import { send } from '#apiserver/testing/requests.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
-
-const PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+import { requestsOf } from '#apiserver/testing/workloads.ts';
 
 let t: TestServer;
-beforeAll(async () => (t = await startTestServer()));
-afterAll(() => t.stop());
+beforeEach(async () => {
+  t = await startTestServer();
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
 
-test('the list is there and empty', async () => {
-  const { code, json } = await send(t.server, { path: PATH });
+const definitions = () => requestsOf(t, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions');
+const NAME = 'widgets.example.com';
+const version = (name: string, storage: boolean) => ({
+  name,
+  served: true,
+  storage,
+  schema: { openAPIV3Schema: { type: 'object' } },
+});
+const spec = {
+  group: 'example.com',
+  scope: 'Namespaced',
+  names: { plural: 'widgets', kind: 'Widget' },
+  versions: [version('v1', true)],
+};
+
+test('the server fills in names, the conversion and the stored version', async () => {
+  const made = await definitions().create({ metadata: { name: NAME, generation: 7 }, spec, status: { storedVersions: ['v7'] } });
+  expect(made.code).toBe(201);
+  expect(made.object.metadata.generation).toBe(1);
+  expect(made.object.spec).toEqual({
+    ...spec,
+    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+    conversion: { strategy: 'None' },
+  });
+  expect(made.object.status).toEqual({ conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: ['v1'] });
+});
+
+test('a new storage version is recorded', async () => {
+  await definitions().create({ metadata: { name: NAME }, spec });
+  const versions = [version('v1', false), version('v2', true)];
+  const changed = await definitions().patch(NAME, { spec: { versions } });
+  expect(changed.object.metadata.generation).toBe(2);
+  expect(changed.object.status).toMatchObject({ storedVersions: ['v1', 'v2'] });
+});
+
+test('the first request to delete a definition begins its deletion', async () => {
+  await definitions().create({ metadata: { name: NAME, finalizers: ['example.com/mine'] }, spec });
+  const { code, object } = await definitions().delete(NAME);
   expect(code).toBe(200);
-  expect(json).toEqual({
-    kind: 'CustomResourceDefinitionList',
-    apiVersion: 'apiextensions.k8s.io/v1',
-    metadata: { resourceVersion: expect.stringMatching(/^\d+$/) as string },
-    items: [],
+  expect(object.metadata).toMatchObject({
+    generation: 1,
+    deletionTimestamp: expect.any(String) as string,
+    finalizers: ['example.com/mine', 'customresourcecleanup.apiextensions.k8s.io'],
+  });
+  expect(object.metadata).not.toHaveProperty('deletionGracePeriodSeconds');
+  expect(object.status).toMatchObject({
+    conditions: expect.arrayContaining([
+      expect.objectContaining({ type: 'Terminating', status: 'True', reason: 'InstanceDeletionPending' }),
+    ]) as object,
   });
 });
 
-test('none can be created, and the answer says why', async () => {
-  const names = { plural: 'widgets', kind: 'Widget' };
-  const body = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'widgets.example.com' },
-    spec: { group: 'example.com', scope: 'Namespaced', names, versions: [{ name: 'v1', served: true, storage: true }] },
-  };
-  const { json } = await send(t.server, { method: 'POST', path: PATH, headers: { 'content-type': 'application/json' }, body });
-  expect(json).toMatchObject({
-    kind: 'Status',
-    code: 405,
-    reason: 'MethodNotAllowed',
-    message:
-      'create is not supported on resources of kind "customresourcedefinitions.apiextensions.k8s.io": ' +
-      'this server does not support custom resources yet',
-  });
-});
-
-test.each([
-  ['GET', `${PATH}/widgets.example.com`, 404],
-  ['DELETE', `${PATH}/widgets.example.com`, 405],
-  ['GET', `${PATH}?watch=1`, 405],
-  ['GET', '/apis/apiextensions.k8s.io/v1', 404],
-  ['GET', '/apis/apiextensions.k8s.io', 404],
-])('%s %s: %d', async (method, path, code) => {
-  expect((await send(t.server, { method, path })).code).toBe(code);
-});
-
-test('neither discovery nor OpenAPI mentions them', async () => {
-  expect((await send(t.server, { path: '/apis' })).text).not.toContain('apiextensions');
-  expect((await send(t.server, { path: '/openapi/v2' })).text).not.toContain('customresourcedefinitions');
+test('the table has the name and the time of creation', async () => {
+  await definitions().create({ metadata: { name: NAME }, spec });
+  expect(await definitions().table()).toEqual({ columns: ['Name', 'Created At'], rows: [[NAME, expect.any(String)]] });
 });

@@ -1,28 +1,61 @@
-// CustomResourceDefinitions, of which there are none: this server has no custom resources yet. kubectl's validation lists them
-// whatever discovery says, and fails where it cannot. So the list is served, empty, and nothing else: neither discovery nor
-// OpenAPI mentions it, so that clients learn that they cannot create any.
+// The resource customresourcedefinitions.
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import * as apierrors from '#machinery/apierrors.ts';
-import type { Storage } from '#storage/interface.ts';
-import type { Kind } from '#apiserver/catalog/kind.ts';
+import type * as apiextensions from '#api/groups/apiextensions/v1/index.ts';
+import {
+  definitionName,
+  validateDefinition,
+  validateDefinitionUpdate,
+  validateStatus,
+} from '#api/groups/apiextensions/v1/validation/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { defineKind } from '#apiserver/catalog/define-kind.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { runSteps } from '#machinery/turn.ts';
+import * as field from '#machinery/validation/field.ts';
+import { withCleanupFinalizer } from './deletion.ts';
 
-export function customResourceDefinitionResource({ storage }: { readonly storage: Storage }): Kind {
-  return {
-    type: customResourceDefinitions,
-    visibility: 'unlisted',
-    rest: {
-      get: (_context, name) => Promise.reject(apierrors.notFound(customResourceDefinitions, name)),
-      list: async () => ({ items: [], resourceVersion: String(await storage.currentRevision()) }),
-      create: () => Promise.reject(notSupported()),
-    },
-  };
+type CustomResourceDefinition = Immutable<apiextensions.CustomResourceDefinition>;
+
+const NO_STATUS: CustomResourceDefinition['status'] = {
+  conditions: null,
+  acceptedNames: { plural: '', kind: '' },
+  storedVersions: null,
+};
+
+/** Returns the definition with its storage version recorded: objects may be stored in it from now on. */
+function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec, status } = definition;
+  const stored = spec.versions.find(({ storage }) => storage);
+  const recorded = status.storedVersions ?? [];
+  if (stored === undefined || recorded.includes(stored.name)) return definition;
+  return { ...definition, status: { ...status, storedVersions: [...recorded, stored.name] } };
 }
 
-function notSupported(): apierrors.StatusError {
-  const { status } = apierrors.methodNotSupported(customResourceDefinitions, 'create');
-  return new apierrors.StatusError({
-    ...status,
-    message: `${status.message}: this server does not support custom resources yet`,
-  });
-}
+const strategy: ResourceStrategy<CustomResourceDefinition> = {
+  generation: true,
+  allowUnconditionalUpdate: false,
+  prepareForCreate: (definition) => withStoredVersion({ ...definition, status: NO_STATUS }),
+  anyFinalizer: true,
+  validateName: definitionName,
+  validate: (definition) => runSteps(validateDefinition(definition)),
+  validateInSteps: (definition) => field.boundedSteps(validateDefinition(definition)),
+  prepareForUpdate: (definition, old) => withStoredVersion({ ...definition, status: old.status }),
+  validateUpdate: (definition, old) => runSteps(validateDefinitionUpdate(definition, old)),
+  validateUpdateInSteps: (definition, old) => field.boundedSteps(validateDefinitionUpdate(definition, old)),
+  // The first request to delete a definition only begins its deletion.
+  hasPendingFinalizers: ({ metadata }) => metadata.deletionTimestamp === undefined,
+  prepareForDelete: withCleanupFinalizer,
+};
+
+const statusStrategy: SubresourceStrategy<CustomResourceDefinition> = {
+  allowUnconditionalUpdate: false,
+  prepareForUpdate: (definition, old) => ({ ...definition, spec: old.spec }),
+  validateUpdate: ({ status }) => validateStatus(status),
+};
+
+export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({
+  type: customResourceDefinitions,
+  strategy,
+  subresources: { status: { strategy: statusStrategy } },
+});

@@ -2,6 +2,7 @@
 // as they were need not meet rules that they did not have to meet before (KEP-4008, ratcheting).
 
 import { deepEqual, getOwn, isPlainObject } from '#machinery/deep.ts';
+import { hasKeys, itemKey, itemsByKey } from './list-keys.ts';
 import { schemaOfField, type StructuralSchema } from './structural-schema.ts';
 
 /** One pair of values. Pairs inside are found on demand and kept. */
@@ -52,32 +53,11 @@ export class Correlation {
     return this.#isEqual;
   }
 
-  get #hasKeys(): boolean {
-    return this.#schema.type === 'array' && this.#schema.listType === 'map' && this.#schema.listMapKeys.length > 0;
-  }
-
   #oldItem(item: unknown): unknown {
-    if (!this.#hasKeys || !Array.isArray(this.#old)) return undefined;
-    this.#oldByKey ??= this.#index(this.#old);
-    const key = this.#keyOf(item);
+    if (!hasKeys(this.#schema) || !Array.isArray(this.#old)) return undefined;
+    this.#oldByKey ??= itemsByKey(this.#schema, this.#old);
+    const key = itemKey(this.#schema, item);
     return key === undefined ? undefined : this.#oldByKey.get(key);
-  }
-
-  #index(list: readonly unknown[]): ReadonlyMap<string, unknown> {
-    const byKey = new Map<string, unknown>();
-    for (const item of list) {
-      const key = this.#keyOf(item);
-      if (key !== undefined && !byKey.has(key)) byKey.set(key, item);
-    }
-    return byKey;
-  }
-
-  /** All keys must be there, and be scalars. */
-  #keyOf(item: unknown): string | undefined {
-    if (!isPlainObject(item)) return undefined;
-    const values = this.#schema.listMapKeys.map((name) => getOwn(item, name));
-    if (values.some((value) => value === undefined || value === null || typeof value === 'object')) return undefined;
-    return JSON.stringify(values);
   }
 
   /** Items of a list with keys may have changed places: they are compared with those of the same key. */
@@ -86,7 +66,7 @@ export class Correlation {
     if (value === null || old === null) return value === old;
     if (Array.isArray(value)) {
       if (!Array.isArray(old) || value.length !== old.length) return false;
-      if (!this.#hasKeys) return deepEqual(value, old);
+      if (!hasKeys(this.#schema)) return deepEqual(value, old);
       return value.every((_, index) => this.item(index)?.isEqual ?? false);
     }
     if (!isPlainObject(value) || !isPlainObject(old)) return deepEqual(value, old);

@@ -1,8 +1,8 @@
 // The formats of texts that upstream validates. Formats that are not here mean nothing.
 
+import { formatDurationNanoseconds } from '#cel/index.ts';
 import { parseUrl, UrlError } from '#cel/library/url-text.ts';
 import { parseIp } from '#machinery/net/ip.ts';
-import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { isEmail } from './email.ts';
 
 type Check = (text: string) => boolean;
@@ -66,7 +66,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['byte', isBase64],
   ['password', () => true],
   ['date', isDate],
-  ['duration', isDuration],
+  ['duration', (text) => formatDurationNanoseconds(text) !== undefined],
   ['datetime', isDateTime],
   ['k8sshortname', (text) => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text)],
   ['k8slongname', (text) => text.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text)],
@@ -174,35 +174,6 @@ function isDateTime(text: string): boolean {
   const [, hours = '', minutes = '', seconds = ''] =
     /^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/u.exec(time) ?? [];
   return hours !== '' && hours <= '23' && minutes <= '59' && seconds <= '59';
-}
-
-const UNITS: readonly { readonly exact: readonly string[]; readonly prefix: string }[] = [
-  { exact: ['ns'], prefix: 'nano' },
-  { exact: ['us', 'µs'], prefix: 'micro' },
-  { exact: ['ms'], prefix: 'milli' },
-  { exact: ['s'], prefix: 'sec' },
-  { exact: ['m'], prefix: 'min' },
-  { exact: ['h', 'hr'], prefix: 'hour' },
-  { exact: ['d'], prefix: 'day' },
-  { exact: ['w', 'wk'], prefix: 'week' },
-];
-const MAX_COUNT = 2n ** 63n - 1n;
-
-/** A duration of Go, or a text in which a number with a unit occurs ('3 days'). */
-function isDuration(text: string): boolean {
-  try {
-    parseDurationNanoseconds(text);
-    return true;
-  } catch (error) {
-    if (!(error instanceof DurationError)) throw error;
-  }
-  let found = false;
-  for (const [, count = '0', unit = ''] of text.matchAll(/(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
-    if (count.length > 19 || BigInt(count) > MAX_COUNT) return false;
-    const lower = unit.toLowerCase();
-    found ||= UNITS.some(({ exact, prefix }) => exact.includes(lower) || lower.startsWith(prefix));
-  }
-  return found;
 }
 
 const HOST_CHARACTER = '[a-zA-Z0-9\\p{S}\\p{L}]';

@@ -36,7 +36,7 @@ export interface JSONSchemaProps {
   dependencies?: Record<string, JSONSchemaProps | string[]>;
   additionalItems?: JSONSchemaProps | boolean;
   definitions?: Record<string, JSONSchemaProps>;
-  externalDocs?: object;
+  externalDocs?: { description?: string; url?: string };
   example?: unknown;
   nullable?: boolean;
   'x-kubernetes-preserve-unknown-fields'?: boolean;
@@ -45,6 +45,19 @@ export interface JSONSchemaProps {
   'x-kubernetes-list-map-keys'?: string[];
   'x-kubernetes-list-type'?: string;
   'x-kubernetes-map-type'?: string;
-  /** Read by the rules' own code: see ValidateRules. */
-  'x-kubernetes-validations'?: object[];
+  'x-kubernetes-validations'?: ValidationRule[];
+}
+
+/** What every value of a schema must meet: an expression over `self` (and, of an update, `oldSelf`). */
+export interface ValidationRule {
+  rule: string;
+  message?: string;
+  /** Evaluates to the message. It is preferred to `message`, which is what remains if it cannot be evaluated. */
+  messageExpression?: string;
+  /** FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate. Default: FieldValueInvalid. */
+  reason?: string;
+  /** A path below the value, such as `.a.b` or `['a-b']`, where the error is reported. */
+  fieldPath?: string;
+  /** A rule with `oldSelf` is evaluated without an old value, too; `oldSelf` is an optional value then. */
+  optionalOldSelf?: boolean;
 }

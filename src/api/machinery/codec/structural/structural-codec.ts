@@ -3,6 +3,7 @@
 import type { ObjectType } from '#cel/index.ts';
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import { deepCopy, isPlainObject, setOwn } from '#machinery/deep.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { GroupVersionKind } from '../../descriptor.ts';
@@ -20,6 +21,8 @@ import { decodeMetadata } from './object-meta.ts';
 import { definitionName, publishedKind, type PublishedKind, publishedList, type PublishedType } from './openapi.ts';
 import { ReadContext } from './read-context.ts';
 import { type Read, readerOf } from './reader.ts';
+import { checkRules } from './rules/check.ts';
+import { type RuleNode, ruleNodeOf } from './rules/rule-node.ts';
 import { sortedKeys } from './sorted.ts';
 import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
 import { runValidator } from './validate-value.ts';
@@ -39,6 +42,17 @@ interface Compiled {
   readonly read: Read;
   readonly applyDefaults: (value: unknown) => void;
   readonly validator: ValueValidator;
+  /** Undefined: the schema has no rules. */
+  readonly rules: RuleNode | undefined;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+export interface ObjectValidation {
+  /** What is wrong with the object beside what its codec finds: some errors keep rules from being evaluated. */
+  readonly prior?: FieldErrorList;
+  /** Called with a message for each rule that an update does not meet, which is no error because the value did not change. */
+  readonly warn?: (message: string) => void;
 }
 
 export class StructuralCodec implements ObjectCodec {
@@ -107,41 +121,62 @@ export class StructuralCodec implements ObjectCodec {
     this.#compile().applyDefaults(draft);
   }
 
-  /** Returns what is wrong with a new object, its metadata and rules (x-kubernetes-validations) apart. */
-  validate(object: Readonly<Record<string, unknown>>): FieldErrorList {
-    const { schema, validator } = this.#compile();
-    return [...runValidator(validator, object), ...validateEmbedded(schema, object), ...validateLists(schema, object)];
+  /** Returns what is wrong with a new object, its own metadata apart: by the keywords of the schema, and then by its rules. */
+  validate(object: Body, options: ObjectValidation = {}): FieldErrorList {
+    return runSteps(this.validateInSteps(object, options));
   }
 
   /** As validate, of an update. What did not change need not meet rules that it did not meet before. */
-  validateUpdate(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
-    const { schema, validator } = this.#compile();
+  validateUpdate(object: Body, old: Body, options: ObjectValidation = {}): FieldErrorList {
+    return runSteps(this.validateUpdateInSteps(object, old, options));
+  }
+
+  /**
+   * As validateUpdate, of an update of the status: only that part is checked by the schema's keywords, and embedded resources are not
+   * looked at. The rules of the whole object are evaluated, though.
+   */
+  validateStatusUpdate(object: Body, old: Body, options: ObjectValidation = {}): FieldErrorList {
+    return runSteps(this.validateStatusUpdateInSteps(object, old, options));
+  }
+
+  /** As validate. Evaluating rules may take a second in all, but no step takes more than some milliseconds. */
+  *validateInSteps(object: Body, options: ObjectValidation = {}): Steps<FieldErrorList> {
+    const { schema, validator, rules } = this.#compile();
+    const errors = [...runValidator(validator, object), ...validateEmbedded(schema, object), ...validateLists(schema, object)];
+    const ofRules = yield* checkRules(rules, { value: object }, [...(options.prior ?? []), ...errors]);
+    return [...errors, ...ofRules];
+  }
+
+  *validateUpdateInSteps(object: Body, old: Body, options: ObjectValidation = {}): Steps<FieldErrorList> {
+    const { schema, validator, rules } = this.#compile();
     const correlation = new Correlation(object, old, schema);
-    return [
+    const errors = [
       ...runValidator(validator, object, undefined, correlation),
       ...validateEmbedded(schema, object),
       ...this.#validateUpdatedLists(object, old),
     ];
+    const { prior = [], warn } = options;
+    const ofRules = yield* checkRules(rules, { value: object, old, correlation, warn }, [...prior, ...errors]);
+    return [...errors, ...ofRules];
   }
 
-  /**
-   * As validateUpdate, of an update of the status: only that part is checked by the schema's keywords, and
-   * embedded resources are not looked at.
-   */
-  validateStatusUpdate(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
-    const { schema } = this.#compile();
+  *validateStatusUpdateInSteps(object: Body, old: Body, options: ObjectValidation = {}): Steps<FieldErrorList> {
+    const { schema, rules } = this.#compile();
     const status = schema.properties.get('status');
+    const correlation = new Correlation(object, old, schema);
     const errors: FieldErrorList = [];
     if (status !== undefined && Object.hasOwn(object, 'status')) {
       this.#statusValidator ??= new ValueValidator(status.source, { ofObjects: true });
-      const correlation = new Correlation(object, old, schema).field('status');
-      errors.push(...runValidator(this.#statusValidator, object['status'], field.path('status'), correlation));
+      errors.push(...runValidator(this.#statusValidator, object['status'], field.path('status'), correlation.field('status')));
     }
-    return [...errors, ...this.#validateUpdatedLists(object, old)];
+    errors.push(...this.#validateUpdatedLists(object, old));
+    const { prior = [], warn } = options;
+    const ofRules = yield* checkRules(rules, { value: object, old, correlation, warn }, [...prior, ...errors]);
+    return [...errors, ...ofRules];
   }
 
   /** Lists whose items must be unique have ratcheting as a whole: one that was wrong before may stay so, and all others with it. */
-  #validateUpdatedLists(object: Readonly<Record<string, unknown>>, old: Readonly<Record<string, unknown>>): FieldErrorList {
+  #validateUpdatedLists(object: Body, old: Body): FieldErrorList {
     const { schema } = this.#compile();
     return validateLists(schema, old).length > 0 ? [] : validateLists(schema, object);
   }
@@ -154,6 +189,7 @@ export class StructuralCodec implements ObjectCodec {
         read: readerOf(schema),
         applyDefaults: compileDefaults(schema),
         validator: new ValueValidator(schema.source, { ofObjects: true }),
+        rules: ruleNodeOf(schema, true),
       };
     }
     return this.#compiled;

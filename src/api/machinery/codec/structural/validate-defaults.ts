@@ -1,34 +1,47 @@
 // Validates the defaults of a schema: a default must be a value that an object could have there.
 
+import { Budget } from '#cel/index.ts';
+import { runSteps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { validateEmbedded, validateResource } from './embedded.ts';
 import { ReadContext } from './read-context.ts';
 import { InvalidFieldError, readerOf, RESOURCE_FIELDS } from './reader.ts';
+import { checkRules } from './rules/check.ts';
+import { ruleNodeOf } from './rules/rule-node.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 import { validateValue } from './validate-value.ts';
+
+/** What validating the defaults of one schema has found, and what it may still cost. */
+interface Run {
+  readonly errors: FieldErrorList;
+  /** The rules of all defaults share one budget. */
+  readonly budget: Budget;
+  readonly allowUnknownFields: boolean;
+}
 
 /** Builds a resource around a default that is in its metadata. */
 type Surround = (value: unknown) => Record<string, unknown>;
 
-/** Returns what is wrong with the defaults of the schema. */
-export function validateDefaults(schema: StructuralSchema, at: FieldPath): FieldErrorList {
-  const errors: FieldErrorList = [];
-  validateNode({ ...schema, embeddedResource: true }, at, undefined, errors);
-  return errors;
+/** Returns what is wrong with the defaults of the schema. `allowUnknownFields`: defaults may have fields that reading drops. */
+export function validateDefaults(schema: StructuralSchema, at: FieldPath, allowUnknownFields = false): FieldErrorList {
+  const run: Run = { errors: [], budget: new Budget(), allowUnknownFields };
+  validateNode({ ...schema, embeddedResource: true }, at, undefined, run);
+  return run.errors;
 }
 
 /** `surround`: the node is in the metadata of a resource. */
-function validateNode(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined, errors: FieldErrorList): void {
+function validateNode(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined, run: Run): void {
+  if (run.budget.exhausted) return;
   const inMeta = schema.embeddedResource ? undefined : surround;
-  if (schema.default !== undefined) errors.push(...validateDefault(schema, at.child('default'), inMeta));
+  if (schema.default !== undefined) validateDefault(schema, at.child('default'), inMeta, run);
   // There are no defaults below additionalProperties of metadata; elsewhere upstream does not look below them.
   const { items } = schema;
   if (items !== undefined) {
-    validateNode(items, at.child('items'), inMeta === undefined ? undefined : (value) => inMeta([value]), errors);
+    validateNode(items, at.child('items'), inMeta === undefined ? undefined : (value) => inMeta([value]), run);
   }
   for (const [name, property] of schema.properties) {
-    validateNode(property, at.child('properties').key(name), surroundOf(schema, name, inMeta), errors);
+    validateNode(property, at.child('properties').key(name), surroundOf(schema, name, inMeta), run);
   }
 }
 
@@ -38,18 +51,36 @@ function surroundOf(schema: StructuralSchema, name: string, inMeta: Surround | u
   return (value) => ({ apiVersion: 'validation/v1', kind: 'Validation', [name]: value });
 }
 
-function validateDefault(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined): FieldErrorList {
+function validateDefault(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined, run: Run): void {
   const value = schema.default;
+  let errors: FieldErrorList;
   if (surround !== undefined) {
-    const errors = validateResource(surround(value), field.path(''));
-    if (errors.length > 0) return [field.invalid(at, value, `must result in valid metadata: ${field.aggregateMessage(errors)}`)];
-    return validateValue(schema.source, value, { base: at, ofObjects: false });
+    const ofResource = validateResource(surround(value), field.path(''));
+    const detail = `must result in valid metadata: ${field.aggregateMessage(ofResource)}`;
+    errors = ofResource.length === 0 ? [] : [field.invalid(at, value, detail)];
+  } else {
+    const read = readDefault(schema, value, at);
+    if (read instanceof field.FieldError) errors = [read];
+    else {
+      if (read.pruned.length > 0 && !run.allowUnknownFields)
+        run.errors.push(field.invalid(at, value, 'must not have unknown fields'));
+      errors = validateEmbedded(schema, value, at);
+    }
   }
-  const read = readDefault(schema, value, at);
-  if (read instanceof field.FieldError) return [read];
-  const errors = read.pruned.length === 0 ? [] : [field.invalid(at, value, 'must not have unknown fields')];
-  const embedded = validateEmbedded(schema, value, at);
-  return [...errors, ...(embedded.length > 0 ? embedded : validateValue(schema.source, value, { base: at, ofObjects: false }))];
+  if (errors.length === 0) errors = validateValue(schema.source, value, { base: at, ofObjects: false });
+  if (errors.length === 0) errors = validateByRules(schema, at, run);
+  run.errors.push(...errors);
+}
+
+/** Evaluates the rules for the default as the value of an update that changes nothing, and as a new value. */
+function validateByRules(schema: StructuralSchema, at: FieldPath, { budget }: Run): FieldErrorList {
+  const node = ruleNodeOf(schema);
+  const value = schema.default;
+  const [asOld, asNew] = [new Budget(budget.remaining), new Budget(budget.remaining)];
+  let errors = runSteps(checkRules(node, { value, old: value, base: at, budget: asOld }, []));
+  if (errors.length === 0) errors = runSteps(checkRules(node, { value, base: at, budget: asNew }, []));
+  budget.remaining = Math.min(asOld.remaining, asNew.remaining);
+  return errors;
 }
 
 /** Returns what reading the default reported, or the error of the first field that cannot be read. */

@@ -35,29 +35,41 @@ export class MetadataPaths {
 }
 
 export interface NameRules {
-  validateName?(name: string, prefix: boolean): readonly string[];
+  /** `object`: the whole object, if there is one: the names of some kinds follow from the rest. */
+  validateName?(name: string, prefix: boolean, object?: unknown): readonly string[];
   readonly anyFinalizer?: boolean;
   readonly checksNameOnUpdate?: boolean;
 }
 
 /** Validates the metadata of a new object. */
-export function validateObjectMeta(metadata: Metadata, namespaced: boolean, rules: NameRules, at: MetadataPaths): FieldErrorList {
+export function validateObjectMeta(
+  metadata: Metadata,
+  namespaced: boolean,
+  rules: NameRules,
+  at: MetadataPaths,
+  object?: unknown,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const name = metadata.name ?? '';
-  errors.push(...validateGenerateName(metadata.generateName ?? '', rules, at));
+  errors.push(...validateGenerateName(metadata.generateName ?? '', rules, at, object));
   if (name === '') errors.push(field.required(at.name, 'name or generateName is required'));
-  else for (const problem of nameProblems(name, false, rules)) errors.push(field.invalid(at.name, name, problem));
+  else for (const problem of nameProblems(name, false, rules, object)) errors.push(field.invalid(at.name, name, problem));
   errors.push(...validateNamespace(metadata.namespace ?? '', namespaced, at), ...validateCommon(metadata, rules, at));
   return errors;
 }
 
-export function validateGenerateName(generateName: string, rules: NameRules, at: MetadataPaths): FieldErrorList {
+export function validateGenerateName(
+  generateName: string,
+  rules: NameRules,
+  at: MetadataPaths,
+  object?: unknown,
+): FieldErrorList {
   if (generateName === '') return [];
-  return nameProblems(generateName, true, rules).map((problem) => field.invalid(at.generateName, generateName, problem));
+  return nameProblems(generateName, true, rules, object).map((problem) => field.invalid(at.generateName, generateName, problem));
 }
 
-function nameProblems(name: string, prefix: boolean, rules: NameRules): readonly string[] {
-  if (rules.validateName !== undefined) return rules.validateName(name, prefix);
+function nameProblems(name: string, prefix: boolean, rules: NameRules, object: unknown): readonly string[] {
+  if (rules.validateName !== undefined) return rules.validateName(name, prefix, object);
   return subdomainName(name, prefix);
 }
 
@@ -101,7 +113,7 @@ export function validateCommon(metadata: Metadata, { anyFinalizer = false }: Nam
   return errors;
 }
 
-function validateAnnotations(annotations: Readonly<Record<string, string>>, at: FieldPath): FieldErrorList {
+export function validateAnnotations(annotations: Readonly<Record<string, string>>, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {

@@ -1,0 +1,29 @@
+// The form in which Kubernetes validates a definition: its internal version. What all versions have in common is in the spec there, and
+// error messages have the paths of that form (spec.validation.openAPIV3Schema instead of spec.versions[0].schema.openAPIV3Schema).
+
+import { semanticEqual } from '#machinery/deep.ts';
+import type { Spec, Version } from './definition.ts';
+
+/** The fields of a version that move to the spec if they are the same in all versions. */
+export type CommonFields = Pick<Version, 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields'>;
+
+const COMMON = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
+
+export interface InternalForm {
+  /** The fields that all versions have in common. */
+  readonly common: CommonFields;
+  /** The versions without these. */
+  readonly versions: readonly Version[];
+}
+
+/** Returns the internal form of a spec. */
+export function internalForm({ versions }: Spec): InternalForm {
+  const [first, ...others] = versions;
+  if (first === undefined) return { common: {}, versions };
+  const moved = COMMON.filter((name) => others.every((version) => semanticEqual(version[name], first[name])));
+  const common = Object.fromEntries(moved.flatMap((name) => (first[name] === undefined ? [] : [[name, first[name]]])));
+  const isMoved: ReadonlySet<string> = new Set(moved);
+  const without = (version: Version): Version =>
+    Object.fromEntries(Object.entries(version).filter(([name]) => !isMoved.has(name))) as unknown as Version;
+  return { common: common as CommonFields, versions: versions.map(without) };
+}

@@ -1,0 +1,118 @@
+// Compiling the rules of one node of a schema.
+
+import {
+  type CompileError,
+  Environment,
+  kubernetesLibraries,
+  type Program,
+  type Schema,
+  type Type,
+  typeOfSchema,
+  types,
+} from '#cel/index.ts';
+import type { JSONSchemaProps, ValidationRule } from '../json-schema-props.ts';
+import { parseFieldPath } from './field-path.ts';
+
+export interface CompiledExpression {
+  readonly program: Program;
+  /** What one evaluation costs at most, as far as the schema says how large values can be. */
+  readonly maxCost: number;
+}
+
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  /** Absent: the rule is empty, or has a problem. */
+  readonly expression?: CompiledExpression;
+  readonly problem?: string;
+  readonly usesOldSelf: boolean;
+  /** Absent: there is none, or it has a problem. */
+  readonly messageExpression?: CompiledExpression;
+  readonly messageProblem?: string;
+  /** Where errors are reported, below the value. Absent: at the value. */
+  readonly fieldPath?: string;
+}
+
+/** Messages call the type of `self` this. */
+const TYPE_NAME = 'selfType';
+
+/**
+ * Returns the type that values of the node have in its rules; undefined: expressions cannot see them. `isResource`: the node is a whole
+ * resource, of which rules see kind, version and name, too.
+ */
+export function typeOfSelf(source: JSONSchemaProps, isResource: boolean): Type | undefined {
+  return typeOfSchema(source as Schema, TYPE_NAME, isResource);
+}
+
+/** Compiles rules over values of one type. */
+export class RuleCompiler {
+  readonly #type: Type;
+  #environment: Environment | undefined;
+  #optionalEnvironment: Environment | undefined;
+
+  constructor(type: Type) {
+    this.#type = type;
+  }
+
+  compile(rule: ValidationRule, source: JSONSchemaProps): CompiledRule {
+    if (rule.rule.trim() === '') return { rule, usesOldSelf: false };
+    const environment = rule.optionalOldSelf === true ? this.#withOptionalOldSelf() : this.#withOldSelf();
+    const compiled = compileExpression(environment, rule.rule, types.BOOL, this.#type);
+    if (compiled.error !== undefined) {
+      const { error } = compiled;
+      const isType = error.reason === 'resultType';
+      return {
+        rule,
+        usesOldSelf: false,
+        problem: isType ? 'cel expression must evaluate to a bool' : `compilation failed: ${error.message}`,
+      };
+    }
+    const at = (rule.fieldPath ?? '') === '' ? undefined : parseFieldPath(rule.fieldPath as string, source)?.toString();
+    return {
+      rule,
+      expression: compiled.expression,
+      usesOldSelf: compiled.expression.program.variables.includes('oldSelf'),
+      ...compileMessage(environment, rule.messageExpression ?? '', this.#type),
+      ...(at !== undefined && at !== '' && { fieldPath: at }),
+    };
+  }
+
+  #withOldSelf(): Environment {
+    this.#environment ??= new Environment({
+      variables: { self: this.#type, oldSelf: this.#type },
+      libraries: kubernetesLibraries,
+    });
+    return this.#environment;
+  }
+
+  #withOptionalOldSelf(): Environment {
+    this.#optionalEnvironment ??= new Environment({
+      variables: { self: this.#type, oldSelf: types.optional(this.#type) },
+      libraries: kubernetesLibraries,
+    });
+    return this.#optionalEnvironment;
+  }
+}
+
+type CompiledMessage = Pick<CompiledRule, 'messageExpression' | 'messageProblem'>;
+
+function compileMessage(environment: Environment, source: string, self: Type): CompiledMessage {
+  if (source === '') return {};
+  const { expression, error } = compileExpression(environment, source, types.STRING, self);
+  if (error === undefined) return { messageExpression: expression };
+  const isType = error.reason === 'resultType';
+  return {
+    messageProblem: isType
+      ? 'messageExpression must evaluate to a string'
+      : `messageExpression compilation failed: ${error.message}`,
+  };
+}
+
+type Compiled =
+  | { readonly expression: CompiledExpression; readonly error?: undefined }
+  | { readonly expression?: undefined; readonly error: CompileError };
+
+/** `self`: the type of the value, which costs are estimated by. */
+function compileExpression(environment: Environment, source: string, resultType: Type, self: Type): Compiled {
+  const { program, error, estimate } = environment.compile(source, { resultType, exactResult: true, estimateOver: self });
+  return program === undefined ? { error } : { expression: { program, maxCost: estimate?.max ?? 0 } };
+}

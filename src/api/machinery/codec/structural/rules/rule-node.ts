@@ -1,0 +1,70 @@
+// The parts of a schema that have rules at or below them. Everything else is not looked at when an object's rules are evaluated.
+
+import type { Type } from '#cel/index.ts';
+import type { ValidationRule } from '../json-schema-props.ts';
+import { type StructuralSchema, valuesOf } from '../structural-schema.ts';
+import { type CompiledRule, RuleCompiler, typeOfSelf } from './compile.ts';
+import { rulesOf } from './validate-rules.ts';
+
+/** One node. Rules are compiled when the first value of the node is there. */
+export class RuleNode {
+  readonly schema: StructuralSchema;
+  readonly rules: readonly ValidationRule[];
+  readonly items: RuleNode | undefined;
+  readonly values: RuleNode | undefined;
+  readonly properties: readonly (readonly [name: string, node: RuleNode])[];
+  readonly #isResource: boolean;
+  #compiled: readonly CompiledRule[] | undefined;
+  #type: { readonly of: Type | undefined } | undefined;
+  #usesOldSelf: boolean | undefined;
+
+  constructor(schema: StructuralSchema, isResource: boolean) {
+    const values = valuesOf(schema);
+    this.schema = schema;
+    this.rules = rulesOf(schema.source);
+    this.#isResource = isResource;
+    this.items = schema.items === undefined ? undefined : ruleNodeOf(schema.items);
+    this.values = values === undefined ? undefined : ruleNodeOf(values);
+    this.properties = [...schema.properties].flatMap(([name, property]) => {
+      const node = ruleNodeOf(property);
+      // Rules of fields that rules cannot see are not evaluated.
+      return node === undefined || node.type === undefined ? [] : [[name, node] as const];
+    });
+  }
+
+  get isLeaf(): boolean {
+    return this.items === undefined && this.values === undefined && this.properties.length === 0;
+  }
+
+  get hasRules(): boolean {
+    return this.rules.length > 0 || !this.isLeaf;
+  }
+
+  /** The type of `self`. Undefined: rules cannot see such values. */
+  get type(): Type | undefined {
+    this.#type ??= { of: typeOfSelf(this.schema.source, this.#isResource) };
+    return this.#type.of;
+  }
+
+  get usesOldSelf(): boolean {
+    this.#usesOldSelf ??= this.compiled?.some(({ usesOldSelf }) => usesOldSelf) ?? false;
+    return this.#usesOldSelf;
+  }
+
+  /** The rules, compiled, in their order. Undefined: rules cannot see values of the node. */
+  get compiled(): readonly CompiledRule[] | undefined {
+    if (this.#compiled === undefined) {
+      const { type } = this;
+      if (type === undefined) return undefined;
+      const compiler = new RuleCompiler(type);
+      this.#compiled = this.rules.map((rule) => compiler.compile(rule, this.schema.source));
+    }
+    return this.#compiled;
+  }
+}
+
+/** Undefined: the schema has no rules at all. `isResource`: it describes whole resources. */
+export function ruleNodeOf(schema: StructuralSchema, isResource: boolean = schema.embeddedResource): RuleNode | undefined {
+  const node = new RuleNode(schema, isResource);
+  return node.hasRules ? node : undefined;
+}

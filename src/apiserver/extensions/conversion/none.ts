@@ -1,0 +1,9 @@
+// The conversion strategy None: versions differ in nothing but their name.
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
+
+export const noConversion: ObjectConverter = {
+  convert: (objects, apiVersion) =>
+    objects.map((object): KubeObject => (object.apiVersion === apiVersion ? object : { ...object, apiVersion })),
+};

@@ -1,0 +1,178 @@
+// Serves what definitions define: follows CustomResourceDefinitions, and has the kinds of each in the catalog as long as its names are
+// accepted. It sees definitions as every watcher does, so servers that share a store serve the same.
+//
+// What is kept of a definition: its kinds, a few small values, and a reference to its stored bytes, from which schemas are read when they
+// are needed. A change of the spec or of the accepted names replaces the kinds, which ends watches, as upstream. Other changes keep the
+// stores: only the kinds' visibility and verbs follow the conditions.
+
+import { decodeFromStorage } from '#api/machinery/codec/index.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { KeyValue } from '#storage/interface.ts';
+import type { Catalog, Installation } from '../catalog/catalog.ts';
+import { typedCodec } from '../catalog/codec.ts';
+import { Follower } from '../catalog/follow.ts';
+import type { Kind } from '../catalog/kind.ts';
+import { stateOf } from '../registry/encoded-object.ts';
+import type { StoreServices } from '../registry/resource-store.ts';
+import type { EncodedObject } from '../request.ts';
+import type { WebhookClients } from '../webhooks/client/index.ts';
+import { converterOf } from './conversion/index.ts';
+import { describeResource, servingState } from './description.ts';
+import type { CustomResource, CustomResourceDefinition, ServingState } from './description.ts';
+import { customKinds } from './kinds/custom-kinds.ts';
+import { scaleCodec } from './kinds/scale-codec.ts';
+import { presented } from './kinds/presented.ts';
+import { SchemaPool } from './kinds/schema-pool.ts';
+import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
+
+export interface InstallerConfig extends StoreServices {
+  readonly catalog: Catalog;
+  readonly scheme: Scheme;
+  /** Calls conversion webhooks. */
+  readonly webhooks: Pick<WebhookClients, 'call'>;
+}
+
+/** Definitions that are read in one turn of the event loop. */
+const DEFINITIONS_PER_TURN = 16;
+
+export class CustomResourceInstaller {
+  readonly #config: InstallerConfig;
+  readonly #logger: Logger;
+  readonly #follower: Follower;
+  readonly #pool = new SchemaPool();
+  readonly #scaleCodec: ObjectCodec;
+  /** By the name of the definition. */
+  readonly #served = new Map<string, ServedDefinition>();
+
+  constructor(config: InstallerConfig) {
+    this.#config = config;
+    this.#logger = config.logger;
+    this.#follower = new Follower(config);
+    this.#scaleCodec = scaleCodec(typedCodec(config.scheme, { group: 'autoscaling', version: 'v1', kind: 'Scale' }));
+  }
+
+  /** Resolves once the kinds of every definition that exists now are installed. Rejects if the store cannot be read. */
+  async start(): Promise<void> {
+    const keeper = {
+      set: (object: KubeObject, encoded: EncodedObject) => this.#set(object as unknown as CustomResourceDefinition, encoded),
+      delete: (name: string) => this.#delete(name),
+    };
+    // Decoded definitions are large, and looked at once: no cache should have them.
+    const options = { decode: decodeUncached, objectsPerTurn: DEFINITIONS_PER_TURN };
+    await this.#follower.follow('apiextensions.k8s.io', 'customresourcedefinitions', keeper, options);
+  }
+
+  stop(): void {
+    this.#follower.stop();
+  }
+
+  /** Reports whether the kinds of the definition are installed as it describes them. */
+  serves(definition: CustomResourceDefinition): boolean {
+    return this.#served.get(definition.metadata.name)?.serves(definition) === true;
+  }
+
+  #set(definition: CustomResourceDefinition, encoded: EncodedObject): void {
+    const { name } = definition.metadata;
+    let served = this.#served.get(name);
+    if (served === undefined) {
+      served = new ServedDefinition(this.#config, this.#pool, this.#scaleCodec);
+      this.#served.set(name, served);
+    }
+    try {
+      served.update(definition, encoded);
+    } catch (err) {
+      this.#logger.error('custom resource definition: cannot be served', { name, err });
+    }
+  }
+
+  #delete(name: string): void {
+    this.#served.get(name)?.uninstall();
+    this.#served.delete(name);
+  }
+}
+
+/** One definition, and what is installed of it. */
+class ServedDefinition {
+  readonly #config: InstallerConfig;
+  readonly #pool: SchemaPool;
+  readonly #scaleCodec: ObjectCodec;
+  /** What the kinds depend on. */
+  #identity = '';
+  #kinds: readonly Kind[] | undefined;
+  #state: ServingState = { served: false, established: false, terminating: false };
+  #installation: Installation | undefined;
+  #stored: KeyValue | undefined;
+
+  constructor(config: InstallerConfig, pool: SchemaPool, scale: ObjectCodec) {
+    this.#config = config;
+    this.#pool = pool;
+    this.#scaleCodec = scale;
+  }
+
+  /** Throws Error if another kind is installed where one of these should be. */
+  update(definition: CustomResourceDefinition, encoded: EncodedObject): void {
+    this.#stored = stateOf(encoded);
+    const state = servingState(definition);
+    const identity = identityOf(definition);
+    const isSame = identity === this.#identity;
+    if (isSame && isSameState(state, this.#state)) return;
+    this.#identity = identity;
+    this.#state = state;
+    const resource = state.served ? describeResource(definition) : undefined;
+    if (resource === undefined) {
+      this.uninstall();
+      return;
+    }
+    if (!isSame) this.#kinds = undefined;
+    this.#kinds ??= this.#kindsOf(resource);
+    const kinds = presented(this.#kinds, state);
+    if (this.#installation === undefined) this.#installation = this.#config.catalog.install(kinds);
+    else this.#installation.replace(kinds);
+  }
+
+  serves(definition: CustomResourceDefinition): boolean {
+    return this.#kinds !== undefined && this.#installation !== undefined && this.#identity === identityOf(definition);
+  }
+
+  uninstall(): void {
+    this.#installation?.uninstall();
+    this.#installation = undefined;
+    // Their stores are closed.
+    this.#kinds = undefined;
+  }
+
+  #kindsOf(resource: CustomResource): readonly Kind[] {
+    return customKinds(resource, {
+      ...this.#config,
+      pool: this.#pool,
+      scaleCodec: this.#scaleCodec,
+      fingerprint: this.#identity,
+      schemaOf: (version) => this.#schemaOf(version),
+      converter: converterOf(resource, { webhooks: this.#config.webhooks, random: this.#config.random.derive(resource.name) }),
+      isTerminating: () => this.#state.terminating,
+    });
+  }
+
+  #schemaOf(version: string): JSONSchemaProps | undefined {
+    const { value, modRevision } = this.#stored as KeyValue;
+    const { spec } = decodeFromStorage<CustomResourceDefinition>(value, modRevision);
+    return spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema as JSONSchemaProps | undefined;
+  }
+}
+
+/** A spec has a generation; accepted names have none. */
+function identityOf({ metadata, status }: CustomResourceDefinition): string {
+  return JSON.stringify([metadata.uid, metadata.generation, status.acceptedNames]);
+}
+
+function isSameState(a: ServingState, b: ServingState): boolean {
+  return a.served === b.served && a.established === b.established && a.terminating === b.terminating;
+}
+
+function decodeUncached(encoded: EncodedObject): KubeObject {
+  const { value, modRevision } = stateOf(encoded);
+  return decodeFromStorage<KubeObject>(value, modRevision);
+}

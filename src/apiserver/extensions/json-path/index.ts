@@ -1,0 +1,6 @@
+// JSONPath, as printer columns and selectable fields use it.
+
+export { evaluateJsonPath } from './evaluate.ts';
+export { JsonPathError } from './nodes.ts';
+export type { PathNode } from './nodes.ts';
+export { parseJsonPath } from './parser.ts';

@@ -1,0 +1,25 @@
+// The parts of a JSONPath expression as printer columns and selectable fields use it: the language of client-go's package jsonpath,
+// one action of it, without range and end.
+
+export type PathNode =
+  | { readonly type: 'field'; readonly name: string }
+  | { readonly type: 'slice'; readonly start: number | undefined; readonly end: SliceEnd; readonly step: number | undefined }
+  | { readonly type: 'union'; readonly paths: readonly (readonly PathNode[])[] }
+  | {
+      readonly type: 'filter';
+      readonly left: readonly PathNode[];
+      readonly operator: string;
+      readonly right: readonly PathNode[];
+    }
+  | { readonly type: 'wildcard' }
+  | { readonly type: 'recursive' }
+  /** A value that does not depend on the object. */
+  | { readonly type: 'literal'; readonly value: string | number | boolean; readonly isFloat?: boolean };
+
+/** Where a slice ends. 'next': behind its first item, as of [3]. Undefined: at the end of the list. */
+export type SliceEnd = number | 'next' | undefined;
+
+/** The expression cannot be read, or does not fit the object. */
+export class JsonPathError extends Error {
+  override name = 'JsonPathError';
+}

@@ -1,0 +1,83 @@
+// The codec of a custom kind as the server holds it: a name and a way to its schema. The StructuralCodec behind it is in the SchemaPool,
+// and is made again if it had to go.
+
+import type { ObjectType } from '#cel/index.ts';
+import type { Decoded } from '#api/machinery/codec/decode.ts';
+import type { ObjectCodec, OpenApiType } from '#api/machinery/codec/object-codec.ts';
+import { StructuralCodec } from '#api/machinery/codec/structural/index.ts';
+import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
+import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
+import type { MergeType } from '#api/machinery/managed-fields/index.ts';
+import type { SchemaPool } from './schema-pool.ts';
+
+export interface CustomCodecConfig {
+  readonly kind: GroupVersionKind;
+  readonly listKind: string;
+  readonly plural: string;
+  /** Names of fields that selectors may use: 'spec.color'. */
+  readonly selectableFields: readonly string[];
+  /** Returns the schema; undefined: objects may have any field. Called whenever the schema has to be compiled. */
+  readonly schemaOf: () => JSONSchemaProps | undefined;
+  readonly pool: SchemaPool;
+}
+
+export class CustomCodec implements ObjectCodec {
+  readonly kind: GroupVersionKind;
+  readonly isUntyped = true;
+  readonly openApi: OpenApiType;
+  readonly openApiList: OpenApiType;
+  readonly #config: CustomCodecConfig;
+
+  constructor(config: CustomCodecConfig) {
+    this.#config = config;
+    this.kind = config.kind;
+    const prefix = `${config.kind.group.split('.').toReversed().join('.')}.${config.kind.version}.`;
+    this.openApi = {
+      name: prefix + config.kind.kind,
+      define: (definitions) => this.structural.openApi.define(definitions),
+    };
+    this.openApiList = {
+      name: prefix + config.listKind,
+      define: (definitions) => this.structural.openApiList.define(definitions),
+    };
+  }
+
+  /** The codec behind this one. Not to be kept: it has the compiled schema. */
+  get structural(): StructuralCodec {
+    return this.#config.pool.codecOf(this, () => this.#makeStructural());
+  }
+
+  get mergeType(): MergeType {
+    return this.structural.mergeType;
+  }
+
+  get celType(): ObjectType {
+    return this.structural.celType;
+  }
+
+  wireForm<T extends object>(object: T): T {
+    return object;
+  }
+
+  storedForm<T extends object>(object: T): T {
+    return object;
+  }
+
+  emptyObject(): Record<string, unknown> {
+    return { metadata: {} };
+  }
+
+  decode(json: unknown): Decoded {
+    return this.structural.decode(json);
+  }
+
+  applyDefaults(draft: Record<string, unknown>): void {
+    this.structural.applyDefaults(draft);
+  }
+
+  #makeStructural(): StructuralCodec {
+    const { kind, listKind, plural, selectableFields, schemaOf } = this.#config;
+    const schema = schemaOf();
+    return new StructuralCodec({ ...kind, listKind, plural, selectableFields, ...(schema !== undefined && { schema }) });
+  }
+}

@@ -1,0 +1,32 @@
+// The fields of a custom kind that field selectors may name.
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { formatValue } from '#machinery/text/go-format.ts';
+import { SelectableFields } from '#apiserver/registry/selectable-fields.ts';
+import { evaluateJsonPath, parseJsonPath } from '../json-path/index.ts';
+import type { PathNode } from '../json-path/index.ts';
+
+/** Returns the name of the field in selectors: 'spec.color' of '.spec.color'. */
+export function nameOfField(jsonPath: string): string {
+  return jsonPath.startsWith('.') ? jsonPath.slice(1) : jsonPath;
+}
+
+/** `jsonPaths`: simple paths, which lead to one value at most; the definition's validation has seen to that. */
+export function customFields(jsonPaths: readonly string[], namespaced: boolean): SelectableFields {
+  if (jsonPaths.length === 0) return namespaced ? NAMESPACED : CLUSTER_SCOPED;
+  const fields = jsonPaths.map((jsonPath) => {
+    let path: readonly PathNode[] | undefined;
+    const value = (object: KubeObject): string => {
+      path ??= parseJsonPath(jsonPath);
+      const [found] = evaluateJsonPath(path, object);
+      return found === undefined || found === null ? '' : formatValue(found);
+    };
+    return [nameOfField(jsonPath), { value, indexed: true }] as const;
+  });
+  return new SelectableFields(fields, { namespaced, unsupported });
+}
+
+const unsupported = (label: string): string => `field label not supported: ${label}`;
+/** Shared by all kinds that declare no fields. */
+const NAMESPACED = new SelectableFields([], { namespaced: true, unsupported });
+const CLUSTER_SCOPED = new SelectableFields([], { namespaced: false, unsupported });

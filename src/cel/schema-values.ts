@@ -1,0 +1,134 @@
+// How values of custom kinds are read: as their schema says, or with an error. An object may have values of a wrong type, if they were there
+// before the schema was. Text of some formats is a value of another type; upstream reads it as its OpenAPI validator does, which is not how
+// functions of the language (`duration('1h')`) read it.
+
+import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
+import { evaluationError, EvaluationError } from './errors.ts';
+import { parseTimestamp } from './standard/time-text.ts';
+import { adaptDynamic, Double, Duration, normalizeInt, type Timestamp, type Value } from './values.ts';
+
+/** Makes a value of what is in an object, null excepted. Throws EvaluationError. */
+export type ReadValue = (raw: unknown) => Value;
+
+const wrongType = (expected: string, raw: unknown): Error =>
+  evaluationError(`invalid data, expected ${expected}, got ${goType(raw)}`);
+
+function goType(raw: unknown): string {
+  if (Array.isArray(raw)) return '[]interface {}';
+  switch (typeof raw) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return Number.isInteger(raw) ? 'int64' : 'float64';
+    default:
+      return 'map[string]interface {}';
+  }
+}
+
+/** Reads text as `parse` does. */
+export const readText =
+  (parse: (text: string) => Value): ReadValue =>
+  (raw) => {
+    if (typeof raw !== 'string') throw wrongType('string', raw);
+    return parse(raw);
+  };
+
+export const readBool: ReadValue = (raw) => {
+  if (typeof raw !== 'boolean') throw wrongType('bool', raw);
+  return raw;
+};
+
+export const readInt: ReadValue = (raw) => {
+  if (typeof raw === 'bigint') return normalizeInt(raw);
+  if (typeof raw !== 'number' || !Number.isInteger(raw)) throw wrongType('int', raw);
+  return adaptDynamic(raw);
+};
+
+export const readDouble: ReadValue = (raw) => {
+  if (typeof raw !== 'number') throw wrongType('float', raw);
+  return new Double(raw);
+};
+
+export const readIntOrString: ReadValue = (raw) => {
+  if (typeof raw === 'string' || Number.isInteger(raw)) return adaptDynamic(raw);
+  throw evaluationError('invalid data, expected XIntOrString value to be either a string or integer');
+};
+
+export const notAMap = (): Error => evaluationError('invalid data, expected a map for the provided schema with type=object');
+export const notAList = (): Error => evaluationError('invalid data, expected an array for the provided schema with type=array');
+
+/** Reads base64 in the alphabet of URLs, as upstream does; validation accepts the other alphabet. */
+export function parseBytes(text: string): Uint8Array {
+  const wrong = /[^A-Za-z0-9_=-]/.exec(text);
+  if (wrong !== null) {
+    throw evaluationError(`Invalid byte formatted string ${text}: illegal base64 data at input byte ${wrong.index}`);
+  }
+  return Uint8Array.from(Buffer.from(text, 'base64url'));
+}
+
+/** Reads a full-date of RFC 3339: midnight of the day, UTC. */
+export function parseDate(text: string): Timestamp {
+  try {
+    return parseTimestamp(`${text}T00:00:00Z`);
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error;
+    throw evaluationError(`Invalid date formatted string ${text}: parsing time ${JSON.stringify(text)} as "2006-01-02"`);
+  }
+}
+
+/** Reads a date-time of RFC 3339. Validation also accepts small letters, which are no time in expressions. */
+export function parseDateTime(text: string): Timestamp {
+  try {
+    return parseTimestamp(text);
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error;
+    const parsing = `Invalid date-time formatted string ${text}: parsing time ${JSON.stringify(text)}`;
+    if (text[10] !== 'T') {
+      throw evaluationError(`${parsing} as "2006-01-02T15:04:05": cannot parse ${JSON.stringify(text.slice(10))} as "T"`);
+    }
+    const rest = text.slice(19).replace(/^[.,][0-9]+/, '');
+    throw evaluationError(`${parsing}: extra text: ${JSON.stringify(rest)}`);
+  }
+}
+
+const SECOND = 1_000_000_000n;
+const UNITS: readonly { readonly exact: readonly string[]; readonly prefix: string; readonly nanoseconds: bigint }[] = [
+  { exact: ['ns'], prefix: 'nano', nanoseconds: 1n },
+  { exact: ['us', 'µs'], prefix: 'micro', nanoseconds: 1000n },
+  { exact: ['ms'], prefix: 'milli', nanoseconds: 1_000_000n },
+  { exact: ['s'], prefix: 'sec', nanoseconds: SECOND },
+  { exact: ['m'], prefix: 'min', nanoseconds: 60n * SECOND },
+  { exact: ['h', 'hr'], prefix: 'hour', nanoseconds: 3600n * SECOND },
+  { exact: ['d'], prefix: 'day', nanoseconds: 86_400n * SECOND },
+  { exact: ['w', 'wk'], prefix: 'week', nanoseconds: 604_800n * SECOND },
+];
+const MAX_COUNT = 2n ** 63n - 1n;
+
+/**
+ * Returns the nanoseconds of a duration of Go, or the sum of all numbers with units in the text ('3 days and 2 hours'). Undefined: it is
+ * no duration. A sum of more than 64 bits wraps, as upstream's does.
+ */
+export function formatDurationNanoseconds(text: string): bigint | undefined {
+  try {
+    return parseDurationNanoseconds(text);
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+  }
+  let sum: bigint | undefined;
+  for (const [, count = '0', unit = ''] of text.matchAll(/(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
+    if (count.length > 19 || BigInt(count) > MAX_COUNT) return undefined;
+    const lower = unit.toLowerCase();
+    for (const { exact, prefix, nanoseconds } of UNITS) {
+      if (exact.includes(lower) || lower.startsWith(prefix)) sum = (sum ?? 0n) + BigInt(count) * nanoseconds;
+    }
+  }
+  return sum === undefined ? undefined : BigInt.asIntN(64, sum);
+}
+
+export function parseFormatDuration(text: string): Duration {
+  const nanoseconds = formatDurationNanoseconds(text);
+  if (nanoseconds === undefined) throw evaluationError(`Invalid duration ${text}: unable to parse ${text} as duration`);
+  return new Duration(nanoseconds);
+}
