@@ -117,12 +117,16 @@ export interface ApiRequest {
   abort(reason: unknown): void;
 }
 
-/** The subject of a client certificate that the client CA has signed and that is valid now. */
+/** The subject of a certificate that an authority of the server has signed, and that is valid now. */
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
   /** When it, or an issuer of it, expires: wall-clock milliseconds. */
   readonly notAfter: number;
+  /** The authority of clients has signed it. Default: true. */
+  readonly isClient?: boolean;
+  /** The authority of front proxies has signed it. Default: false. */
+  readonly isFrontProxy?: boolean;
 }
 
 /** `body` says what is to be sent; the HTTP side serializes it (or splices the bytes that are there), in-process takes the object. */
@@ -158,7 +162,13 @@ export type ResponseBody =
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
   | { readonly kind: 'bytes'; readonly contentType: string; readonly bytes: Uint8Array }
-  | { readonly kind: 'stream'; readonly contentType: string; readonly stream: AsyncIterable<Uint8Array> }
+  /** `contentType`: '' for none. `length`: of the whole body, if it is known. */
+  | {
+      readonly kind: 'stream';
+      readonly contentType: string;
+      readonly stream: AsyncIterable<Uint8Array>;
+      readonly length?: number | undefined;
+    }
   /** The connection was taken over (see Upgrade): nothing is written. `done` resolves when both sides have ended. */
   | { readonly kind: 'taken'; readonly done: Promise<void> };
 

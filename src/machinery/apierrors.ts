@@ -125,11 +125,6 @@ export function toStatus(error: unknown): Status {
   return makeStatus(500, undefined, errorMessage(error));
 }
 
-/** An error of the server that has no reason: what upstream answers for an error that it has no status for. 500. */
-export function unclassified(message: string): StatusError {
-  return new StatusError(makeStatus(500, undefined, message));
-}
-
 /** 404. */
 export function notFound(resource: GroupResource, name: string): StatusError {
   return failure(404, 'NotFound', `${groupResourceString(resource)} ${quote(name)} not found`, forResource(resource, name));

@@ -35,6 +35,7 @@ export async function compareWebhooks(
     for (const each of CASES) {
       if (!each.name.includes(only)) continue;
       const [own, other] = await Promise.all([runners.ours.run(each), runners.theirs.run(each)]);
+      if (each.ownWords !== undefined) continue;
       recorded[each.name] = other;
       const lines = own.flatMap((outcome, index) =>
         differencesOf(outcome, other[index]).map((line) => `  request ${index} ${line}`),
@@ -56,6 +57,12 @@ export async function compareWebhooks(
         server({ method, path, type, body: body === undefined ? '' : JSON.stringify(body), changes: [] }),
     });
   }
+}
+
+/** Returns the outcomes as JSON, a case on each line. */
+export function recordText(recorded: WebhookComparison['recorded']): string {
+  const lines = Object.entries(recorded).map(([name, outcomes]) => `${JSON.stringify(name)}: ${JSON.stringify(outcomes)}`);
+  return `{\n${lines.join(',\n')}\n}\n`;
 }
 
 function differencesOf(ours: unknown, theirs: unknown, path = ''): string[] {

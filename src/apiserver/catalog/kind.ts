@@ -21,6 +21,8 @@ export interface Subresource {
   readonly strategy?: SubresourceStrategy<KubeObject>;
   /** For `connect`: the HTTP methods it takes. Default: GET and POST. */
   readonly connectMethods?: readonly string[];
+  /** For `connect`: it only reads, so that admission is not asked. Default: admission is asked. */
+  readonly readsOnly?: boolean;
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
   readonly table?: TableConvertor;

@@ -141,7 +141,9 @@ export class GroupIndex {
 
   /** Reports whether clients can request any of its kinds that is not a custom one. */
   get servedWithType(): boolean {
-    return this.versions.some((version) => version.served > 0 && [...version.kinds()].some((kind) => isServed(kind) && !isCustom(kind)));
+    return this.versions.some(
+      (version) => version.served > 0 && [...version.kinds()].some((kind) => isServed(kind) && !isCustom(kind)),
+    );
   }
 
   /** The versions with a kind that discovery and OpenAPI describe. */

@@ -231,8 +231,7 @@ function beginsAsObjectsDo(object: object): boolean {
 }
 
 /** How Go prints the type that upstream reads kind and apiVersion into. */
-const TYPE_META =
-  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+const TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 /**
  * Checks what an object says that it is, in upstream's order for objects without a type: kind must be there, the version must be that of

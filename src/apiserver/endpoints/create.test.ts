@@ -95,7 +95,7 @@ describe('create', () => {
   test('refuses a resourceVersion', async () => {
     const body = { ...configMap('a'), metadata: { name: 'a', resourceVersion: '5' } };
     const { code, json } = await send(t.server, { method: 'POST', path: PATH, body });
-    expect(code).toBe(500);
+    expect(code).toBe(400);
     expect(json.message).toBe('resourceVersion should not be set on objects to be created');
   });
 

@@ -33,7 +33,7 @@ function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, ob
     case 'partialMetadata':
       if (isStatus(object)) return object;
       if (negotiated.named === 'PartialObjectMetadataList') {
-        if (scope.codec.isUntyped === true) throw apierrors.unclassified('content is not a list');
+        if (scope.codec.isUntyped === true) throw apierrors.badRequest('content is not a list');
         throw notOfForm(
           `PartialObjectMetadataList, but the requested object is not a list (${goTypeOf(scope, scope.kind.kind)})`,
         );

@@ -114,7 +114,8 @@ export class Router {
     const { info } = request;
     const subresource = endpoint.subresources.get(info.subresource);
     const isCustom = endpoint.scope.codec.isUntyped === true;
-    if (subresource === undefined) throw isCustom ? apierrors.notFound(endpoint.scope.type, info.name) : apierrors.genericStatus(404);
+    if (subresource === undefined)
+      throw isCustom ? apierrors.notFound(endpoint.scope.type, info.name) : apierrors.genericStatus(404);
     const { scope, served, metrics } = subresource;
     request.endpoint = metrics;
     if (isCustom) return serveCustomView(scope, request);
@@ -210,19 +211,24 @@ function isPathOfNoCustomKind({ type: { namespaced } }: Kind, { info }: ApiReque
 
 async function serveConnect(scope: Scope, served: Subresource, request: ApiRequest): Promise<ApiResponse> {
   const { info, method } = request;
-  const { admission } = scope.services;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
+  const admitted = served.readsOnly === true ? request : await admitConnect(scope, request);
+  const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
+  const response = await connect(admitted, info.name, admitted.info.parts.map((part) => encodeURIComponent(part)).join('/'));
+  return measuredStream(request, response);
+}
+
+/** Resolves with the request as admission wants it. Rejects with StatusError. */
+async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiRequest> {
+  const { admission } = scope.services;
   if (request.query.size > 0 && (request.query.get('dryRun') ?? '') !== '') throw apierrors.badRequest('dryRun is not supported');
   let options: object | undefined;
   const given = (): object | undefined => (options ??= connectOptions(scope.codec, request));
-  const attributes = admissionAttributes(scope, request, 'CONNECT', info.name, false, undefined);
+  const attributes = admissionAttributes(scope, request, 'CONNECT', request.info.name, false, undefined);
   const admitted = await admission.admitRequest({ ...attributes, connectOptions: given });
   await admission.validate(admitted);
   const wanted = admitted.connectOptions === given ? undefined : admitted.connectOptions?.();
-  const changed = wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
-  const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
-  const response = await connect(changed, info.name, changed.info.parts.map((part) => encodeURIComponent(part)).join('/'));
-  return measuredStream(request, response);
+  return wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
 }
 
 /** The response, its stream or connection counted as open until it ends. */

@@ -78,7 +78,7 @@ function references(document: unknown, prefix: string): Set<string> {
   const found = new Set<string>();
   JSON.stringify(document, (key, value: unknown) => {
     // A field may have this name, too.
-    if (key === '$ref' && typeof value === 'string') found.add(String(value).slice(prefix.length));
+    if (key === '$ref' && typeof value === 'string') found.add(value.slice(prefix.length));
     return value;
   });
   return found;

@@ -201,7 +201,7 @@ export class FieldManager {
     try {
       result = yield* this.#applied(base, applied, managers, manager, force);
     } catch (error) {
-      throw error instanceof TypedValueError ? apierrors.unclassified(error.message) : error;
+      throw error instanceof TypedValueError ? apierrors.badRequest(error.message) : error;
     }
     yield;
     const owners = this.#settled(managers, result, this.#manager(manager, 'Apply'), deepEqual(base, result.object));
@@ -247,6 +247,7 @@ export class FieldManager {
     const id = managerId(manager);
     // An empty list or map that was given has no owner, unless it is applied.
     const written = this.#config.codec.wireForm(object);
+    yield;
     const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), written, before, id);
     yield;
     const owned = changed.difference(NEVER_OWNED);
@@ -343,8 +344,7 @@ export class FieldManager {
     } catch (error) {
       if (!(error instanceof TypedValueError)) throw error;
       const which = `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ${describeKind(this.#apiVersion, kind.kind)}`;
-      const message = `failed to create typed patch object (${which}): ${error.message}`;
-      throw this.#config.codec.isUntyped === true ? apierrors.unclassified(message) : apierrors.badRequest(message);
+      throw apierrors.badRequest(`failed to create typed patch object (${which}): ${error.message}`);
     }
     return config;
   }

@@ -56,10 +56,11 @@ async function conditionsHold(
   const started = clock.monotonic();
   const evaluation = new Evaluation({ request, matched, objects, authorizer, metrics: celMetrics });
   const outcome = await evaluateMatchConditions(evaluation, conditions);
-  const failed = outcome.problem !== undefined;
-  webhookMetrics.observeMatch(webhook.name, type, operation, (clock.monotonic() - started) / 1000, failed ? 1 : 0);
-  if (!failed && outcome.matches) return true;
-  if (failed && webhook.failurePolicy !== 'Ignore') throw apierrors.forbidden(resource, name, outcome.problem);
+  const { problem } = outcome;
+  // Upstream does not time conditions that all hold.
+  if (problem === undefined && outcome.matches) return true;
+  webhookMetrics.observeMatch(webhook.name, type, operation, (clock.monotonic() - started) / 1000, outcome.failures);
+  if (problem !== undefined && webhook.failurePolicy !== 'Ignore') throw apierrors.forbidden(resource, name, problem);
   webhookMetrics.observeExclusion(webhook.name, type, operation);
   return false;
 }

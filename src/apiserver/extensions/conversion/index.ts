@@ -1,6 +1,5 @@
 // Conversion between the versions of a custom resource.
 
-import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { ConversionError } from '#apiserver/registry/object-converter.ts';
 import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
@@ -39,7 +38,7 @@ function betweenVersions({ group, versions }: CustomResource, converter: ObjectC
   return {
     convert(objects, apiVersion) {
       checked('to', apiVersion);
-      for (const object of objects as readonly KubeObject[]) checked('from', object.apiVersion ?? '');
+      for (const object of objects) checked('from', object.apiVersion ?? '');
       return converter.convert(objects, apiVersion);
     },
   };

@@ -74,11 +74,10 @@ export const bytes =
   (text: string): Behaviour =>
   ({ socket }) =>
     void socket.end(text);
-/** The head of a response, and then a byte now and then. */
+/** The beginning of a response that never ends. */
 export const drip: Behaviour = ({ response }) => {
   response.writeHead(200, { 'content-type': 'application/json' });
-  const timer = setInterval(() => response.write(' '), 50);
-  response.on('close', () => clearInterval(timer));
+  response.write(' ');
 };
 /** A response of which the half is missing. */
 export const half: Behaviour = ({ response, socket }) => {

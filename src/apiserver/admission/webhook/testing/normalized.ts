@@ -11,9 +11,15 @@ export function normalized(value: unknown, text: (value: string) => string): unk
     if (key === 'token' && typeof item === 'string' && item.length > 100) return [key, 'TOKEN'];
     if (UNIQUE.has(key) && typeof item === 'string' && item !== '' && (key !== 'uid' || item.length === 36))
       return [key, 'UNIQUE'];
+    // Upstream finds some mistakes twice.
+    if (key === 'causes' && Array.isArray(item)) return [key, unique(normalized(item, text) as unknown[])];
     return [key, normalized(item, text)];
   });
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function unique(items: readonly unknown[]): unknown[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }
 
 function withoutIdentities(value: string): string {

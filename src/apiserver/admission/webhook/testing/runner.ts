@@ -1,7 +1,7 @@
 // Runs the cases at a server: configures their webhooks, sends their requests, and records what comes of it.
 
 import type { ReceivedRequest, WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import { allow, deny } from './behaviours.ts';
+import { allow, deny, drip, hang } from './behaviours.ts';
 import type { Behaviour, Review } from './behaviours.ts';
 import type { Case, CaseHook, CaseRequest } from './cases.ts';
 import { normalized } from './normalized.ts';
@@ -29,6 +29,7 @@ const MARKER = 'z-marker';
 const MARKER_PATH = '/api/v1/namespaces/default/limitranges?dryRun=All';
 const MARKED = { apiVersion: 'v1', kind: 'LimitRange', metadata: { name: 'marker' }, spec: { limits: [] } };
 const MAX_POLLS = 2000;
+const REMOVE: CaseRequest = { method: 'DELETE', path: '/api/v1/namespaces/default/configmaps/m' };
 const USUAL_RULES = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['configmaps'] }];
 
 export class CaseRunner {
@@ -39,8 +40,18 @@ export class CaseRunner {
   readonly #received: ReceivedRequest[] = [];
   #hooks: readonly CaseHook[] = [];
 
-  constructor(config: { readonly send: Send; readonly webhook: WebhookServer; readonly side: string }) {
+  readonly #onHang: () => Promise<void>;
+  #hanging: Promise<void> = Promise.resolve();
+
+  /** `onHang`: called when a webhook is asked that will not answer in time. The next request waits for what it returns. */
+  constructor(config: {
+    readonly send: Send;
+    readonly webhook: WebhookServer;
+    readonly side: string;
+    readonly onHang?: () => Promise<void>;
+  }) {
     this.#send = config.send;
+    this.#onHang = config.onHang ?? (() => Promise.resolve());
     this.#webhook = config.webhook;
     this.#side = config.side;
   }
@@ -58,6 +69,7 @@ export class CaseRunner {
     const behaviour: Behaviour = isMarker ? deny({ message: 'marker' }) : (this.#hooks[Number(hook)]?.behaviour ?? allow);
     if (review === undefined) response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
     else behaviour({ request, review, response, socket });
+    if (behaviour === hang || behaviour === drip) this.#hanging = this.#onHang();
   }
 
   async run(each: Case): Promise<readonly Outcome[]> {
@@ -74,12 +86,14 @@ export class CaseRunner {
       for (const request of each.requests) {
         this.#received.length = 0;
         const answer = await this.#send(request);
-        outcomes.push({ answer: this.#normalized(answer), received: this.#receivedInOrder() });
+        await this.#hanging;
+        outcomes.push({ answer: this.#normalized(answer), received: this.#receivedInOrder(each) });
       }
       return outcomes;
     } finally {
       for (const { path, name } of configurations) await this.#send({ method: 'DELETE', path: `${path}/${name}` });
       await this.#await(false);
+      for (const request of [...(each.cleanup ?? []), REMOVE]) await this.#send(request);
     }
   }
 
@@ -144,10 +158,13 @@ export class CaseRunner {
   }
 
   /** Mutating webhooks are called in their order, validating ones at the same time. */
-  #receivedInOrder(): Outcome['received'] {
+  #receivedInOrder({ withoutBodies = false }: Case): Outcome['received'] {
     const entries = this.#received.map(({ url, body }) => {
-      const hook = Number(url.split(/[/?]/)[2]);
-      return { hook, url: this.#text(url), body: this.#normalized(body === '' ? null : JSON.parse(body)) };
+      const last = url.split(/[/?]/)[2] ?? '';
+      // A redirect may lead elsewhere.
+      const hook = /^\d+$/.test(last) ? Number(last) : -1;
+      const review: unknown = body === '' || withoutBodies ? null : JSON.parse(body);
+      return { hook, url: this.#text(url), body: this.#normalized(review) };
     });
     const of = (type: CaseHook['type']): typeof entries =>
       entries.filter(({ hook }) => (this.#hooks[hook]?.type ?? 'validating') === type);
