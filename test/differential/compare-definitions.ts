@@ -94,7 +94,8 @@ class Case {
       creationTimestamp: '2026-01-01T00:00:00Z',
       generation: 1,
     };
-    await this.#server.store?.(PREFIX + nameOf(stored), JSON.stringify({ ...stored, metadata }));
+    const spec = { conversion: { strategy: 'None' }, ...(stored['spec'] as Json) };
+    await this.#server.store?.(PREFIX + nameOf(stored), JSON.stringify({ ...stored, metadata, spec }));
     await this.#until(({ code }) => code === 200);
   }
 
@@ -120,7 +121,7 @@ class Case {
   }
 
   #until(condition: (answer: Answer) => boolean): Promise<void> {
-    return wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs: 20_000 }, async () =>
+    return wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs: 4_000 }, async () =>
       condition(await this.#send('GET', this.#path, undefined)),
     );
   }
