@@ -25,7 +25,7 @@ const program = new Command('npm run bench --')
   .argument('[names...]', 'default: all')
   .option('--store <name>', 'embedded or memory (load, replicaset, deployments)', 'embedded')
   .option('--h2', 'over HTTP/2 (load)', false)
-  .option('--workload <name>', 'only this one (scheduler)')
+  .option('--workload <name>', 'only this one (scheduler, extensions)')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
@@ -33,8 +33,8 @@ const program = new Command('npm run bench --')
   .option('--pods <number>', 'pods (restart)', '20000')
   .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
-  .option('--reference <url>', 'kube-apiserver to compare with, whatever its certificate (extensions, webhooks)')
-  .option('--token <token>', 'of an administrator of --reference (extensions, webhooks)', '')
+  .option('--reference <url>', 'another API server, to measure in the same run, whatever its certificate (webhooks, extensions)')
+  .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart, extensions)",
@@ -46,7 +46,7 @@ const program = new Command('npm run bench --')
 const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   store: ['load', 'replicaset', 'deployments'],
   h2: ['load'],
-  workload: ['scheduler'],
+  workload: ['scheduler', 'extensions'],
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
@@ -55,8 +55,8 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   dataDir: ['restart'],
   nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions'],
   definitions: ['extensions'],
-  reference: ['extensions', 'webhooks'],
-  token: ['extensions', 'webhooks'],
+  reference: ['webhooks', 'extensions'],
+  token: ['webhooks', 'extensions'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -153,6 +153,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     await extensions({
       definitions: Number(options.definitions),
       nodeFlags: options.nodeFlag,
+      ...(options.workload !== undefined && { only: options.workload }),
       ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
     });
   },
