@@ -46,7 +46,7 @@ async function configure(type: 'mutating' | 'validating', ...hooks: Hook[]): Pro
     ...hook,
   }));
   const resource = type === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;
-  await api.client.resource(resource as typeof validatingWebhookConfigurations).create({ metadata: { name: 'it' }, webhooks });
+  await api.client.resource(resource).create({ metadata: { name: 'it' }, webhooks });
   await settle();
 }
 

@@ -1,5 +1,5 @@
 // Requests, the webhooks that are configured for them, and how these answer. Each case runs at a server of ours and at upstream's, whose
-// answers are recorded in upstream.json: what clients get, and what the webhooks receive.
+// answers are recorded in upstream.jsonl: what clients get, and what the webhooks receive.
 
 import type { Behaviour } from './behaviours.ts';
 import { allow, answer, bytes, close, deny, drip, half, hang, patch, patchBy, raw, redirect, warn } from './behaviours.ts';
