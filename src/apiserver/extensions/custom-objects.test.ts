@@ -44,8 +44,7 @@ const SCHEMA = {
 };
 const schema = { openAPIV3Schema: SCHEMA } as never;
 const definitions = () => t.client.resource(customResourceDefinitions);
-const patchDefinition = (patch: object) =>
-  definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
+const patchDefinition = (patch: object) => definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
 
 /** Resolves once the server answers as expected. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
