@@ -8,6 +8,7 @@ import { fnv32a } from '#machinery/text/hash.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
+import { compareConversions } from './custom-conversions.ts';
 import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
 import { Ours } from './ours.ts';
@@ -72,11 +73,13 @@ try {
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
   }
   if (only === undefined || only.includes('custom-objects')) {
-    sent += await compareCustomObjects(server, reference, (title, lines) => {
+    const report = (title: string, lines: readonly string[]): void => {
       different++;
       console.log(title.slice(0, 400));
       for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
-    });
+    };
+    sent += await compareCustomObjects(server, reference, report);
+    sent += await compareConversions(server, reference, report);
   }
   if (only === undefined || only.includes('rules')) {
     const answers = await askUpstreamForRules(reference, (text) => {
