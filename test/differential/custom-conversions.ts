@@ -73,7 +73,7 @@ const BEHAVIOURS: Readonly<Record<string, Respond>> = {
   'another name': withMetadata({ name: 'z' }),
   'another namespace': withMetadata({ namespace: 'z' }),
   'another UID of the object': withMetadata({ uid: 'z' }),
-  'no metadata': changed(({ metadata: _, ...object }) => object),
+  'no metadata': changed((object) => ({ ...object, metadata: undefined })),
   'metadata of a wrong type': changed((object) => ({ ...object, metadata: 'x' })),
   'labels of a wrong type': withMetadata({ labels: 3 }),
   'a label of a wrong type': withMetadata({ labels: { a: 3 } }),
