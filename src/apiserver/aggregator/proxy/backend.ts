@@ -31,7 +31,7 @@ export type DialBackend = (address: ServiceAddress, tls: ConnectionOptions, sign
 export interface BackendsConfig {
   readonly clock: Clock;
   readonly random: Random;
-  readonly services: Pick<ServiceStates, 'find' | 'findAll'>;
+  readonly services: Pick<ServiceStates, 'find' | 'findAll' | 'synced'>;
   /** Returns what this server presents to the others. Undefined: nothing. */
   readonly certificate: () => ClientCertificate | undefined;
   /** Default: TCP and TLS. */
@@ -92,6 +92,7 @@ export class Backends {
     const { namespace = '', name = '', port = 443 } = service.spec.service;
     const { services, random } = this.#config;
     let address: ServiceAddress;
+    await services.synced(namespace, name);
     try {
       address = await resolveService({ find: services.find, findAll: services.findAll, random }, namespace, name, port);
     } catch (error) {
