@@ -1,5 +1,7 @@
 // Discovery and OpenAPI together with other API servers: good ones, and such as break off, misreport or do not answer.
 
+import type { ServerResponse } from 'node:http';
+
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
@@ -69,7 +71,7 @@ beforeAll(async () => {
   });
   await add('noise', {
     change: (fake) => {
-      const noise = (text: string, type: string) => (_request: unknown, response: import('node:http').ServerResponse) =>
+      const noise = (text: string, type: string) => (_request: unknown, response: ServerResponse) =>
         void response.writeHead(200, { 'content-type': type }).end(text);
       fake.documents.set('/apis', noise('{"items": [[[', AGGREGATED));
       fake.documents.set('/openapi/v3', noise('[]7', 'application/json'));
