@@ -90,7 +90,7 @@ const flunder = (name: string, more = ''): string => `
 apiVersion: ${GROUP}/v1alpha1
 kind: Flunder
 metadata: { name: ${name}${more} }
-spec: { fischerReference: one }
+spec: { reference: one }
 `;
 
 describe.skipIf(built.missing !== undefined)(named('an aggregated API server', built.missing), () => {
@@ -199,7 +199,11 @@ describe.skipIf(built.missing !== undefined)(named('an aggregated API server', b
     await kubectl.run('create clusterrolebinding flunders --clusterrole=flunders --user=jane');
     // The other server asks for itself, and remembers a refusal for a while.
     await eventually('jane may list flunders', async () => (await kubectl.try('get flunders --as jane')).status === 0);
-    expect((await kubectl.try('delete flunders --all --as jane')).status).not.toBe(0);
+    await kubectl.run('create -f -', { input: flunder('guarded') });
+    expect((await kubectl.try('delete flunder guarded --as jane')).stderr).toContain(
+      'User "jane" cannot delete resource "flunders"',
+    );
+    await kubectl.run('delete flunder guarded');
   });
 
   test('objects go with their owners', async () => {
