@@ -54,6 +54,7 @@ export class Aggregator {
   readonly #stopped = new AbortController();
   readonly #follower: Follower;
   readonly #services: ServiceStates;
+  readonly #backends: Backends;
   readonly #authentication: AuthenticationConfig;
   readonly #local: LocalApiServices;
   readonly #availability: AvailabilityController;
@@ -111,8 +112,12 @@ export class Aggregator {
       metrics,
     });
     apiServices.onChange((_name, now, before) => {
-      if (now?.spec.service !== undefined || before?.spec.service !== undefined) void this.#followServices();
+      if (now?.spec.service !== undefined || before?.spec.service !== undefined) {
+        backends.retain(apiServices.allRemote());
+        void this.#followServices();
+      }
     });
+    this.#backends = backends;
   }
 
   /** Reads the APIServices and the services that they name. Rejects if the store cannot be read. Idempotent. */
@@ -150,6 +155,7 @@ export class Aggregator {
     this.#stopped.abort(new Error('the API server is shutting down'));
     this.#follower.stop();
     this.#services.stop();
+    this.#backends.close();
   }
 
   /** Forwards requests of other API servers' groups; all others go on to `next`. */
