@@ -233,6 +233,7 @@ export class FieldManager {
     const id = managerId(manager);
     // An empty list or map that was given has no owner, unless it is applied.
     const written = this.#config.codec.wireForm(object);
+    yield;
     const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), written, before, id);
     yield;
     const owned = changed.difference(NEVER_OWNED);
