@@ -15,6 +15,7 @@ interface Options {
   readonly pods: string;
   readonly dataDir?: string;
   readonly nodeFlag: string[];
+  readonly definitions: string;
   readonly reference?: string;
   readonly token: string;
 }
@@ -31,11 +32,12 @@ const program = new Command('npm run bench --')
   .option('--nodes <number>', 'simulated nodes (restart)', '1000')
   .option('--pods <number>', 'pods (restart)', '20000')
   .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
-  .option('--reference <url>', 'another API server, to measure in the same run (webhooks)')
-  .option('--token <token>', 'of an administrator of the other API server (webhooks)', '')
+  .option('--definitions <number>', 'of custom resources (extensions)', '10000')
+  .option('--reference <url>', 'kube-apiserver to compare with, whatever its certificate (webhooks, extensions)')
+  .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
-    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart)",
+    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart, extensions)",
     collect,
     [],
   );
@@ -51,9 +53,10 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   nodes: ['restart'],
   pods: ['restart'],
   dataDir: ['restart'],
-  reference: ['webhooks'],
-  token: ['webhooks'],
-  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart'],
+  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions'],
+  definitions: ['extensions'],
+  reference: ['webhooks', 'extensions'],
+  token: ['webhooks', 'extensions'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -144,6 +147,14 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async webhooks() {
     const { webhooks } = await import('./webhooks/bench.ts');
     await webhooks({ token: options.token, ...(options.reference !== undefined && { reference: options.reference }) });
+  },
+  async extensions() {
+    const { extensions } = await import('./extensions/bench.ts');
+    await extensions({
+      definitions: Number(options.definitions),
+      nodeFlags: options.nodeFlag,
+      ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
+    });
   },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
