@@ -2,6 +2,7 @@
 
 import type { AdmissionResponse } from '#api/groups/admission/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
+import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Status } from '#machinery/apierrors.ts';
@@ -15,6 +16,8 @@ import type { WebhookServices } from './services.ts';
 
 /** The time limit of a webhook whose configuration says nothing, as its default says. */
 const DEFAULT_TIMEOUT_SECONDS = 10;
+/** A patch that replaces the largest object, in base64, is shorter. */
+const MAX_RESPONSE_BYTES = 6 * 1024 * 1024;
 const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
 const INTERNAL = 500;
@@ -65,7 +68,12 @@ async function post({ hook }: Invocation, review: object, request: PolicyRequest
   const left = caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();
   const timeoutMs = Math.max(0, Math.min(timeoutSeconds * 1000, left));
   try {
-    return await services.webhooks.call(name, clientConfig, review, { timeoutMs, ...(caller && { signal: caller.signal }) });
+    return await services.webhooks.call(name, clientConfig, review, {
+      timeoutMs,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+      maxResponseValues: MAX_BODY_VALUES,
+      ...(caller && { signal: caller.signal }),
+    });
   } catch (error) {
     if (!(error instanceof WebhookCallError)) throw error;
     if (error.misconfigured) throw failure(name, `could not get REST client: ${error.message}`, error, INTERNAL);

@@ -2,6 +2,7 @@
 
 import type { AdmissionResponse } from '#api/groups/admission/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
+import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
@@ -75,7 +76,7 @@ function decodePatch(name: string, bytes: Buffer): readonly Readonly<Record<stri
     new CallingWebhookError(name, `received undecodable patch in webhook response: ${why}`, UNAVAILABLE);
   let value: unknown;
   try {
-    value = parseJson(bytes);
+    value = parseJson(bytes, { maxValues: MAX_BODY_VALUES });
   } catch (error) {
     if (error instanceof JsonError) throw undecodable(error.message);
     throw error;

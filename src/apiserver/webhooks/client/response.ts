@@ -15,11 +15,13 @@ import type { WebhookResponse } from './send.ts';
 const JSON_TYPE = 'application/json';
 /** So much of a body that is text becomes part of a message. */
 const MAX_TEXT_BYTES = 2048;
+/** A longer body is no Status. */
+const MAX_STATUS_BYTES = 256 * 1024;
 /** A longer body that is no JSON object is no response. YAML takes long to read. */
 const MAX_YAML_BYTES = 16 * 1024;
 
-/** Throws WebhookCallError. `method`: of the request. */
-export function parseResponse({ code, headers, body }: WebhookResponse, method: string): unknown {
+/** Throws WebhookCallError. `method`: of the request. `maxValues`: the most values of the response. */
+export function parseResponse({ code, headers, body }: WebhookResponse, method: string, maxValues = Infinity): unknown {
   const contentType = headers['content-type'] ?? '';
   const malformed = contentType === '' ? undefined : mediaTypeProblem(contentType);
   if (malformed !== undefined) throw failure(apierrors.internalError(malformed).status);
@@ -28,12 +30,12 @@ export function parseResponse({ code, headers, body }: WebhookResponse, method: 
     const type = contentType === '' ? JSON_TYPE : contentType;
     throw new WebhookCallError(`0-length response with status code: ${code} and content type: ${type}`);
   }
-  return isJsonObject(body) || body.length > MAX_YAML_BYTES ? parseJsonBody(body) : parseYamlBody(body);
+  return isJsonObject(body) || body.length > MAX_YAML_BYTES ? parseJsonBody(body, maxValues) : parseYamlBody(body);
 }
 
-function parseJsonBody(body: Buffer): unknown {
+function parseJsonBody(body: Buffer, maxValues: number): unknown {
   try {
-    return parseJson(body);
+    return parseJson(body, { maxValues });
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new WebhookCallError(`couldn't get version/kind; json parse error: ${error.message}`, { cause: error });
@@ -92,7 +94,7 @@ function statusError(code: number, headers: IncomingHttpHeaders, body: Buffer, m
 function statusIn(body: Buffer): Status | undefined {
   let value: unknown;
   try {
-    value = parseJson(body);
+    value = parseJson(body, { maxBytes: MAX_STATUS_BYTES });
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;

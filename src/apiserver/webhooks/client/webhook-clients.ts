@@ -38,6 +38,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Default: 16 MiB. */
   readonly maxResponseBytes?: number;
+  /** The most fields of objects and items of lists in the response. Default: no limit but that of its size. */
+  readonly maxResponseValues?: number;
 }
 
 /** The time limit of the call is over. */
@@ -106,7 +108,7 @@ export class WebhookClients {
       const exchange = new Exchange(this.#config.clock, agent, options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES, signal);
       const response = await exchange.run(target.place, query, body);
       const seconds = attempt < MAX_RETRIES ? retryAfter(response) : undefined;
-      if (seconds === undefined) return parseResponse(response, exchange.method);
+      if (seconds === undefined) return parseResponse(response, exchange.method, options.maxResponseValues);
       await this.#config.clock.sleep(seconds * 1000, signal).catch(() => undefined);
     }
   }
