@@ -48,6 +48,11 @@ export class ServiceStates {
     await Promise.all([...this.#followed.values()].map((followed) => followed.ready));
   }
 
+  /** Resolves once the state of the service is known; at once if it is not followed. */
+  async synced(namespace: string, name: string): Promise<void> {
+    await this.#followed.get(`${namespace}/${name}`)?.ready;
+  }
+
   /** Finds services that are followed, for `resolveService`; all else does not exist. */
   readonly find: Find = <T extends KubeObject>(_group: string, resource: string, namespace: string, name: string) =>
     (resource === 'services' ? this.get(namespace, name).service : undefined) as T | undefined;

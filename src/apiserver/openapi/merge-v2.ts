@@ -100,10 +100,18 @@ function renamed(reference: string, prefix: string, names: ReadonlyMap<string, s
   return name === undefined ? undefined : prefix + name;
 }
 
+/** Descriptions do not count: this server's own documents have other texts than upstream's, and the types are the same. */
 function equalButKinds(a: unknown, b: unknown): boolean {
   const { [KINDS]: _ofA, ...restA } = record(a);
   const { [KINDS]: _ofB, ...restB } = record(b);
-  return deepEqual(restA, restB);
+  return deepEqual(withoutDescriptions(restA), withoutDescriptions(restB));
+}
+
+function withoutDescriptions(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutDescriptions);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).filter(([key, value]) => key !== 'description' || typeof value !== 'string');
+  return Object.fromEntries(entries.map(([key, value]) => [key, withoutDescriptions(value)]));
 }
 
 /** Returns the definition, with the kinds of the other one added in order. */

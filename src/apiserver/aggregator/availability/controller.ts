@@ -22,7 +22,7 @@ export interface AvailabilityConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly apiServices: ApiServices;
-  readonly services: Pick<ServiceStates, 'get'>;
+  readonly services: Pick<ServiceStates, 'get' | 'synced'>;
   readonly backends: Backends;
   readonly updateStatus: UpdateStatus;
   readonly metrics: AvailabilityMetrics;
@@ -88,6 +88,7 @@ export class AvailabilityController {
     const service = table.remote(name);
     if (service === undefined) return undefined;
     const { namespace = '', name: serviceName = '' } = service.spec.service;
+    await services.synced(namespace, serviceName);
     const problem = serviceProblem(service.spec.service, services.get(namespace, serviceName));
     if (problem !== undefined) return problem;
     const failure = await probe({ clock, backends }, service, signal);

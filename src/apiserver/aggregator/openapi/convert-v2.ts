@@ -39,7 +39,7 @@ function convertOperation({ consumes, produces, parameters, responses, schemes: 
   const body = all.find((parameter) => parameter['in'] === 'body');
   const others = all.filter((parameter) => parameter !== body);
   const content = (schema: unknown, types: unknown): Values =>
-    Object.fromEntries(list(types ?? ['application/json']).map((type) => [String(type), { schema: convertSchema(schema) }]));
+    Object.fromEntries(list(types).map((type) => [String(type), { schema: convertSchema(schema) }]));
   return {
     ...rest,
     ...(others.length > 0 && { parameters: others.map(convertParameter) }),
@@ -52,7 +52,8 @@ function convertOperation({ consumes, produces, parameters, responses, schemes: 
     }),
     responses: mapValues(record(responses), (response) => {
       const { schema, ...of } = record(response);
-      return { ...of, ...(schema !== undefined && { content: content(schema, produces) }) };
+      // As upstream: an operation that says no media type has no content.
+      return { ...of, ...(schema !== undefined && list(produces).length > 0 && { content: content(schema, produces) }) };
     }),
   };
 }

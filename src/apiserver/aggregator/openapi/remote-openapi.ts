@@ -4,11 +4,12 @@
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { type OpenApiDocument, servedDocument } from '../../openapi/served-document.ts';
 import { partOf } from '../../openapi/merge-v2.ts';
 import type { RemoteDocuments, SwaggerPart, V3Entry } from '../../openapi/remote-documents.ts';
 import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
 import type { ApiServices, RemoteApiService } from '../api-services.ts';
-import { isRemote } from '../api-services.ts';
+import { isAvailable, isRemote } from '../api-services.ts';
 import { BackendError } from '../proxy/backend.ts';
 import { fetchDocument, type FetchedDocument, type FetchServices } from '../proxy/fetch.ts';
 import { convertV2ToV3 } from './convert-v2.ts';
@@ -35,7 +36,7 @@ export interface RemoteOpenApiConfig extends FetchServices {
 interface V3Root {
   readonly entries: ReadonlyMap<string, V3Entry>;
   /** The server has no OpenAPI v3: its v2 document, converted. */
-  readonly converted?: Buffer;
+  readonly converted?: OpenApiDocument;
 }
 
 interface V2Document {
@@ -78,7 +79,7 @@ export class RemoteOpenApi implements RemoteDocuments {
     if (service === undefined) return undefined;
     const converted = this.#documents.get(service.metadata.name)?.v3.value?.converted;
     if (converted === undefined) return this.#config.forward(request, service);
-    return Promise.resolve({ code: 200, body: { kind: 'bytes', contentType: 'application/json', bytes: converted } });
+    return Promise.resolve(servedDocument(request, `/openapi/v3/${path}`, converted));
   }
 
   v2Parts(): Awaitable<readonly SwaggerPart[]> {
@@ -136,7 +137,7 @@ export class RemoteOpenApi implements RemoteDocuments {
     const converted = convertV2ToV3(JSON.parse(body.toString('utf8')));
     const path = `apis/${group}/${version}`;
     const entry = { serverRelativeURL: `/openapi/v3/${path}?hash=${converted.hash}` };
-    return { entries: new Map([[path, entry]]), converted: converted.bytes };
+    return { entries: new Map([[path, entry]]), converted };
   }
 
   async #readV2(name: string, previous: V2Document | undefined): Promise<V2Document | undefined> {
@@ -150,8 +151,9 @@ export class RemoteOpenApi implements RemoteDocuments {
     return { part: partOf(JSON.parse(body.toString('utf8')), `/apis/${group}/${version}/`), etag };
   }
 
-  #fetch(service: RemoteApiService, path: string, etag: string, maxBytes: number): Promise<FetchedDocument> {
+  async #fetch(service: RemoteApiService, path: string, etag: string, maxBytes: number): Promise<FetchedDocument> {
     const { signal } = this.#config;
+    if (!isAvailable(service)) throw new BackendError('service unavailable');
     return fetchDocument(this.#config, service, {
       path,
       accept: 'application/json',

@@ -22,6 +22,9 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
+/** Of a response: as much as this server takes of a request. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
 /** Opens a connection with TLS. Rejects with the socket's error. */
 export type DialBackend = (address: ServiceAddress, tls: ConnectionOptions, signal: AbortSignal | undefined) => Promise<Duplex>;
 
@@ -115,7 +118,7 @@ export class Backends {
     const { signal } = request;
     try {
       const connection = await this.#dial(address, tls, signal);
-      return await exchange({ ...request, connection, clock: this.#config.clock });
+      return await exchange({ ...request, connection, clock: this.#config.clock, maxHeaderBytes: MAX_HEADER_BYTES });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof BodyAbortedError) throw error;

@@ -2,6 +2,7 @@
 // proxy. A client never chooses a value of the latter.
 
 import type { OutgoingHttpHeaders } from 'node:http';
+import { posix } from 'node:path';
 
 import type { ApiRequest, UserInfo } from '../../request.ts';
 
@@ -47,7 +48,9 @@ export function outgoingHeaders(request: ApiRequest, config: OutgoingConfig): Ou
 
 /** Adds what a request that does not change the protocol has, as upstream: the place of the backend itself. */
 export function forwardedHeaders(host: string, path: string): OutgoingHttpHeaders {
-  return { 'x-forwarded-host': host, 'x-forwarded-proto': 'https', 'x-forwarded-uri': path };
+  const clean = posix.normalize(path).replace(/(.)\/$/, '$1');
+  const uri = path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
+  return { 'x-forwarded-host': host, 'x-forwarded-proto': 'https', 'x-forwarded-uri': uri };
 }
 
 /** Returns the headers by which a front proxy names a user. */
@@ -64,15 +67,31 @@ export function userHeaders({ name, uid = '', groups, extra = {} }: UserInfo): O
 function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
   const { identityHeaders = [], identityPrefixes = [] } = config;
   const named = new Set((request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()));
-  const headers: OutgoingHttpHeaders = {};
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || name.startsWith(':') || HOP_BY_HOP.has(name) || named.has(name)) continue;
+  const headers: Record<string, string[]> = {};
+  for (const [name, value] of headersOf(request)) {
+    if (name.startsWith(':') || HOP_BY_HOP.has(name) || named.has(name)) continue;
     if (isCredential(name) || IDENTITY.has(name) || name.startsWith(EXTRA_PREFIX)) continue;
     if (identityHeaders.includes(name) || identityPrefixes.some((prefix) => name.startsWith(prefix))) continue;
     const passed = name === 'sec-websocket-protocol' ? withoutToken(value) : value;
-    if (passed !== '') headers[name] = passed;
+    if (passed !== '') (headers[name] ??= []).push(passed);
   }
+  // HTTP/2 may split what is one header of HTTP/1.1.
+  const { cookie } = headers;
+  if (cookie !== undefined) headers['cookie'] = [cookie.join('; ')];
+  // A client that reads trailers may be told of them.
+  if (/(^|,)\s*trailers\s*(,|$)/i.test(request.headers['te'] ?? '')) headers['te'] = ['trailers'];
   return headers;
+}
+
+/** Each value of each header, as it was sent. */
+function* headersOf({ headers, rawHeaders }: ApiRequest): Generator<readonly [name: string, value: string]> {
+  if (rawHeaders === undefined) {
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) yield [name, value];
+    return;
+  }
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    yield [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+  }
 }
 
 /** The headers that authentication and impersonation have used up. */

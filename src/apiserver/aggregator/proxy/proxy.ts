@@ -23,6 +23,7 @@ const UPGRADE_TIMEOUT_MS = 30_000;
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
 const HOP_BY_HOP = /^(connection|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/;
 const NOSNIFF = { 'x-content-type-options': 'nosniff' };
+const TEXT = 'text/plain; charset=utf-8';
 const REDIRECTED = 'the backend attempted to redirect this request, which is not permitted';
 
 export interface ProxyConfig {
@@ -150,7 +151,7 @@ export class AggregationProxy {
     const { location } = message.headers;
     if (code >= 300 && code <= 399 && location !== undefined && this.#config.rejectRedirects !== false) {
       message.destroy();
-      return { code: 502, body: { kind: 'text', contentType: '', text: REDIRECTED } };
+      return { code: 502, body: { kind: 'text', contentType: TEXT, text: REDIRECTED } };
     }
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(message.headers)) {
@@ -158,13 +159,9 @@ export class AggregationProxy {
       if (name === 'content-length' || name === 'content-type') continue;
       headers[name] = Array.isArray(value) ? value.join(', ') : value;
     }
-    const contentType = message.headers['content-type'] ?? '';
+    const contentType = code === 304 ? '' : (message.headers['content-type'] ?? '');
     const announced = message.headers['content-length'];
     const length = announced === undefined || !/^\d+$/.test(announced) ? undefined : Number(announced);
-    if (code === 204 || code === 304) {
-      message.resume();
-      return { code, headers, body: { kind: 'none' } };
-    }
     return { code, headers, body: { kind: 'stream', contentType, stream: message, length } };
   }
 }
@@ -180,5 +177,5 @@ function withQuery(path: string, query: string): string {
 
 /** As Go's http.Error. */
 export function plainText(code: number, text: string): ApiResponse {
-  return { code, headers: NOSNIFF, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text } };
+  return { code, headers: NOSNIFF, body: { kind: 'text', contentType: TEXT, text } };
 }
