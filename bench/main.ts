@@ -15,6 +15,9 @@ interface Options {
   readonly pods: string;
   readonly dataDir?: string;
   readonly nodeFlag: string[];
+  readonly definitions: string;
+  readonly reference?: string;
+  readonly token: string;
 }
 
 const program = new Command('npm run bench --')
@@ -29,9 +32,12 @@ const program = new Command('npm run bench --')
   .option('--nodes <number>', 'simulated nodes (restart)', '1000')
   .option('--pods <number>', 'pods (restart)', '20000')
   .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
+  .option('--definitions <number>', 'of custom resources (extensions)', '10000')
+  .option('--reference <url>', 'kube-apiserver to compare with, whatever its certificate (webhooks, extensions)')
+  .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
-    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart)",
+    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart, extensions)",
     collect,
     [],
   );
@@ -47,7 +53,10 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   nodes: ['restart'],
   pods: ['restart'],
   dataDir: ['restart'],
-  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart'],
+  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions'],
+  definitions: ['extensions'],
+  reference: ['webhooks', 'extensions'],
+  token: ['webhooks', 'extensions'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -134,6 +143,18 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async catalog() {
     const { catalog } = await import('./catalog/bench.ts');
     await catalog();
+  },
+  async webhooks() {
+    const { webhooks } = await import('./webhooks/bench.ts');
+    await webhooks({ token: options.token, ...(options.reference !== undefined && { reference: options.reference }) });
+  },
+  async extensions() {
+    const { extensions } = await import('./extensions/bench.ts');
+    await extensions({
+      definitions: Number(options.definitions),
+      nodeFlags: options.nodeFlag,
+      ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
+    });
   },
   async steps() {
     const { steps } = await import('./steps/bench.ts');

@@ -56,6 +56,7 @@ export class RequestState extends Link implements ApiRequest {
   readonly warnings: string[];
   readonly upgrade: Upgrade | undefined;
   readonly peerCertificate: PeerCertificate | undefined;
+  deadlineMs?: number;
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
   endpoint?: EndpointMetrics;

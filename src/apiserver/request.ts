@@ -86,6 +86,8 @@ export interface ApiRequest {
   /** Names and values in turn, as they were sent. Absent for requests that did not come over HTTP. */
   readonly rawHeaders: readonly string[] | undefined;
   readonly body: RequestBody;
+  /** When its time is over, on the monotonic clock. Set by the deadline filter. Absent: it has no time limit. */
+  deadlineMs?: number;
   /** Set by the filter of that name, which is the first that may fail. */
   info: RequestInfo;
   /** Set by authentication, replaced by impersonation. */
@@ -154,6 +156,8 @@ export type ResponseBody =
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
       readonly items: readonly EncodedObject[];
+      /** Items have their kind and apiVersion, too. Default: false. */
+      readonly identifiedItems?: boolean;
     }
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
@@ -174,10 +178,10 @@ export interface EncodedObject {
   object(): unknown;
   /** Its JSON with a newline at the end, resourceVersion included. */
   jsonLine(): Uint8Array;
-  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out. */
-  itemLength(): number;
+  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out, unless items are `identified`. */
+  itemLength(identified?: boolean): number;
   /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */
-  copyItem(target: Buffer, offset: number): number;
+  copyItem(target: Buffer, offset: number, identified?: boolean): number;
   /**
    * The object in protobuf with its envelope, encoded once. `codec`: of the object's kind; not needed for the kinds that every endpoint
    * may return (Status, metadata alone, discovery). Throws Error where it is missing.

@@ -7,6 +7,7 @@ import { AdmissionMetrics } from './admission/metrics.ts';
 import { PodSecurityMetrics } from './admission/pod-security/metrics.ts';
 import { CelMetrics } from './admission/policy/cel-metrics.ts';
 import { PolicyMetrics } from './admission/policy/metrics.ts';
+import { WebhookMetrics } from './admission/webhook/index.ts';
 import { RequestMetrics } from './endpoints/request-metrics.ts';
 import { StorageMetrics } from './registry/storage-metrics.ts';
 
@@ -24,6 +25,7 @@ export class ServerMetrics {
   readonly admission = new AdmissionMetrics();
   readonly cel: CelMetrics;
   readonly policies = { validating: new PolicyMetrics('validating'), mutating: new PolicyMetrics('mutating') };
+  readonly webhooks = new WebhookMetrics();
   readonly podSecurity: PodSecurityMetrics;
 
   constructor({ clock, logger, storage, version }: ServerMetricsConfig) {
@@ -38,7 +40,7 @@ export class ServerMetrics {
     return [
       () => this.requests.text(),
       () => this.storage.text(),
-      () => this.admission.text(),
+      () => this.admission.text() + this.webhooks.text(),
       () => this.cel.text(),
       () => this.policies.mutating.text() + this.policies.validating.text() + this.podSecurity.text(),
     ];

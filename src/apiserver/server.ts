@@ -127,13 +127,15 @@ export class ApiServer {
       logger,
       client: this.#loopback,
       find: this.#objects.find,
-      isServed: () => true,
+      isServed: (definition) => this.#customResources.serves(definition),
       sharesStorage: config.sharesStorage ?? false,
     });
     this.#installBuiltInKinds(metrics, authorizer, authentication);
     const { detectMutations } = config;
     this.#customResources = new CustomResourceInstaller({
       catalog,
+      scheme,
+      webhooks: this.#webhooks,
       storage,
       storageMetrics: metrics.storage,
       clock,
@@ -230,6 +232,8 @@ export class ApiServer {
         logger,
         policyMetrics: metrics.policies,
         celMetrics: metrics.cel,
+        webhooks: this.#webhooks,
+        webhookMetrics: metrics.webhooks,
         podSecurity,
         podSecurityMetrics: metrics.podSecurity,
         mountTokens: serviceAccounts?.mountTokens ?? false,

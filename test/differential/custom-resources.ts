@@ -17,6 +17,7 @@ import {
   publishedCases,
   withoutDescriptions,
 } from '#api/machinery/codec/structural/testing/openapi.ts';
+import { ruleCases } from '#api/machinery/codec/structural/testing/rule-cases.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';
@@ -32,14 +33,23 @@ export interface Recorded {
   readonly published: Readonly<Record<string, PublishedAnswer>>;
 }
 
+const RULE_GROUP = 'rules.example.com';
+
+/** Asks the reference server for its answers to the cases of rules. `report` is called for each difference. */
+export function askUpstreamForRules(reference: Reference, report: (text: string) => void): Promise<Answers> {
+  return answersOf(reference, ruleCases, report, RULE_GROUP);
+}
+
 /** A kind of the reference server that is made for one case. */
 class CustomKind {
+  readonly #group: string;
   readonly #reference: Reference;
   readonly #given: SchemaCase;
   readonly #kind: string;
   readonly #plural: string;
 
-  constructor(reference: Reference, given: SchemaCase, number: number) {
+  constructor(reference: Reference, given: SchemaCase, number: number, group = GROUP) {
+    this.#group = group;
     this.#reference = reference;
     this.#given = given;
     this.#kind = `Thing${number}`;
@@ -61,18 +71,18 @@ class CustomKind {
   }
 
   get #name(): string {
-    return `${this.#plural}.${GROUP}`;
+    return `${this.#plural}.${this.#group}`;
   }
 
   async answer(): Promise<CaseAnswer> {
     const loose = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-    const updates = Object.entries(this.#given.updates ?? {});
+    const isUpdated = this.#given.updates !== undefined || this.#given.statusUpdates !== undefined;
     await this.delete();
-    const created = await this.#define('POST', DEFINITIONS, updates.length > 0 ? loose : wholeSchema(this.#given));
+    const created = await this.#define('POST', DEFINITIONS, isUpdated ? loose : wholeSchema(this.#given));
     if (created.code !== 201) return { schema: causesOf(created) };
     await this.#until(async () => (await this.#send('GET', this.#path(''), undefined)).code === 200);
     try {
-      return updates.length > 0 ? { updates: await this.#updates(updates) } : await this.#objects();
+      return isUpdated ? await this.#updates() : await this.#objects();
     } finally {
       await this.delete();
     }
@@ -88,32 +98,55 @@ class CustomKind {
     return Object.keys(objects).length === 0 ? {} : { objects };
   }
 
-  async #updates(updates: readonly (readonly [string, readonly [unknown, unknown]])[]): Promise<Record<string, ObjectAnswer>> {
-    for (const [index, [, [old]]] of updates.entries()) await this.#create(wholeBody(this.#given, old), `old-${index}`, '');
+  async #updates(): Promise<CaseAnswer> {
+    const updates = Object.entries(this.#given.updates ?? {});
+    const statusUpdates = Object.entries(this.#given.statusUpdates ?? {});
+    for (const [index, [, [old]]] of updates.entries()) await this.#createOld(old, `old-${index}`);
+    for (const [index, [, [old]]] of statusUpdates.entries()) await this.#createOld(old, `status-${index}`);
     const definition = (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined)).body as { metadata: Body };
-    await this.#define('PUT', `${DEFINITIONS}/${this.#name}`, wholeSchema(this.#given), definition.metadata);
+    const changed = await this.#define('PUT', `${DEFINITIONS}/${this.#name}`, wholeSchema(this.#given), definition.metadata);
+    if (changed.code !== 200) return { schema: causesOf(changed) };
     // The new schema is in force once a field that no case has is dropped.
     await this.#until(async () => {
       const { warnings } = await this.#create({ unknownToAllCases: 1 }, 'probe', '?dryRun=All');
       return warnings.some((warning) => warning.includes('unknownToAllCases'));
     });
+    return {
+      ...(updates.length > 0 && { updates: await this.#update(updates, 'old', '') }),
+      ...(statusUpdates.length > 0 && { statusUpdates: await this.#update(statusUpdates, 'status', '/status') }),
+    };
+  }
+
+  async #createOld(given: unknown, name: string): Promise<void> {
+    const body = wholeBody(this.#given, given);
+    const created = await this.#create(body, name, '');
+    if (this.#given.statusEnabled !== true || !Object.hasOwn(body, 'status')) return;
+    const whole = { ...(created.body as Body), status: body['status'] };
+    await this.#send('PUT', this.#path(`/${name}/status`), whole);
+  }
+
+  async #update(
+    updates: readonly (readonly [string, readonly [unknown, unknown]])[],
+    prefix: string,
+    subresource: string,
+  ): Promise<Record<string, ObjectAnswer>> {
     const answers: Record<string, ObjectAnswer> = {};
     for (const [index, [name, [, updated]]] of updates.entries()) {
-      const path = this.#path(`/old-${index}`);
-      const old = (await this.#send('GET', path, undefined)).body as { metadata: Body };
-      const body = { ...this.#typed(wholeBody(this.#given, updated), `old-${index}`), metadata: old.metadata };
-      answers[name] = this.#answerOf(await this.#send('PUT', `${path}?dryRun=All`, body));
+      const object = `${prefix}-${index}`;
+      const old = (await this.#send('GET', this.#path(`/${object}`), undefined)).body as { metadata: Body };
+      const body = { ...this.#typed(wholeBody(this.#given, updated), object), metadata: old.metadata };
+      answers[name] = this.#answerOf(await this.#send('PUT', `${this.#path(`/${object}${subresource}`)}?dryRun=All`, body));
     }
     return answers;
   }
 
   #path(rest: string): string {
-    return `/apis/${GROUP}/v1/${this.#plural}${rest}`;
+    return `/apis/${this.#group}/v1/${this.#plural}${rest}`;
   }
 
   #typed(body: Body, name: string): Body {
     const metadata = { name, ...(body['metadata'] as Body | undefined) };
-    return { apiVersion: `${GROUP}/v1`, kind: this.#kind, ...body, metadata };
+    return { apiVersion: `${this.#group}/v1`, kind: this.#kind, ...body, metadata };
   }
 
   #create(body: Body, name: string, query: string): Promise<Answer> {
@@ -129,7 +162,7 @@ class CustomKind {
       ...(this.#given.statusEnabled === true && { subresources: { status: {} } }),
     };
     const names = { kind: this.#kind, plural: this.#plural };
-    const spec = { group: GROUP, scope: 'Cluster', names, versions: [version] };
+    const spec = { group: this.#group, scope: 'Cluster', names, versions: [version] };
     return this.#send(method, path, { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata, spec });
   }
 
@@ -145,7 +178,7 @@ class CustomKind {
 
   #answerOf(given: Answer): ObjectAnswer {
     if (given.code === 201 || given.code === 200) {
-      const warnings = given.warnings.length > 0 ? { warnings: given.warnings } : {};
+      const warnings = given.warnings.length > 0 ? { warnings: given.warnings.toSorted() } : {};
       return { object: contentOf(given.body as Body), ...warnings };
     }
     if (given.code === 422) return { causes: causesOf(given) };
@@ -187,12 +220,13 @@ export async function answersOf(
   reference: Reference,
   given: readonly SchemaCase[],
   report: (text: string) => void,
+  group?: string,
 ): Promise<Answers> {
   const answers: Record<string, CaseAnswer> = {};
   for (const [index, one] of given.entries()) {
     const ours = await answer(one);
-    if (ours.schema !== undefined && one.updates !== undefined) continue;
-    const theirs = await new CustomKind(reference, one, index).answer();
+    if (ours.schema !== undefined && one.updates !== undefined && group === undefined) continue;
+    const theirs = await new CustomKind(reference, one, index, group).answer();
     answers[one.name] = theirs;
     if (deepEqual(theirs, ours)) continue;
     report(`custom resources: ${one.name}: the answers differ`);
@@ -205,7 +239,7 @@ function differencesOf(ours: CaseAnswer, theirs: CaseAnswer): string[] {
   if (!deepEqual(ours.schema, theirs.schema)) {
     return [`schema: ${JSON.stringify(ours.schema)}, reference ${JSON.stringify(theirs.schema)}`];
   }
-  return (['objects', 'updates'] as const).flatMap((part) => {
+  return (['objects', 'updates', 'statusUpdates'] as const).flatMap((part) => {
     const [own, other] = [ours[part] ?? {}, theirs[part] ?? {}];
     const names = Object.keys(own).filter((name) => !deepEqual(own[name], other[name]));
     return names.map((name) => `${name}: ${JSON.stringify(own[name])}, reference ${JSON.stringify(other[name])}`);

@@ -56,6 +56,14 @@ export class Ours {
     });
   }
 
+  /** Puts an object into the storage, past the API, or deletes it (`json` is undefined). */
+  async store(key: string, json: string | undefined): Promise<void> {
+    const { storage } = this.#server;
+    await storage.guaranteedUpdate(key, () =>
+      Promise.resolve(json === undefined ? { action: 'delete' } : { action: 'put', value: Buffer.from(json) }),
+    );
+  }
+
   stop(): Promise<void> {
     return this.#server.stop();
   }

@@ -10,6 +10,7 @@ import { Reinvocation } from './reinvocation.ts';
 
 type Admitted = AdmissionAttributes & { readonly object: KubeObject };
 type Admit = Required<Pick<AdmissionPlugin, 'admit'>>['admit'];
+type AdmitRequest = Required<Pick<AdmissionPlugin, 'admitRequest'>>['admitRequest'];
 type Validate = Required<Pick<AdmissionPlugin, 'validate'>>['validate'];
 
 /** One plugin in one step. */
@@ -23,6 +24,7 @@ interface Stage<Call> {
 /** The plugins that a kind of writes concerns. */
 interface Concerned {
   readonly admitting: readonly Stage<Admit>[];
+  readonly admittingRequests: readonly Stage<AdmitRequest>[];
   readonly validating: readonly Stage<Validate>[];
   readonly admitStep: AdmissionDurations | undefined;
   readonly validateStep: AdmissionDurations | undefined;
@@ -95,6 +97,40 @@ export class AdmissionChain {
     return current.object;
   }
 
+  /**
+   * Asks the plugins that may change a request without an object (DELETE, CONNECT). Returns its attributes with the options of the
+   * connection as the plugins want them; the very attributes at once if no plugin has anything to do with it. Rejects with StatusError.
+   */
+  admitRequest(attributes: AdmissionAttributes): Awaitable<AdmissionAttributes> {
+    const { admittingRequests, admitStep } = this.#concernedBy(attributes);
+    if (!admittingRequests.some(({ plugin }) => plugin.handles?.(attributes) !== false)) return attributes;
+    return this.#admitRequest(admittingRequests, attributes, this.#timer(admitStep));
+  }
+
+  async #admitRequest(
+    stages: readonly Stage<AdmitRequest>[],
+    attributes: AdmissionAttributes,
+    timer: StepTimer | undefined,
+  ): Promise<AdmissionAttributes> {
+    const reinvocation = new Reinvocation();
+    let current: AdmissionAttributes = { ...attributes, reinvocation };
+    do {
+      for (const stage of stages) {
+        if (stage.plugin.handles?.(current) === false) continue;
+        let options;
+        try {
+          options = await stage.call(current);
+        } catch (error) {
+          return rejecting(stage, timer)(error);
+        }
+        accepted(stage, timer);
+        if (options !== undefined) current = { ...current, connectOptions: () => options };
+      }
+    } while (reinvocation.begin());
+    timer?.finished();
+    return current;
+  }
+
   /** Returns at once if no plugin has to wait. Rejects with StatusError. */
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     const { validating, validateStep } = this.#concernedBy(attributes);
@@ -139,6 +175,7 @@ export class AdmissionChain {
       });
     return {
       admitting: stagesOf('admit', (plugin) => plugin.admit?.bind(plugin)),
+      admittingRequests: stagesOf('admit', (plugin) => plugin.admitRequest?.bind(plugin)),
       validating: stagesOf('validate', (plugin) => plugin.validate?.bind(plugin)),
       admitStep: metrics?.step(operation, 'admit'),
       validateStep: metrics?.step(operation, 'validate'),

@@ -21,6 +21,7 @@ import { ServiceAccount } from './service-account.ts';
 import type { AdmissionServices } from './services.ts';
 import { StorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 import { TaintNodesByCondition } from './taint-nodes-by-condition.ts';
+import { MutatingAdmissionWebhook, ValidatingAdmissionWebhook } from './webhook/index.ts';
 
 /** The names of the server's plugins, in their order. */
 export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
@@ -43,7 +44,9 @@ export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
   'PodTopologyLabels',
   'PodResizeValidator',
   'MutatingAdmissionPolicy',
+  'MutatingAdmissionWebhook',
   'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionWebhook',
   'ResourceQuota',
 ];
 
@@ -77,7 +80,9 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new PodTopologyLabels(services),
     new PodResizeValidator(services),
     new MutatingAdmissionPolicy(services),
+    new MutatingAdmissionWebhook(services),
     new ValidatingAdmissionPolicy(services),
+    new ValidatingAdmissionWebhook(services),
     // The last: whatever is refused for another reason is not charged.
     new ResourceQuotaAdmission(services),
   ];

@@ -34,6 +34,15 @@ export interface AdmissionAttributes {
   readonly warnings: string[];
   /** While plugins may change the object. */
   readonly reinvocation?: Reinvocation;
+  /** Waits for admission. Absent: nothing ends admission early. */
+  readonly caller?: AdmissionCaller;
+}
+
+/** The request that is admitted. Plugins that wait for others end when it ends. */
+export interface AdmissionCaller {
+  readonly signal: AbortSignal;
+  /** When the time of the request is over, on the monotonic clock. Absent: it has no time limit. */
+  readonly deadlineMs?: number;
 }
 
 /** What many writes have in common. */
@@ -48,6 +57,11 @@ export interface AdmissionPlugin {
   handles?(attributes: AdmissionAttributes): boolean;
   /** The object as it shall be (the very same if nothing is to change). Throws StatusError to refuse it. */
   admit?(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject>;
+  /**
+   * As `admit`, for requests without an object: DELETE and CONNECT. Returns the options of a connection as they should be; undefined if
+   * nothing is to change.
+   */
+  admitRequest?(attributes: AdmissionAttributes): Awaitable<object | undefined>;
   /** Throws StatusError to refuse it. */
   validate?(attributes: AdmissionAttributes): Awaitable<void>;
 }

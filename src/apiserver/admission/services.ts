@@ -6,10 +6,10 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import type { InternalClient } from '../catalog/internal-client.ts';
 import type { DefaultTolerations } from './default-toleration-seconds.ts';
 import type { PodSecurityServices } from './pod-security/index.ts';
-import type { PolicyServices } from './policy/services.ts';
+import type { WebhookServices } from './webhook/index.ts';
 
 export interface AdmissionServices
-  extends PolicyServices, PodSecurityServices, Pick<InternalClient, 'find' | 'findAll' | 'appears' | 'updateStatus'> {
+  extends WebhookServices, PodSecurityServices, Pick<InternalClient, 'find' | 'findAll' | 'appears' | 'updateStatus'> {
   readonly clock: Clock;
   readonly random: Random;
   /** For permissions beyond the request itself: whether its user may approve, sign … */

@@ -46,7 +46,10 @@ export function apiResourceList({ group, version, published }: VersionIndex): AP
     // Not of the core, whose discovery is older than versions of discovery.
     ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion,
-    resources: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    // The subresources of custom kinds have an order of their own.
+    resources: published.some(({ isCustom }) => isCustom === true)
+      ? entries
+      : entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }
 
@@ -54,7 +57,8 @@ function aggregatedResource(served: Kind): APIResourceDiscovery {
   const { type } = served;
   // As upstream, group and version are empty if they are those of the resource.
   const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind =>
-    served.discovery?.fullResponseKind !== true && group === type.group && version === type.version
+    // Those of custom kinds are always given.
+    served.isCustom !== true && group === type.group && version === type.version
       ? { group: '', version: '', kind }
       : { group, version, kind };
   return {
@@ -67,7 +71,7 @@ function aggregatedResource(served: Kind): APIResourceDiscovery {
     ...(type.categories.length > 0 && { categories: [...type.categories] }),
     ...((served.subresources ?? []).length > 0 && {
       subresources: (served.subresources ?? [])
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .toSorted((a, b) => (served.isCustom === true ? 0 : a.name < b.name ? -1 : 1))
         .map((subresource) => ({
           subresource: subresource.name,
           responseKind: responseKind(subresource.kind),

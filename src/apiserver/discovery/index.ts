@@ -68,7 +68,7 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
     const document = documents.at(snapshot, others, path);
     if (document !== undefined) return answer(request, document);
     // Below what is served a Status, elsewhere no more than there is.
-    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2] as string)?.served === true) {
+    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2] as string)?.servedWithType === true) {
       throw apierrors.genericStatus(404);
     }
     return notFound();

@@ -50,7 +50,7 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
       const oldObject = object as KubeObject;
       const { name } = request.info;
       const attributes = admissionAttributes(scope, request, 'DELETE', name, options.dryRun, undefined, oldObject);
-      await admission.validate({ ...attributes, deleteOptions });
+      await admission.validate(await admission.admitRequest({ ...attributes, deleteOptions }));
     },
   };
   return deleteOptions;

@@ -45,6 +45,7 @@ export class Deadlines {
     return new Promise<ApiResponse>((resolve, reject) => {
       const timeoutMs = Math.min(requestedTimeout(request) ?? this.#timeoutMs, this.#timeoutMs);
       const pending = new Pending(request, this.#clock.monotonic() + timeoutMs, reject);
+      request.deadlineMs = pending.due;
       this.#pending.add(pending);
       this.#timer ??= this.#clock.setInterval(CHECK_INTERVAL_MS, () => this.#check());
       next(request).then(

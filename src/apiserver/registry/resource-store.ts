@@ -11,7 +11,7 @@ import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { countUpTo, isLarge, nextTurn } from '#machinery/turn.ts';
+import { countUpTo, isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import { andThen } from '#machinery/awaitable.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
@@ -296,10 +296,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
           .then(() => reservation, refused);
       }
       const errors = this.#metadataErrors(prepared);
-      this.#checkErrors(prepared, errors, this.#otherErrors(prepared, strategyContext));
-      this.#warnOnCreate(context, prepared, strategyContext);
-      const admitted = options.validate?.(prepared, undefined);
-      return admitted instanceof Promise ? admitted.then(() => reservation, refused) : reservation;
+      const checked = andThen(this.#otherErrors(prepared, strategyContext, errors), (others) => {
+        this.#checkErrors(prepared, errors, others);
+        this.#warnOnCreate(context, prepared, strategyContext);
+        return options.validate?.(prepared, undefined);
+      });
+      return checked instanceof Promise ? checked.then(() => reservation, refused) : reservation;
     } catch (error) {
       return refused(error);
     }
@@ -310,7 +312,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     await nextTurn();
     const errors = this.#metadataErrors(object);
     await nextTurn();
-    this.#checkErrors(object, errors, this.#otherErrors(object, strategyContext));
+    const others = this.#otherErrors(object, strategyContext, errors);
+    this.#checkErrors(object, errors, others instanceof Promise ? await others : others);
     await nextTurn();
     this.#warnOnCreate(context, object, strategyContext);
   }
@@ -319,8 +322,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return field.bounded(() => validateMetadata(object, this.type.namespaced, this.strategy));
   }
 
-  #otherErrors(object: T, strategyContext: StrategyContext): field.FieldErrorList {
-    return field.bounded(() => this.strategy.validate(object, strategyContext));
+  #otherErrors(object: T, strategyContext: StrategyContext, prior: field.FieldErrorList): Awaitable<field.FieldErrorList> {
+    const { strategy } = this;
+    if (strategy.validateInSteps !== undefined) {
+      return runStepsInTurns(strategy.validateInSteps(object, strategyContext, prior));
+    }
+    return field.bounded(() => strategy.validate(object, strategyContext));
   }
 
   /** Throws StatusError (422) if there are errors. */
@@ -477,7 +484,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const candidate = object;
     const errors = field.bounded(() => validateMetadataUpdate(candidate, old, names));
     if (large) await nextTurn();
-    const others = field.bounded(() => strategy.validateUpdate(candidate, old, strategyContext));
+    const steps = strategy.validateUpdateInSteps?.(candidate, old, strategyContext, errors);
+    const others =
+      steps === undefined
+        ? field.bounded(() => strategy.validateUpdate(candidate, old, strategyContext))
+        : await runStepsInTurns(steps);
     this.#checkErrors(object, errors, others);
     attempt.warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
     const validated = options.validate?.(object, old);

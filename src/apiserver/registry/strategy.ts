@@ -3,6 +3,7 @@
 // effects, may be called again after a conflict, and answer a new object instead of changing the one that they are given.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Steps } from '#machinery/turn.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import type { UserInfo } from '../request.ts';
 
@@ -42,6 +43,8 @@ export interface CreateStrategy<T extends KubeObject> {
   prepareForCreate?(object: T, context: StrategyContext): T;
   /** Every problem of the object, metadata excepted (its own rules are checked for all kinds alike). */
   validate(object: T, context: StrategyContext): FieldErrorList;
+  /** As `validate`, which is not called then: for rules that may take long. `prior`: the problems of the metadata. */
+  validateInSteps?(object: T, context: StrategyContext, prior: FieldErrorList): Steps<FieldErrorList>;
   warningsOnCreate?(object: T, context: StrategyContext): readonly string[];
   /** Problems of a name, as messages. `prefix`: it is a generateName of the object. Default: a DNS subdomain. */
   validateName?(name: string, prefix: boolean, object: T): readonly string[];
@@ -57,6 +60,8 @@ export interface UpdateStrategy<T extends KubeObject> {
   /** Fields that this call may not change are taken from `old`. */
   prepareForUpdate?(object: T, old: T, context: StrategyContext): T;
   validateUpdate(object: T, old: T, context: StrategyContext): FieldErrorList;
+  /** As `validateUpdate`, which is not called then. See `validateInSteps`. */
+  validateUpdateInSteps?(object: T, old: T, context: StrategyContext, prior: FieldErrorList): Steps<FieldErrorList>;
   warningsOnUpdate?(object: T, old: T, context: StrategyContext): readonly string[];
   /** PUT of a name that does not exist creates it. Default: false. */
   readonly allowCreateOnUpdate?: boolean;

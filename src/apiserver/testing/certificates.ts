@@ -17,8 +17,8 @@ const DAY_MS = 24 * 3600 * 1000;
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string;
-  /** `names`: DNS names beside localhost. */
-  server(names?: readonly string[]): Promise<TlsConfig>;
+  /** `dnsNames`: in the certificate, beside 127.0.0.1 and localhost. */
+  server(dnsNames?: readonly string[]): Promise<TlsConfig>;
   client(name: string, groups?: readonly string[]): Promise<Credentials>;
 }
 

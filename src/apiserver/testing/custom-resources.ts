@@ -2,6 +2,7 @@
 
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '#api/groups/apiextensions/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import { isConditionTrue } from '#api/groups/apiextensions/v1/conditions.ts';
 import type { Client } from '#client/client.ts';
 
 export interface DefinitionOptions {
@@ -52,10 +53,12 @@ export async function define(client: Client, definition: CustomResourceDefinitio
 /** Resolves with the definition once it is established. */
 export async function established(client: Client, name: string): Promise<CustomResourceDefinition> {
   const definitions = client.resource<CustomResourceDefinition>(customResourceDefinitions);
-  const current = await definitions.get(name);
-  const { spec } = current;
-  const lastTransitionTime = '2026-01-01T00:00:00Z';
-  const conditions = ['NamesAccepted', 'Established'].map((type) => ({ type, status: 'True', lastTransitionTime }));
-  const status = { ...current.status, acceptedNames: spec.names, conditions };
-  return (await definitions.updateStatus({ ...current, status } as CustomResourceDefinition)) as CustomResourceDefinition;
+  const stream = await definitions.watch({ fieldSelector: `metadata.name=${name}` });
+  try {
+    for await (const { object } of stream)
+      if (isConditionTrue(object.status, 'Established')) return object as CustomResourceDefinition;
+  } finally {
+    stream.stop();
+  }
+  throw new Error(`the watch of ${name} ended`);
 }

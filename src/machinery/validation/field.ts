@@ -3,6 +3,7 @@
 //
 // The messages are Kubernetes' own (apimachinery pkg/util/validation/field), character for character.
 
+import type { Steps } from '../turn.ts';
 import { formatDouble, marshalJson, quote } from '../text/go-format.ts';
 
 /** Where a field is: `new FieldPath('spec').child('containers').index(0).child('name')` reads spec.containers[0].name. */
@@ -163,6 +164,30 @@ export function bounded(validate: () => FieldErrorList): FieldErrorList {
   } finally {
     made = outer;
     expressionsLength = outerLength;
+  }
+}
+
+/** As `bounded`, for validation in steps. */
+export function* boundedSteps(steps: Steps<FieldErrorList>): Steps<FieldErrorList> {
+  const own: FieldError[] = [];
+  let length = 0;
+  for (;;) {
+    const [outer, outerLength] = [made, expressionsLength];
+    made = own;
+    expressionsLength = length;
+    let result: IteratorResult<undefined, FieldErrorList>;
+    try {
+      result = steps.next();
+    } catch (error) {
+      if (error instanceof TooManyFieldErrors) return own;
+      throw error;
+    } finally {
+      length = expressionsLength;
+      made = outer;
+      expressionsLength = outerLength;
+    }
+    if (result.done === true) return result.value;
+    yield;
   }
 }
 

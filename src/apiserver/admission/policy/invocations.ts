@@ -76,13 +76,13 @@ async function invocationsOf<Policy extends AnyPolicy, Binding extends AnyBindin
   if (matchResources !== undefined && (await matchRequest(matchResources, request)) === undefined) return [];
   const params = await collectParams(paramsOf, paramRef, request.namespace);
   if (params.length === 0) return [];
-  const objects = inVersion(request, matched);
+  const objects = await inVersion(request, matched);
   return params.map((param) => ({ policy, binding, compiled, matched, objects, param }));
 }
 
-function inVersion(request: PolicyRequest, { kind }: ResourceAndKind): VersionedObjects {
+async function inVersion(request: PolicyRequest, { kind }: ResourceAndKind): Promise<VersionedObjects> {
   try {
-    return request.inVersion(kind);
+    return await request.inVersion(kind);
   } catch (error) {
     throw new Error(`failed to convert object version: ${messageOf(error)}`, { cause: error });
   }

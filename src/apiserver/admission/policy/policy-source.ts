@@ -4,10 +4,10 @@
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
-import { Follower, keyOf } from '#apiserver/catalog/follow.ts';
+import { keyOf } from '#apiserver/catalog/follow.ts';
 import type { Keeper } from '#apiserver/catalog/follow.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
-import { refusal } from './exempt.ts';
+import { LazyFollower } from '../lazy-follower.ts';
 import type { PolicyServices } from './services.ts';
 
 export interface AnyPolicy extends KubeObject {
@@ -46,16 +46,22 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
   /** By name; what a status says changes nothing in it. */
   readonly #compiled = new Map<string, { readonly of: string; readonly compiled: Compiled }>();
   #hooks: readonly Hook<Policy, Binding, Compiled>[] | undefined = [];
-  #starting: Promise<void> | undefined;
-  #started = false;
+  readonly #follower: LazyFollower;
 
   constructor(config: PolicySourceConfig<Policy, Compiled>) {
     this.#config = config;
+    const { policies, bindings } = config;
+    this.#follower = new LazyFollower(config, (follower) =>
+      Promise.all([
+        follower.follow(policies.group, policies.resource, this.#keep(this.#policies)),
+        follower.follow(bindings.group, bindings.resource, this.#keep(this.#bindings)),
+      ]),
+    );
   }
 
   /** Whether a request may have to do with a policy: there is one, or it is not known yet whether there is. */
   get mayApply(): boolean {
-    return !this.#started || (this.#policies.size > 0 && this.#bindings.size > 0);
+    return !this.#follower.started || (this.#policies.size > 0 && this.#bindings.size > 0);
   }
 
   /**
@@ -63,34 +69,9 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
    * known which there are: nothing is let by before that.
    */
   async hooksFor(attributes: AdmissionAttributes): Promise<readonly Hook<Policy, Binding, Compiled>[]> {
-    if (!this.#started) {
-      // A store that could not be read may be asked again.
-      this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
-      try {
-        await this.#starting;
-      } catch (err) {
-        this.#config.logger.warn('admission policies cannot be read', { err });
-        throw refusal(attributes, 'not yet ready to handle request');
-      }
-    }
+    if (!this.#follower.started) await this.#follower.ready(attributes);
     this.#hooks ??= this.#findHooks();
     return this.#hooks;
-  }
-
-  async #start(): Promise<void> {
-    const { catalog, clock, logger, onStop, policies, bindings } = this.#config;
-    const follower = new Follower({ catalog, clock, logger });
-    onStop(() => follower.stop());
-    try {
-      await Promise.all([
-        follower.follow(policies.group, policies.resource, this.#keep(this.#policies)),
-        follower.follow(bindings.group, bindings.resource, this.#keep(this.#bindings)),
-      ]);
-    } catch (error) {
-      follower.stop();
-      throw error;
-    }
-    this.#started = true;
   }
 
   #keep<T>(kept: Map<string, T>): Keeper {

@@ -4,7 +4,7 @@ import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { GroupVersionResource, PolicyRequest, ResourceAndKind } from './request.ts';
 
-export function requestValue(request: PolicyRequest, matched: ResourceAndKind): object {
+export function requestValue(request: PolicyRequest, matched: ResourceAndKind): Readonly<Record<string, unknown>> {
   const { subresource, name, operation, user, dryRun } = request.attributes;
   const { requested, namespace } = request;
   const { uid = '', groups, extra = {} } = user;

@@ -7,6 +7,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { findCodec } from '#apiserver/catalog/codec.ts';
 import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
+import { convertVersion } from './conversion.ts';
 import type { PolicyServices } from './services.ts';
 
 export interface GroupVersionResource {
@@ -90,15 +91,16 @@ export class PolicyRequest {
     });
   }
 
-  /** Returns the objects in their wire form, as policies see them. Throws an Error if they have no such version. */
-  inVersion(kind: GroupVersionKind): VersionedObjects {
+  /** Resolves with the objects in their wire form, as policies see them. Rejects with an Error if they have no such version. */
+  async inVersion(kind: GroupVersionKind): Promise<VersionedObjects> {
     const { kind: own, object, oldObject, connectOptions } = this.attributes;
-    const { scheme, catalog } = this.#services;
-    const convert = (value: KubeObject | undefined): KubeObject | undefined =>
-      value === undefined ? undefined : scheme.convert<KubeObject & Record<string, unknown>>(value, own, kind);
-    const codec = findCodec(scheme, catalog.snapshot(), kind);
-    const given = convert(object);
+    const { snapshot } = this;
+    const { scheme } = this.#services;
+    const convert = async (value: KubeObject | undefined): Promise<KubeObject | undefined> =>
+      value === undefined ? undefined : convertVersion({ scheme, snapshot }, value, own, kind);
+    const codec = findCodec(scheme, snapshot, kind);
+    const given = await convert(object);
     const shown = given === undefined || codec === undefined ? given : codec.wireForm(given);
-    return { kind, object: shown ?? connectOptions?.(), oldObject: convert(oldObject) };
+    return { kind, object: shown ?? connectOptions?.(), oldObject: await convert(oldObject) };
   }
 }

@@ -67,7 +67,7 @@ test('a definition is established', async () => {
     storedVersions: ['v1'],
   });
   expect(metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([
-    ['unknown', undefined],
+    ['coxswain', undefined],
     ['kube-apiserver', 'status'],
   ]);
 });

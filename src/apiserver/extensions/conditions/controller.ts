@@ -128,7 +128,6 @@ export class DefinitionConditions {
   }
 
   #decide(definition: Definition): Definition['status'] {
-    if (definition.metadata.deletionTimestamp !== undefined) return definition.status;
     const taken = this.#names.takenIn(definition.spec.group);
     return decideStatus(definition, { taken, served: this.#isServedByAll(definition), now: this.#config.clock.now() });
   }
@@ -137,7 +136,7 @@ export class DefinitionConditions {
   #isServedByAll(definition: Definition): boolean {
     const { name } = definition.metadata;
     const { clock, sharesStorage, isServed } = this.#config;
-    if (!waitsForServing(definition)) {
+    if (!waitsForServing(definition) || definition.metadata.deletionTimestamp !== undefined) {
       this.#waiting.delete(name);
       return false;
     }
@@ -161,11 +160,16 @@ export class DefinitionConditions {
     try {
       const updated = await this.#config.client.resource(customResourceDefinitions).updateStatus(definition);
       // The next decision may come before the event of this write.
-      if (updated.metadata.deletionTimestamp === undefined) this.#noteNames(updated);
+      if (!isGone(updated)) this.#noteNames(updated);
       return updated;
     } catch (error) {
       if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return undefined;
       throw error;
     }
   }
+}
+
+/** Reports whether a write has let a definition go: no event follows for it but its deletion. */
+function isGone({ metadata }: Definition): boolean {
+  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
 }

@@ -4,8 +4,10 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { GroupResource } from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
+import { runSteps } from '#machinery/turn.ts';
+import type { Steps } from '#machinery/turn.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
-import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import type { ResourceStrategy, StrategyContext, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import type { CustomVersion } from '../description.ts';
 import type { CustomCodec } from './custom-codec.ts';
 import { finalizerWarnings } from './finalizer-warnings.ts';
@@ -27,6 +29,21 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
   const { hasStatus, scale } = config.version;
   const scaleErrors = (object: KubeObject): FieldErrorList =>
     scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)];
+  function* validateNew(object: KubeObject, _: StrategyContext, ofMetadata: FieldErrorList): Steps<FieldErrorList> {
+    const prior = scaleErrors(object);
+    const options = { prior: [...ofMetadata, ...prior] };
+    return [...(yield* codec.structural.validateInSteps(fieldsOf(object), options)), ...prior];
+  }
+  function* validateChanged(
+    object: KubeObject,
+    old: KubeObject,
+    { request }: StrategyContext,
+    ofMetadata: FieldErrorList,
+  ): Steps<FieldErrorList> {
+    const prior = scaleErrors(object);
+    const options = { prior: [...ofMetadata, ...prior], warn: (text: string) => void request.warnings.push(text) };
+    return [...(yield* codec.structural.validateUpdateInSteps(fieldsOf(object), fieldsOf(old), options)), ...prior];
+  }
   return {
     // The status, if it has a subresource of its own, is that of the old object here.
     generation: contentChanged,
@@ -40,18 +57,27 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
       }
       return hasStatus ? withSortedField(object, 'status', undefined) : object;
     },
-    validate: (object) => [...codec.structural.validate(fieldsOf(object)), ...scaleErrors(object)],
+    validate: (object, context) => runSteps(validateNew(object, context, [])),
+    validateInSteps: validateNew,
     warningsOnCreate: (object) => finalizerWarnings(object),
     prepareForUpdate: (object, old) => (hasStatus ? withSortedField(object, 'status', fieldsOf(old)['status']) : object),
-    validateUpdate: (object, old) => [
-      ...codec.structural.validateUpdate(fieldsOf(object), fieldsOf(old)),
-      ...scaleErrors(object),
-    ],
+    validateUpdate: (object, old, context) => runSteps(validateChanged(object, old, context, [])),
+    validateUpdateInSteps: validateChanged,
     warningsOnUpdate: (object, old) => finalizerWarnings(object, old),
   };
 }
 
 export function statusStrategy(codec: CustomCodec, { scale }: CustomVersion): SubresourceStrategy<KubeObject> {
+  function* validateStatus(
+    object: KubeObject,
+    old: KubeObject,
+    { request }: StrategyContext,
+    ofMetadata: FieldErrorList,
+  ): Steps<FieldErrorList> {
+    const prior = scale === undefined ? [] : validateScaleStatus(object, scale);
+    const options = { prior: [...ofMetadata, ...prior], warn: (text: string) => void request.warnings.push(text) };
+    return [...(yield* codec.structural.validateStatusUpdateInSteps(fieldsOf(object), fieldsOf(old), options)), ...prior];
+  }
   return {
     resetFields: [['metadata'], ['spec']],
     // Nothing but the status changes, and who owns its fields.
@@ -61,10 +87,8 @@ export function statusStrategy(codec: CustomCodec, { scale }: CustomVersion): Su
       const metadata = managedFields === undefined ? rest : withSortedField(rest, 'managedFields', managedFields);
       return withSortedField({ ...old, metadata }, 'status', fieldsOf(object)['status']);
     },
-    validateUpdate: (object, old) => [
-      ...codec.structural.validateStatusUpdate(fieldsOf(object), fieldsOf(old)),
-      ...(scale === undefined ? [] : validateScaleStatus(object, scale)),
-    ],
+    validateUpdate: (object, old, context) => runSteps(validateStatus(object, old, context, [])),
+    validateUpdateInSteps: validateStatus,
   };
 }
 

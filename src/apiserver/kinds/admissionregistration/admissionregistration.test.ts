@@ -55,30 +55,6 @@ test.each(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'])(
   expect((await on(resource).table()).rows).toEqual([['it', 0, expect.any(String)]]);
 });
 
-test.each(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'])(
-  '%s: clients are warned that webhooks are not called, and that Fail does not protect anything',
-  async (resource) => {
-    const general = 'admission webhooks are not called by this API server: the configuration is stored and has no effect';
-    const fail = (names: string) => `failurePolicy Fail is not enforced: requests are admitted without the webhooks ${names}`;
-    const hooks = (count: number, failurePolicy?: string) =>
-      Array.from({ length: count }, (_, index) => ({
-        ...hook,
-        name: `h${index}.example.com`,
-        ...(failurePolicy && { failurePolicy }),
-      }));
-    expect((await on(resource).create({ metadata, webhooks: hooks(1) })).warnings).toEqual([general, fail('h0.example.com')]);
-    expect((await on(resource).patch('it', { webhooks: hooks(1, 'Ignore') })).warnings).toEqual([general]);
-    expect((await on(resource).patch('it', { metadata: { labels: { a: 'b' } } })).warnings).toEqual([general]);
-    const first = ['h0', 'h1', 'h2', 'h3', 'h4'].map((name) => `${name}.example.com`).join(', ');
-    expect((await on(resource).patch('it', { webhooks: hooks(7, 'Fail') })).warnings).toEqual([
-      general,
-      fail(`${first} and 2 more`),
-    ]);
-    expect((await on(resource).patch('it', { webhooks: [] })).warnings).toEqual([]);
-    expect((await on(resource).create({ metadata: { name: 'none' } })).warnings).toEqual([]);
-  },
-);
-
 test('validating policies', async () => {
   const policies = on('validatingadmissionpolicies');
   const spec = { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] };

@@ -11,7 +11,6 @@ import { deepEqual } from '#machinery/deep.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
 import { webhookConfigurationTable } from './tables.ts';
-import { webhookWarnings } from './webhook-warnings.ts';
 
 type ValidatingWebhookConfiguration = Immutable<admission.ValidatingWebhookConfiguration>;
 
@@ -23,8 +22,6 @@ const validatingWebhookConfigurationStrategy: ResourceStrategy<ValidatingWebhook
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),
   validateUpdate: (configuration, old) => validateWebhookConfigurationUpdate(configuration, old),
-  warningsOnCreate: webhookWarnings,
-  warningsOnUpdate: webhookWarnings,
 };
 
 export const validatingWebhookConfigurationKind = defineKind<ValidatingWebhookConfiguration>({

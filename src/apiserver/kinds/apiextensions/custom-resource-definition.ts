@@ -2,9 +2,17 @@
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import type * as apiextensions from '#api/groups/apiextensions/v1/index.ts';
+import {
+  definitionName,
+  validateDefinition,
+  validateDefinitionUpdate,
+  validateStatus,
+} from '#api/groups/apiextensions/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import { runSteps } from '#machinery/turn.ts';
+import * as field from '#machinery/validation/field.ts';
 import { withCleanupFinalizer } from './deletion.ts';
 
 type CustomResourceDefinition = Immutable<apiextensions.CustomResourceDefinition>;
@@ -28,9 +36,13 @@ const strategy: ResourceStrategy<CustomResourceDefinition> = {
   generation: true,
   allowUnconditionalUpdate: false,
   prepareForCreate: (definition) => withStoredVersion({ ...definition, status: NO_STATUS }),
-  validate: () => [],
+  anyFinalizer: true,
+  validateName: definitionName,
+  validate: (definition) => runSteps(validateDefinition(definition)),
+  validateInSteps: (definition) => field.boundedSteps(validateDefinition(definition)),
   prepareForUpdate: (definition, old) => withStoredVersion({ ...definition, status: old.status }),
-  validateUpdate: () => [],
+  validateUpdate: (definition, old) => runSteps(validateDefinitionUpdate(definition, old)),
+  validateUpdateInSteps: (definition, old) => field.boundedSteps(validateDefinitionUpdate(definition, old)),
   // The first request to delete a definition only begins its deletion.
   hasPendingFinalizers: ({ metadata }) => metadata.deletionTimestamp === undefined,
   prepareForDelete: withCleanupFinalizer,
@@ -39,7 +51,7 @@ const strategy: ResourceStrategy<CustomResourceDefinition> = {
 const statusStrategy: SubresourceStrategy<CustomResourceDefinition> = {
   allowUnconditionalUpdate: false,
   prepareForUpdate: (definition, old) => ({ ...definition, spec: old.spec }),
-  validateUpdate: () => [],
+  validateUpdate: ({ status }) => validateStatus(status),
 };
 
 export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({

@@ -36,7 +36,7 @@ export interface JSONSchemaProps {
   dependencies?: Record<string, JSONSchemaProps | string[]>;
   additionalItems?: JSONSchemaProps | boolean;
   definitions?: Record<string, JSONSchemaProps>;
-  externalDocs?: object;
+  externalDocs?: { description?: string; url?: string };
   example?: unknown;
   nullable?: boolean;
   'x-kubernetes-preserve-unknown-fields'?: boolean;

@@ -17,14 +17,15 @@ interface Run {
   readonly errors: FieldErrorList;
   /** The rules of all defaults share one budget. */
   readonly budget: Budget;
+  readonly allowUnknownFields: boolean;
 }
 
 /** Builds a resource around a default that is in its metadata. */
 type Surround = (value: unknown) => Record<string, unknown>;
 
-/** Returns what is wrong with the defaults of the schema. */
-export function validateDefaults(schema: StructuralSchema, at: FieldPath): FieldErrorList {
-  const run: Run = { errors: [], budget: new Budget() };
+/** Returns what is wrong with the defaults of the schema. `allowUnknownFields`: defaults may have fields that reading drops. */
+export function validateDefaults(schema: StructuralSchema, at: FieldPath, allowUnknownFields = false): FieldErrorList {
+  const run: Run = { errors: [], budget: new Budget(), allowUnknownFields };
   validateNode({ ...schema, embeddedResource: true }, at, undefined, run);
   return run.errors;
 }
@@ -61,7 +62,8 @@ function validateDefault(schema: StructuralSchema, at: FieldPath, surround: Surr
     const read = readDefault(schema, value, at);
     if (read instanceof field.FieldError) errors = [read];
     else {
-      if (read.pruned.length > 0) run.errors.push(field.invalid(at, value, 'must not have unknown fields'));
+      if (read.pruned.length > 0 && !run.allowUnknownFields)
+        run.errors.push(field.invalid(at, value, 'must not have unknown fields'));
       errors = validateEmbedded(schema, value, at);
     }
   }

@@ -10,13 +10,23 @@ import type { CompiledRules } from './rules/precompiled.ts';
 import { RuleScope } from './rules/scope.ts';
 import { validateExpressions, validateRuleFields } from './rules/validate-rules.ts';
 
-export interface KeywordOptions {
+export interface KeywordOptions extends Ratchets {
   /** Whether rules (x-kubernetes-validations) are compiled. They can be only if the schema is structural. Default: true. */
   readonly compilesRules?: boolean;
   /** The schema was accepted before as it is: single rules may cost more than a new one may. Default: false. */
   readonly isUnchanged?: boolean;
   /** Rules that were compiled before: see compileRulesOf. */
   readonly compiledRules?: CompiledRules | undefined;
+}
+
+/** Rules that a definition need not meet if it did not meet them before. Default: it must meet all. */
+export interface Ratchets {
+  /** Types may be any text. */
+  readonly allowUnknownTypes?: boolean;
+  /** Items of sets may be granular objects and lists. */
+  readonly allowGranularSets?: boolean;
+  /** Items of sets and of lists with keys may be null, and keys may be missing. */
+  readonly allowNullableItems?: boolean;
 }
 
 /** Where a node is. */
@@ -40,7 +50,6 @@ const MAP_TYPES = ['atomic', 'granular'];
 /** Validates a schema and everything in it. Errors of rules' expressions come last. */
 export function validateKeywords(source: JSONSchemaProps, at: FieldPath, options: KeywordOptions = {}): FieldErrorList {
   const errors: FieldErrorList = [];
-  if (source.nullable === true) errors.push(field.forbidden(at.child('nullable'), 'nullable cannot be true at the root'));
   const rules = options.compilesRules === false ? undefined : RuleScope.root(source);
   const validator = new KeywordValidator(options, errors);
   validator.validate(source, at, { ...ROOT, rules });
@@ -59,13 +68,14 @@ class KeywordValidator {
 
   validate(source: JSONSchemaProps, at: FieldPath, place: Place): void {
     const before = this.#errors.length;
-    this.#errors.push(...validateSupported(source, at, place));
+    this.#errors.push(...validateSupported(source, at, place, this.#options));
     if (source.uniqueItems === true) {
       const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
       this.#errors.push(field.forbidden(at.child('uniqueItems'), detail));
     }
     this.#validateChildren(source, at, { ...place, isRoot: false }, place.isRoot);
-    this.#errors.push(...validateExtensions(source, at), ...validateListKeys(source, at), ...validateUniqueItems(source, at));
+    this.#errors.push(...validateExtensions(source, at, this.#options), ...validateListKeys(source, at));
+    if (this.#options.allowNullableItems !== true) this.#errors.push(...validateUniqueItems(source, at));
     this.#errors.push(...validateRuleFields(source, at));
     // What is wrong with the schema would show as errors of expressions that cannot be understood.
     if (place.rules === undefined || this.#errors.length > before) return;
@@ -117,13 +127,15 @@ class KeywordValidator {
   }
 }
 
-function validateSupported(source: JSONSchemaProps, at: FieldPath, place: Place): FieldErrorList {
+function validateSupported(source: JSONSchemaProps, at: FieldPath, place: Place, ratchets: Ratchets): FieldErrorList {
   const errors: FieldErrorList = [];
   const type = source.type ?? '';
   const forbid = (keyword: string, detail = `${keyword} is not supported`): void => {
     errors.push(field.forbidden(at.child(keyword), detail));
   };
-  if (type !== '' && !TYPES.includes(type)) errors.push(field.notSupported(at.child('type'), type, TYPES));
+  if (type !== '' && !TYPES.includes(type) && ratchets.allowUnknownTypes !== true) {
+    errors.push(field.notSupported(at.child('type'), type, TYPES));
+  }
   if (isGiven(source.default) && place.forbidsDefaults !== undefined)
     forbid('default', `must not be set ${place.forbidsDefaults}`);
   if ((source.id ?? '') !== '') forbid('id');
@@ -141,14 +153,14 @@ function validateSupported(source: JSONSchemaProps, at: FieldPath, place: Place)
 }
 
 /** Extensions that need a type, and what they may be. */
-function validateExtensions(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
+function validateExtensions(source: JSONSchemaProps, at: FieldPath, ratchets: Ratchets): FieldErrorList {
   const errors: FieldErrorList = [];
   if (source['x-kubernetes-preserve-unknown-fields'] === false) {
     errors.push(field.invalid(at.child('x-kubernetes-preserve-unknown-fields'), false, 'must be true or undefined'));
   }
   errors.push(
-    ...validateKindOf(source, at, 'x-kubernetes-map-type', 'object', MAP_TYPES),
-    ...validateKindOf(source, at, 'x-kubernetes-list-type', 'array', LIST_TYPES),
+    ...validateKindOf(source, at, 'x-kubernetes-map-type', 'object', MAP_TYPES, ratchets),
+    ...validateKindOf(source, at, 'x-kubernetes-list-type', 'array', LIST_TYPES, ratchets),
   );
   return errors;
 }
@@ -159,6 +171,7 @@ function validateKindOf(
   keyword: 'x-kubernetes-map-type' | 'x-kubernetes-list-type',
   type: string,
   known: readonly string[],
+  ratchets: Ratchets,
 ): FieldErrorList {
   const value = source[keyword];
   if (!isGiven(value)) return [];
@@ -167,7 +180,8 @@ function validateKindOf(
   if (given !== type) {
     const detail = `must be ${type} if ${keyword} is specified`;
     errors.push(given === '' ? field.required(at.child('type'), detail) : field.invalid(at.child('type'), given, detail));
-  } else if (value === 'set' && isSchema(source.items)) errors.push(...validateSetItems(source.items, at.child('items')));
+  } else if (value === 'set' && isSchema(source.items) && ratchets.allowGranularSets !== true)
+    errors.push(...validateSetItems(source.items, at.child('items')));
   if (!known.includes(value)) errors.push(field.notSupported(at.child(keyword), value, known));
   return errors;
 }
@@ -254,4 +268,20 @@ function validateUniqueItems(source: JSONSchemaProps, at: FieldPath): FieldError
 
 function isGiven<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
+}
+
+/** Reports whether the type of the node (not of those inside) is none that schemas know. */
+export function hasUnknownType({ type = '' }: JSONSchemaProps): boolean {
+  return type !== '' && !TYPES.includes(type);
+}
+
+/** Reports whether the node is a set with items that are not compared as a whole. */
+export function hasGranularSet(source: JSONSchemaProps): boolean {
+  if (source['x-kubernetes-list-type'] !== 'set' || !isSchema(source.items)) return false;
+  return validateSetItems(source.items, field.path('')).length > 0;
+}
+
+/** Reports whether the node is a list of which items could be null, or have no key. */
+export function hasNullableItems(source: JSONSchemaProps): boolean {
+  return validateUniqueItems(source, field.path('')).length > 0;
 }

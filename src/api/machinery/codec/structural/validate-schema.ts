@@ -1,8 +1,12 @@
 // Validates the schema of a definition: everything that must hold before a codec can be made of it.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
+import { runSteps } from '#machinery/turn.ts';
+import type { Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import { compileRulesOf } from './rules/precompiled.ts';
+import { shownSchema } from './shown-schema.ts';
 import { isSaid, type StructuralSchema, structuralSchema, UnsupportedSchemaError } from './structural-schema.ts';
 import { validateDefaults } from './validate-defaults.ts';
 import { type KeywordOptions, validateKeywords } from './validate-keywords.ts';
@@ -11,57 +15,104 @@ import { validateStructural } from './validate-structural.ts';
 export interface ValidateSchemaOptions extends Omit<KeywordOptions, 'compilesRules'> {
   /** Whether the kind has the status subresource: its schema is then taken out of the whole. Default: false. */
   readonly statusEnabled?: boolean;
+  /** Whether the schema need not be structural: it was not before. Default: false. */
+  readonly allowNonStructural?: boolean;
+  /** Whether defaults may have fields that the schema does not: they had before. Default: false. */
+  readonly allowUnknownFieldsInDefaults?: boolean;
 }
 
-/** Keywords that would be lost for the status, if its schema were taken out of one that has them at its root. */
-const FORBIDDEN_WITH_STATUS = [
-  'id',
-  '$schema',
-  '$ref',
-  'default',
-  'enum',
-  'maxProperties',
-  'minProperties',
-  'allOf',
-  'oneOf',
-  'anyOf',
-  'not',
-  'additionalProperties',
-  'patternProperties',
-  'dependencies',
-  'additionalItems',
-  'definitions',
-  'nullable',
-  'x-kubernetes-embedded-resource',
-  'x-kubernetes-int-or-string',
-  'x-kubernetes-list-map-keys',
-  'x-kubernetes-list-type',
-  'x-kubernetes-map-type',
-] as const;
-
-/** The others, as upstream names them. */
-const ALLOWED_WITH_STATUS =
-  'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems ' +
-  'UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
+/**
+ * Keywords in the order in which upstream looks at them. Those with `false` would be lost for the status, if its schema were taken out of
+ * one that has them at its root.
+ */
+const ROOT_KEYWORDS: readonly (readonly [keyof JSONSchemaProps, string | false])[] = [
+  ['id', false],
+  ['$schema', false],
+  ['$ref', false],
+  ['description', 'Description'],
+  ['type', 'Type'],
+  ['nullable', false],
+  ['format', 'Format'],
+  ['title', 'Title'],
+  ['default', false],
+  ['maximum', 'Maximum'],
+  ['exclusiveMaximum', 'ExclusiveMaximum'],
+  ['minimum', 'Minimum'],
+  ['exclusiveMinimum', 'ExclusiveMinimum'],
+  ['maxLength', 'MaxLength'],
+  ['minLength', 'MinLength'],
+  ['pattern', 'Pattern'],
+  ['maxItems', 'MaxItems'],
+  ['minItems', 'MinItems'],
+  ['uniqueItems', 'UniqueItems'],
+  ['multipleOf', 'MultipleOf'],
+  ['enum', false],
+  ['maxProperties', false],
+  ['minProperties', false],
+  ['required', 'Required'],
+  ['items', 'Items'],
+  ['allOf', false],
+  ['oneOf', false],
+  ['anyOf', false],
+  ['not', false],
+  ['properties', 'Properties'],
+  ['additionalProperties', false],
+  ['patternProperties', false],
+  ['dependencies', false],
+  ['additionalItems', false],
+  ['definitions', false],
+  ['externalDocs', 'ExternalDocs'],
+  ['example', 'Example'],
+  ['x-kubernetes-preserve-unknown-fields', 'XPreserveUnknownFields'],
+  ['x-kubernetes-embedded-resource', false],
+  ['x-kubernetes-int-or-string', false],
+  ['x-kubernetes-list-map-keys', false],
+  ['x-kubernetes-list-type', false],
+  ['x-kubernetes-map-type', false],
+  ['x-kubernetes-validations', 'XValidations'],
+];
+const ALLOWED_WITH_STATUS = ROOT_KEYWORDS.flatMap(([, name]) => (name === false ? [] : [name])).join(' ');
 
 /**
  * Returns what is wrong with the schema, rules included. `at`: its path, such as spec.validation.openAPIV3Schema. Rules that are not in
  * `compiledRules` are compiled at once, which takes up to a millisecond each.
  */
 export function validateSchema(source: JSONSchemaProps, at: FieldPath, options: ValidateSchemaOptions = {}): FieldErrorList {
-  const errors: FieldErrorList = [];
-  if (options.statusEnabled === true) errors.push(...validateRootWithStatus(source, at));
-  const schema = structuralOrError(source);
+  return runSteps(validate(source, at, options));
+}
+
+/** The same in steps of a few milliseconds, the compilation of rules included. */
+export function* validateSchemaInSteps(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  options: Omit<ValidateSchemaOptions, 'compiledRules'> = {},
+): Steps<FieldErrorList> {
+  const compiledRules = yield* compileRulesOf(source);
+  yield;
+  return yield* validate(source, at, { ...options, compiledRules });
+}
+
+function* validate(source: JSONSchemaProps, at: FieldPath, options: ValidateSchemaOptions): Steps<FieldErrorList> {
+  const errors: FieldErrorList = options.statusEnabled === true ? validateRootWithStatus(source, at) : [];
+  if (source.nullable === true) errors.push(field.forbidden(at.child('nullable'), 'nullable cannot be true at the root'));
+  let problem: UnsupportedSchemaError | undefined;
   let compilesRules = false;
-  if (!(schema instanceof UnsupportedSchemaError)) {
-    const structural = validateStructural(schema, at);
-    const found = structural.length > 0 ? structural : validateDefaults(schema, at);
-    errors.push(...found);
-    compilesRules = found.length === 0;
+  if (options.allowNonStructural !== true) {
+    const schema = structuralOrError(source);
+    yield;
+    if (schema instanceof UnsupportedSchemaError) problem = schema;
+    else {
+      const structural = validateStructural(schema, at);
+      yield;
+      const found = structural.length > 0 ? structural : validateDefaults(schema, at, options.allowUnknownFieldsInDefaults);
+      errors.push(...found);
+      compilesRules = found.length === 0;
+    }
+    yield;
   }
   errors.push(...validateKeywords(source, at, { ...options, compilesRules }));
   // The keywords say the same better.
-  if (errors.length === 0 && schema instanceof UnsupportedSchemaError) errors.push(field.invalid(at, '', schema.message));
+  if (errors.length === 0 && problem !== undefined) errors.push(field.invalid(at, '', problem.message));
   return errors;
 }
 
@@ -74,13 +125,17 @@ function structuralOrError(source: JSONSchemaProps): StructuralSchema | Unsuppor
   }
 }
 
+/** Returns the error of the first keyword that the root must not have. */
 function validateRootWithStatus(source: JSONSchemaProps, at: FieldPath): FieldErrorList {
-  if ((source.type ?? '') !== '' && source.type !== 'object') {
-    const detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
-    return [field.invalid(at.child('type'), source.type, detail)];
+  for (const [keyword, name] of ROOT_KEYWORDS) {
+    if (!isSaid(keyword, source[keyword])) continue;
+    if (keyword === 'type' && source.type !== 'object') {
+      const detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
+      return [field.invalid(at.child('type'), source.type, detail)];
+    }
+    if (name !== false) continue;
+    const detail = `only [${ALLOWED_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled`;
+    return [field.invalid(at, shownSchema(source), detail)];
   }
-  const isUsed = FORBIDDEN_WITH_STATUS.some((keyword) => isSaid(keyword, source[keyword]));
-  if (!isUsed) return [];
-  const detail = `only [${ALLOWED_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled`;
-  return [field.invalid(at, field.omitValue, detail)];
+  return [];
 }

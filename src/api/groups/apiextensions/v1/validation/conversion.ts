@@ -13,8 +13,8 @@ const STRATEGIES = ['None', 'Webhook'];
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
 export interface ConversionOptions {
-  /** One of the versions of ConversionReview must be known. */
-  readonly requireRecognizedReviewVersion: boolean;
+  /** None of the versions of ConversionReview need be known: none was before. */
+  readonly allowUnrecognizedReviewVersions: boolean;
   /** The certificates may be unusable: the definition is not established, or they have been so before. */
   readonly allowInvalidCABundle: boolean;
 }
@@ -24,7 +24,11 @@ export function hasRecognizedReviewVersion(versions: readonly string[]): boolean
   return versions.length === 0 || versions.some((version) => REVIEW_VERSIONS.includes(version));
 }
 
-export function validateConversion(conversion: Conversion | undefined, options: ConversionOptions, at: FieldPath): FieldErrorList {
+export function validateConversion(
+  conversion: Conversion | undefined,
+  options: ConversionOptions,
+  at: FieldPath,
+): FieldErrorList {
   if (conversion === undefined) return [];
   const { strategy, webhook } = conversion;
   const errors: FieldErrorList = [];
@@ -46,7 +50,7 @@ export function validateConversion(conversion: Conversion | undefined, options: 
     const problem = options.allowInvalidCABundle ? undefined : caBundleProblem(caBundle);
     if (problem !== undefined) errors.push(field.invalid(clientAt.child('caBundle'), caBundle, problem));
   }
-  return [...errors, ...validateReviewVersions(versions, options.requireRecognizedReviewVersion, versionsAt)];
+  return [...errors, ...validateReviewVersions(versions, !options.allowUnrecognizedReviewVersions, versionsAt)];
 }
 
 function validateReviewVersions(versions: readonly string[], requireRecognized: boolean, at: FieldPath): FieldErrorList {

@@ -100,9 +100,9 @@ function validateCompiled(compiled: CompiledRule, rule: ValidationRule, at: Fiel
   const cost = scope.costOf(compiled.expression?.maxCost ?? 0);
   if (!isUnchanged) errors.push(...expressionCostErrors(ofRule, 'estimated rule cost', cost));
   scope.total.add(ofRule, cost);
-  if (compiled.problem !== undefined) errors.push(field.invalid(ofRule, shown(rule), compiled.problem));
+  if (compiled.problem !== undefined) errors.push(field.invalid(ofRule, shownRule(rule), compiled.problem));
   if (compiled.messageProblem !== undefined) {
-    errors.push(field.invalid(ofMessage, shown(rule), compiled.messageProblem));
+    errors.push(field.invalid(ofMessage, shownRule(rule), compiled.messageProblem));
   } else if (compiled.messageExpression !== undefined) {
     // Upstream counts it once, however often values can be there.
     const { maxCost } = compiled.messageExpression;
@@ -122,8 +122,8 @@ function validateCompiled(compiled: CompiledRule, rule: ValidationRule, at: Fiel
   return errors;
 }
 
-/** A rule as upstream shows it. */
-function shown({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: ValidationRule): object {
+/** Returns a rule as messages show it. */
+export function shownRule({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: ValidationRule): object {
   return {
     Rule: rule,
     Message: message ?? '',

@@ -14,6 +14,8 @@ export interface SchemaCase {
   readonly objects?: Readonly<Record<string, unknown>>;
   /** Updates by name: from an object that was created without any rules, to one that must meet them. */
   readonly updates?: Readonly<Record<string, readonly [old: unknown, updated: unknown]>>;
+  /** As updates, of the status. */
+  readonly statusUpdates?: Readonly<Record<string, readonly [old: unknown, updated: unknown]>>;
 }
 
 const text: JSONSchemaProps = { type: 'string' };

@@ -1,0 +1,137 @@
+// Rules that an update need not meet if the definition did not meet them before: definitions that older servers accepted stay usable.
+
+import { structuralSchema, UnsupportedSchemaError } from '#api/machinery/codec/structural/structural-schema.ts';
+import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
+import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
+import { validateDefaults } from '#api/machinery/codec/structural/validate-defaults.ts';
+import { hasGranularSet, hasNullableItems, hasUnknownType } from '#api/machinery/codec/structural/validate-keywords.ts';
+import { validateStructural } from '#api/machinery/codec/structural/validate-structural.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { Steps } from '#machinery/turn.ts';
+import * as field from '#machinery/validation/field.ts';
+import { caBundleProblem } from '../ca-bundle.ts';
+import { isConditionTrue } from '../conditions.ts';
+import { hasRecognizedReviewVersion } from './conversion.ts';
+import type { Definition, Version } from './definition.ts';
+import { internalForm } from './internal-form.ts';
+import { MAX_SELECTABLE_FIELDS } from './selectable-fields.ts';
+import { schemaOf, someSchema } from './schema-walk.ts';
+
+export interface Options {
+  /** Versions may have no schema. */
+  readonly allowMissingSchemas: boolean;
+  /** Schemas need not be structural. */
+  readonly allowNonStructural: boolean;
+  readonly allowUnknownTypes: boolean;
+  readonly allowGranularSets: boolean;
+  readonly allowNullableItems: boolean;
+  readonly allowUnknownFieldsInDefaults: boolean;
+  /** The conversion webhook need not know a version of ConversionReview that this server knows. */
+  readonly allowUnrecognizedReviewVersions: boolean;
+  readonly allowInvalidCABundle: boolean;
+  /** Reports whether the schema of a version is as it was: its rules may cost more than new ones may. */
+  isUnchanged(version: string): boolean;
+  /** Reports whether a version ('': the common fields) may have too many selectable fields. */
+  allowsManySelectableFields(version: string): boolean;
+}
+
+/** The options of a new definition. It is not established yet, so its certificates may still be missing. */
+export const STRICT: Options = {
+  allowMissingSchemas: false,
+  allowNonStructural: false,
+  allowUnknownTypes: false,
+  allowGranularSets: false,
+  allowNullableItems: false,
+  allowUnknownFieldsInDefaults: false,
+  allowUnrecognizedReviewVersions: false,
+  allowInvalidCABundle: true,
+  isUnchanged: () => false,
+  allowsManySelectableFields: () => false,
+};
+
+/** Returns the options that can be decided without looking at the old schemas. */
+export function strictForUpdate(old: Definition): Options {
+  const oldWebhook = old.spec.conversion?.webhook;
+  return {
+    ...STRICT,
+    allowUnrecognizedReviewVersions: !hasRecognizedReviewVersion(oldWebhook?.conversionReviewVersions ?? []),
+    allowInvalidCABundle:
+      !isConditionTrue(old.status, 'Established') || caBundleProblem(oldWebhook?.clientConfig?.caBundle) !== undefined,
+  };
+}
+
+/** Returns what the update of a definition may do because it was so before. Takes long if the schemas are large. */
+export function* ratchetsOf(definition: Definition, old: Definition): Steps<Options> {
+  const { spec } = old;
+  const allowUnknownTypes = someSchema(spec, hasUnknownType);
+  const allowGranularSets = someSchema(spec, hasGranularSet);
+  const allowNullableItems = someSchema(spec, hasNullableItems);
+  yield;
+  let allowNonStructural = false;
+  let allowUnknownFieldsInDefaults = false;
+  for (const version of spec.versions) {
+    const source = schemaOf(version);
+    if (source === undefined) continue;
+    const schema = structuralIfValid(source);
+    yield;
+    if (schema === undefined) allowNonStructural = true;
+    else allowUnknownFieldsInDefaults ||= hasUnknownFieldsInDefaults(schema);
+    yield;
+  }
+  const unchanged = unchangedVersions(definition, old);
+  const many = versionsWithManySelectableFields(definition, old);
+  return {
+    ...strictForUpdate(old),
+    allowMissingSchemas: spec.versions.some((version) => schemaOf(version) === undefined),
+    allowNonStructural,
+    allowUnknownTypes,
+    allowGranularSets,
+    allowNullableItems,
+    allowUnknownFieldsInDefaults,
+    isUnchanged: (version) => unchanged.has(version),
+    allowsManySelectableFields: (version) => many.has(version),
+  };
+}
+
+function structuralIfValid(source: JSONSchemaProps): StructuralSchema | undefined {
+  try {
+    const schema = structuralSchema(source);
+    return field.bounded(() => validateStructural(schema, field.path(''))).length === 0 ? schema : undefined;
+  } catch (error) {
+    if (error instanceof UnsupportedSchemaError) return undefined;
+    throw error;
+  }
+}
+
+function hasUnknownFieldsInDefaults(schema: StructuralSchema): boolean {
+  const strict = field.bounded(() => validateDefaults(schema, field.path('')));
+  return strict.length > field.bounded(() => validateDefaults(schema, field.path(''), true)).length;
+}
+
+function unchangedVersions(definition: Definition, old: Definition): ReadonlySet<string> {
+  const before = internalForm(old.spec);
+  const schemaBefore = (name: string): Version['schema'] => {
+    // A schema that all versions had counts as that of a new version, too.
+    const hasOwn = before.versions.some(({ schema }) => schema !== undefined);
+    return hasOwn ? before.versions.find((version) => version.name === name)?.schema : before.common.schema;
+  };
+  const isUnchanged = ({ name, schema }: Version): boolean => {
+    const knew = old.spec.versions.some((version) => version.name === name) || before.common.schema !== undefined;
+    return knew && semanticEqual(schema, schemaBefore(name));
+  };
+  return new Set(definition.spec.versions.filter(isUnchanged).map(({ name }) => name));
+}
+
+function versionsWithManySelectableFields(definition: Definition, old: Definition): ReadonlySet<string> {
+  const [now, before] = [internalForm(definition.spec), internalForm(old.spec)];
+  const names = new Set<string>();
+  const compare = (name: string, fields: Version['selectableFields'], oldFields: Version['selectableFields']): void => {
+    if ((oldFields?.length ?? 0) > MAX_SELECTABLE_FIELDS && semanticEqual(fields, oldFields)) names.add(name);
+  };
+  compare('', now.common.selectableFields, before.common.selectableFields);
+  for (const { name, selectableFields } of now.versions) {
+    const version = before.versions.findLast((each) => each.name === name);
+    if (version !== undefined) compare(name, selectableFields, version.selectableFields);
+  }
+  return names;
+}

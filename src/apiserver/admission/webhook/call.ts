@@ -1,0 +1,100 @@
+// Calls one webhook for one request.
+
+import type { AdmissionResponse } from '#api/groups/admission/v1/index.ts';
+import { DecodeError } from '#api/machinery/codec/index.ts';
+import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Status } from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import { WebhookCallError } from '#apiserver/webhooks/client/index.ts';
+import type { PolicyRequest } from '../policy/request.ts';
+import { CallingWebhookError, WebhookRejectionError } from './errors.ts';
+import type { Invocation } from './invocation.ts';
+import { decodeReview, InvalidResponseError, reviewOf, reviewVersionOf, verifiedResponse } from './review.ts';
+import type { WebhookServices } from './services.ts';
+
+/** The time limit of a webhook whose configuration says nothing, as its default says. */
+const DEFAULT_TIMEOUT_SECONDS = 10;
+/** A patch that replaces the largest object, in base64, is shorter. */
+const MAX_RESPONSE_BYTES = 6 * 1024 * 1024;
+const UNAVAILABLE = 503;
+const BAD_REQUEST = 400;
+const INTERNAL = 500;
+
+/**
+ * Resolves with a response that allows the request; its warnings are among those of the request. Rejects with CallingWebhookError,
+ * WebhookRejectionError or StatusError.
+ */
+export async function callWebhook(
+  invocation: Invocation,
+  request: PolicyRequest,
+  services: WebhookServices,
+): Promise<Immutable<AdmissionResponse>> {
+  const { webhook, type } = invocation.hook;
+  const { name, sideEffects } = webhook;
+  const { attributes } = request;
+  if (attributes.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun') {
+    throw apierrors.badRequest(`admission webhook ${quote(name)} does not support dry run`);
+  }
+  const version = reviewVersionOf(webhook.admissionReviewVersions);
+  if (version === undefined) {
+    const why = 'webhook does not accept known AdmissionReview versions (v1, v1beta1)';
+    throw new CallingWebhookError(name, `could not create admission objects: ${why}`, BAD_REQUEST);
+  }
+  const uid = services.random.uuid();
+  const json = await post(invocation, reviewOf(version, uid, request, invocation), request, services);
+  let response;
+  try {
+    response = verifiedResponse(version, type, uid, decodeReview(services.scheme, version, json));
+  } catch (error) {
+    if (error instanceof DecodeError) throw failure(name, `failed to call webhook: ${error.message}`, error);
+    if (error instanceof InvalidResponseError) throw failure(name, `received invalid webhook response: ${error.message}`, error);
+    throw error;
+  }
+  attributes.warnings.push(...(response.warnings ?? []));
+  if (!response.allowed) throw new WebhookRejectionError(rejection(name, response.status as Status | undefined));
+  return response;
+}
+
+function failure(name: string, reason: string, cause: unknown, code = UNAVAILABLE): CallingWebhookError {
+  return new CallingWebhookError(name, reason, code, { cause });
+}
+
+/** Rejects with CallingWebhookError. */
+async function post({ hook }: Invocation, review: object, request: PolicyRequest, services: WebhookServices): Promise<unknown> {
+  const { name, clientConfig, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = hook.webhook;
+  const { caller } = request.attributes;
+  const left = caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();
+  const timeoutMs = Math.max(0, Math.min(timeoutSeconds * 1000, left));
+  try {
+    return await services.webhooks.call(name, clientConfig, review, {
+      timeoutMs,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+      maxResponseValues: MAX_BODY_VALUES,
+      ...(caller && { signal: caller.signal }),
+    });
+  } catch (error) {
+    if (!(error instanceof WebhookCallError)) throw error;
+    if (error.misconfigured) throw failure(name, `could not get REST client: ${error.message}`, error, INTERNAL);
+    throw failure(name, `failed to call webhook: ${error.message}`, error, error.status?.code);
+  }
+}
+
+/** Returns the Status for the client: what the webhook said, as an error. */
+function rejection(name: string, given: Status | undefined): Status {
+  const { message = '', reason = '', code = 0, status, metadata = {}, details } = given ?? ({} as Partial<Status>);
+  const denied = `admission webhook ${quote(name)} denied the request`;
+  const why = message !== '' ? message : reason;
+  const isFailure = status !== undefined && (status as string) !== '' && status !== 'Success';
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata,
+    status: isFailure ? status : 'Failure',
+    message: why === '' ? `${denied} without explanation` : `${denied}: ${why}`,
+    ...(reason !== '' && { reason }),
+    ...(details !== undefined && { details }),
+    code: code < BAD_REQUEST ? BAD_REQUEST : code,
+  };
+}

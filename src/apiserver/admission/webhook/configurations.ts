@@ -1,0 +1,98 @@
+// The webhooks that are configured, in memory: the registry is followed, so that a request finds them there. Match conditions are compiled
+// when a request needs them for the first time, and again only when their configuration has changed.
+
+import { ExpressionCompiler } from '#api/groups/admissionregistration/v1/expressions.ts';
+import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Keeper } from '#apiserver/catalog/follow.ts';
+import { keyOf } from '#apiserver/catalog/follow.ts';
+import { LazyFollower } from '../lazy-follower.ts';
+import type { AdmissionAttributes } from '../plugin.ts';
+import type { Expression } from '../policy/evaluation.ts';
+import type { MatchResources } from '../policy/matching.ts';
+import type { WebhookType } from './metrics.ts';
+import type { WebhookServices } from './services.ts';
+
+/** A webhook of either kind. */
+export type Webhook = Immutable<admission.ValidatingWebhook & Pick<admission.MutatingWebhook, 'reinvocationPolicy'>>;
+
+interface Configuration extends KubeObject {
+  readonly webhooks?: readonly Webhook[];
+}
+
+/** One webhook of a configuration. */
+export interface Hook {
+  /** Tells the webhooks of all configurations apart. */
+  readonly id: string;
+  readonly type: WebhookType;
+  readonly webhook: Webhook;
+  /** Which requests it is for, as policies say it. */
+  readonly match: MatchResources;
+  readonly conditions: readonly Expression[];
+}
+
+export class WebhookConfigurations {
+  readonly #services: WebhookServices;
+  readonly #type: WebhookType;
+  readonly #follower: LazyFollower;
+  /** By the name of the configuration. */
+  readonly #hooks = new Map<string, readonly Hook[]>();
+  #sorted: readonly Hook[] | undefined = [];
+
+  constructor(services: WebhookServices, { group, resource }: ResourceType, type: WebhookType) {
+    this.#services = services;
+    this.#type = type;
+    this.#follower = new LazyFollower(services, (follower) => follower.follow(group, resource, this.#keeper()));
+  }
+
+  /** Whether a request may have to do with a webhook: there is one, or it is not known yet whether there is. */
+  get mayApply(): boolean {
+    return !this.#follower.started || this.#hooks.size > 0;
+  }
+
+  /** Resolves with the webhooks in upstream's order: by the names of their configurations. Rejects as LazyFollower.ready. */
+  async hooksFor(attributes: AdmissionAttributes): Promise<readonly Hook[]> {
+    if (!this.#follower.started) await this.#follower.ready(attributes);
+    this.#sorted ??= [...this.#hooks].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, hooks]) => hooks);
+    return this.#sorted;
+  }
+
+  #keeper(): Keeper {
+    return {
+      set: (object) => {
+        const hooks = this.#hooksOf(object);
+        if (hooks.length === 0) this.#hooks.delete(keyOf(object));
+        else this.#hooks.set(keyOf(object), hooks);
+        this.#sorted = undefined;
+      },
+      delete: (key) => {
+        this.#hooks.delete(key);
+        this.#sorted = undefined;
+      },
+    };
+  }
+
+  #hooksOf({ metadata, webhooks = [] }: Configuration): readonly Hook[] {
+    const { celMetrics } = this.#services;
+    return webhooks.map((webhook, index) => {
+      const { rules, matchPolicy, namespaceSelector, objectSelector, matchConditions = [] } = webhook;
+      let conditions: readonly Expression[] | undefined = matchConditions.length === 0 ? [] : undefined;
+      return {
+        id: `${metadata.name}/${index}/${webhook.name}`,
+        type: this.#type,
+        webhook,
+        match: { resourceRules: rules, matchPolicy, namespaceSelector, objectSelector },
+        get conditions() {
+          conditions ??= celMetrics.compile(() => compileConditions(matchConditions));
+          return conditions;
+        },
+      };
+    });
+  }
+}
+
+function compileConditions(conditions: readonly Immutable<admission.MatchCondition>[]): readonly Expression[] {
+  const compiler = new ExpressionCompiler();
+  return conditions.map(({ expression }) => ({ source: expression, compiled: compiler.compile(expression, 'matchCondition') }));
+}

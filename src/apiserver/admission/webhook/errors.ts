@@ -1,0 +1,28 @@
+// How a call of a webhook may end, other than with a review that allows the request. Any other error is a StatusError, which rejects the
+// request whatever the webhook's failure policy.
+
+import type { Status } from '#machinery/apierrors.ts';
+import { quote } from '#machinery/text/go-format.ts';
+
+/** The webhook was not called, or its response is no review: the failure policy decides. */
+export class CallingWebhookError extends Error {
+  override readonly name = 'CallingWebhookError';
+  /** The HTTP status code that metrics have. */
+  readonly code: number;
+
+  constructor(webhook: string, reason: string, code: number, options?: { readonly cause?: unknown }) {
+    super(`failed calling webhook ${quote(webhook)}: ${reason}`, options);
+    this.code = code;
+  }
+}
+
+/** The webhook says no. */
+export class WebhookRejectionError extends Error {
+  override readonly name = 'WebhookRejectionError';
+  readonly status: Status;
+
+  constructor(status: Status) {
+    super(status.message ?? '');
+    this.status = status;
+  }
+}

@@ -1,0 +1,6 @@
+// The plugins that call webhooks.
+
+export { WebhookMetrics } from './metrics.ts';
+export { MutatingAdmissionWebhook } from './mutating.ts';
+export type { WebhookServices } from './services.ts';
+export { ValidatingAdmissionWebhook } from './validating.ts';

@@ -1,0 +1,124 @@
+// MutatingAdmissionWebhook: asks webhooks what is to be changed in a request, one after the other.
+
+import { mutatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import { findCodec } from '#apiserver/catalog/codec.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
+import { convertVersion } from '../policy/conversion.ts';
+import { PolicyRequest } from '../policy/request.ts';
+import { Reinvocation } from '../reinvocation.ts';
+import { Rounds } from '../rounds.ts';
+import { callWebhook } from './call.ts';
+import { WebhookConfigurations } from './configurations.ts';
+import { isExempt } from './exempt.ts';
+import { findInvocation } from './invocation.ts';
+import type { Invocation } from './invocation.ts';
+import { decided } from './outcome.ts';
+import { patched } from './patch.ts';
+import type { Patched } from './patch.ts';
+import { notRegistered } from './review.ts';
+import type { WebhookServices } from './services.ts';
+
+export class MutatingAdmissionWebhook implements AdmissionPlugin {
+  readonly name = 'MutatingAdmissionWebhook';
+  readonly #services: WebhookServices;
+  readonly #configurations: WebhookConfigurations;
+
+  constructor(services: WebhookServices) {
+    this.#services = services;
+    this.#configurations = new WebhookConfigurations(services, mutatingWebhookConfigurations, 'admit');
+  }
+
+  concerns(target: AdmissionTarget): boolean {
+    return !isExempt(target);
+  }
+
+  handles(): boolean {
+    return this.#configurations.mayApply;
+  }
+
+  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    return (await this.#dispatch(attributes)).object as KubeObject;
+  }
+
+  async admitRequest(attributes: AdmissionAttributes): Promise<object | undefined> {
+    const { connectOptions } = await this.#dispatch(attributes);
+    return connectOptions === attributes.connectOptions ? undefined : connectOptions?.();
+  }
+
+  /** Resolves with the attributes as the webhooks have changed them. Rejects with StatusError. */
+  async #dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
+    const hooks = await this.#configurations.hooksFor(attributes);
+    if (hooks.length === 0) return attributes;
+    const services = this.#services;
+    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), this.name, subjectOf(attributes));
+    let request = new PolicyRequest(attributes, services);
+    for (const hook of hooks) {
+      const seen = request;
+      const invocation = await findInvocation(hook, seen, services);
+      if (invocation === undefined || !rounds.takes(hook.id)) continue;
+      const outcome = await decided(hook, seen.attributes, services, () => this.#call(invocation, seen));
+      if (outcome !== undefined) request = new PolicyRequest(await this.#changed(seen, invocation, outcome), services);
+      // What is decoded has no fractions of seconds, as upstream sees it: the first patch changes times that this request has set.
+      const newTimes = outcome !== undefined && rounds.first('patch') && hasNewTimes(seen.attributes);
+      const changed = outcome?.changed === true || newTimes;
+      rounds.done(hook.id, { changed, ifNeeded: hook.webhook.reinvocationPolicy === 'IfNeeded' });
+    }
+    rounds.end(subjectOf(request.attributes), false);
+    return request.attributes;
+  }
+
+  async #call(invocation: Invocation, request: PolicyRequest): Promise<Patched | undefined> {
+    const { hook, matched, objects } = invocation;
+    const response = await callWebhook(invocation, request, this.#services);
+    const object = objects.object as Readonly<Record<string, unknown>> | undefined;
+    const result = patched(hook.webhook.name, response, object, (kind) => this.#codecFor(kind, request));
+    if (result === undefined || apiVersionOf(matched.kind) === result.object['apiVersion']) {
+      if (result === undefined || matched.kind.kind === result.object['kind']) return result;
+    }
+    const from = `${String(result.object['apiVersion'])}.${String(result.object['kind'])}`;
+    throw apierrors.internalError(
+      `converting (${from}) to (${apiVersionOf(matched.kind)}.${matched.kind.kind}): unknown conversion`,
+    );
+  }
+
+  /** Throws StatusError (500). */
+  #codecFor({ apiVersion, kind }: { apiVersion: string; kind: string }, { snapshot }: PolicyRequest): ObjectCodec {
+    const parsed = parseApiVersion(apiVersion);
+    if (parsed === undefined) throw apierrors.internalError(`unexpected GroupVersion string: ${apiVersion}`);
+    const codec = findCodec(this.#services.scheme, snapshot, { ...parsed, kind });
+    if (codec === undefined) throw apierrors.internalError(notRegistered(apiVersion, kind));
+    return codec;
+  }
+
+  /** Resolves with the attributes with what the webhook has made of the object, in the version of the request. */
+  async #changed(
+    { attributes, snapshot }: PolicyRequest,
+    { matched }: Invocation,
+    { object }: Patched,
+  ): Promise<AdmissionAttributes> {
+    if (attributes.object === undefined) return { ...attributes, connectOptions: () => object };
+    const { scheme } = this.#services;
+    try {
+      const own = await convertVersion({ scheme, snapshot }, object as unknown as KubeObject, matched.kind, attributes.kind);
+      return { ...attributes, object: own };
+    } catch (error) {
+      throw apierrors.internalError(errorMessage(error));
+    }
+  }
+}
+
+/** Reports whether the managed fields have times that the stored object does not have: those of this request. */
+function hasNewTimes({ object, oldObject }: AdmissionAttributes): boolean {
+  const known = new Set((oldObject?.metadata.managedFields ?? []).map(({ time }) => time));
+  return (object?.metadata?.managedFields ?? []).some(({ time }) => !known.has(time));
+}
+
+/** Returns what webhooks may change. */
+function subjectOf({ object, connectOptions }: AdmissionAttributes): object | undefined {
+  return object ?? connectOptions?.();
+}

@@ -1,0 +1,13 @@
+// What the two plugins that call webhooks need of the server that they are part of.
+
+import type { Random } from '#machinery/random.ts';
+import type { WebhookClients } from '#apiserver/webhooks/client/index.ts';
+import type { PolicyServices } from '../policy/services.ts';
+import type { WebhookMetrics } from './metrics.ts';
+
+export interface WebhookServices extends PolicyServices {
+  readonly webhooks: Pick<WebhookClients, 'call'>;
+  readonly webhookMetrics: WebhookMetrics;
+  /** Makes the UIDs of reviews. */
+  readonly random: Random;
+}
