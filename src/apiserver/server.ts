@@ -319,6 +319,7 @@ export class ApiServer {
       ...tls,
       requestHeaderCa: this.#config.requestHeader?.ca,
     });
+    this.#aggregator.expectRequests();
     this.#port = await listener.start();
     this.#listener = listener;
     const host = bindAddress === '0.0.0.0' || bindAddress === '::' ? '127.0.0.1' : bindAddress;
