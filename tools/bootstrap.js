@@ -173,6 +173,10 @@ const commands = {
     ensureBuilt();
     run(bin('tsx'), [inRoot('test', 'kubectl-commands', 'main.ts'), ...args]);
   },
+  operators() {
+    ensureDependencies();
+    run(bin('tsx'), [inRoot('test', 'e2e', 'operators', 'main.ts'), ...args]);
+  },
   torture() {
     run(bin('tsx'), [inRoot('test', 'torture', 'main.ts'), ...args]);
   },
@@ -182,7 +186,7 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | golden DIR | differential | fuzz | conformance | kubectl-commands | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | golden DIR | differential | fuzz | conformance | kubectl-commands | operators | torture | clean\n',
     );
   },
 };

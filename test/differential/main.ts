@@ -5,17 +5,23 @@ import { parseArgs } from 'node:util';
 import { messageOf } from '#api/testing/message-of.ts';
 import { randomCases } from '#api/machinery/codec/structural/testing/random.ts';
 import { fnv32a } from '#machinery/text/hash.ts';
+import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import * as wait from '#machinery/wait.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
 import { compareConversions } from './custom-conversions.ts';
 import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
+import { definitionSteps } from './definitions.ts';
+import { DEFINITIONS, GROUP, MERGE, remove } from './extension-requests.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
+import { customObjectSteps } from './object-steps.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
+import { compareSteps } from './steps.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
 import { compareWebhooks, recordText } from './webhooks.ts';
@@ -32,9 +38,9 @@ const { values: flags } = parseArgs({
     'record-empties': { type: 'string' },
     verbose: { type: 'boolean', default: false },
     'record-custom-resources': { type: 'string' },
-    'record-rules': { type: 'string' },
     'record-webhooks': { type: 'string' },
     case: { type: 'string', default: '' },
+    'record-rules': { type: 'string' },
   },
 });
 if (flags.reference === undefined) {
@@ -48,9 +54,10 @@ const PARTS: readonly string[] = [
   'empties',
   'versions',
   'custom-resources',
-  'rules',
-  'webhooks',
+  'definitions',
   'custom-objects',
+  'webhooks',
+  'rules',
 ];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
@@ -121,6 +128,15 @@ try {
   if (only === undefined || only.includes('versions')) {
     for (const shot of versionRequests) report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
   }
+  for (const [part, steps] of [
+    ['definitions', definitionSteps],
+    ['custom-objects', customObjectSteps],
+  ] as const) {
+    if (only !== undefined && !only.includes(part)) continue;
+    await removeDefinitions();
+    await compareSteps(steps, { ours: server, theirs: reference, report: reportLines });
+    await removeDefinitions();
+  }
   const onlyEmpties = only?.includes('empties') === true;
   const chosen = only?.filter((name) => !PARTS.includes(name)) ?? [];
   const allKinds = only === undefined || (onlyEmpties && chosen.length === 0);
@@ -168,6 +184,26 @@ async function compareEmpties(target: Target): Promise<string[]> {
 
 async function removeFrom(target: Target): Promise<void> {
   for (const step of removal(target)) await Promise.all([reference.send(step), server.send(step)]);
+}
+
+/** Removes what an interrupted run has left at the reference server, and waits until it is gone. */
+async function removeDefinitions(): Promise<void> {
+  const held = `/apis/${GROUP}/v2/namespaces/default/anchors/held`;
+  await reference.send({ ...remove(held), method: 'PATCH', type: MERGE, body: '{"metadata":{"finalizers":null}}' });
+  for (const plural of ['anchors', 'hooks', 'chains', 'vessels', 'fleets']) {
+    const path = `${DEFINITIONS}/${plural}.${GROUP}`;
+    await wait.pollImmediately({ clock: systemClock, intervalMs: 100, timeoutMs: 10_000 }, async () => {
+      return (await reference.send(remove(path))).code === 404;
+    });
+  }
+}
+
+function reportLines(what: string, lines: readonly string[]): void {
+  sent++;
+  if (lines.length === 0) return;
+  different++;
+  console.log(what.slice(0, 600));
+  for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
 }
 
 function report(shot: Shot, ours: Answer, theirs: Answer): void {

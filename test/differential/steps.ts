@@ -1,0 +1,100 @@
+// Sequences of requests whose effects come a moment later: definitions are established, published and removed asynchronously.
+
+import { systemClock } from '#machinery/clock.ts';
+import * as wait from '#machinery/wait.ts';
+import { differences, type Answer } from './compare.ts';
+import type { Shot } from './shots.ts';
+
+/** A request whose answers are compared; `part` picks what is compared of the body. */
+export interface Request extends Shot {
+  readonly part?: (body: unknown) => unknown;
+}
+
+/** Repeats a GET at each server until its answer is as expected. A server that does not get there is reported. */
+export interface Settle {
+  readonly settle: string;
+  readonly path: string;
+  readonly accept?: string;
+  readonly until: (answer: Answer) => boolean;
+}
+
+/** Sends requests, then watches from the revision before them. */
+export interface Follow {
+  readonly follow: string;
+  /** The list that gives the revision. */
+  readonly list: string;
+  /** The watch, without resourceVersion. */
+  readonly watch: string;
+  readonly accept?: string;
+  readonly during: readonly Request[];
+}
+
+export type Step = Request | Settle | Follow;
+
+export interface Server {
+  send(shot: Shot): Promise<Answer>;
+}
+
+/** Two servers and what becomes of the comparison. */
+export interface Comparison {
+  readonly ours: Server;
+  readonly theirs: Server;
+  readonly report: (what: string, lines: readonly string[]) => void;
+}
+
+const SETTLE = { clock: systemClock, intervalMs: 100, timeoutMs: 30_000 };
+const bare = (path: string, accept?: string): Shot => ({
+  method: 'GET',
+  path,
+  type: '',
+  body: '',
+  changes: [],
+  ...(accept !== undefined && { accept }),
+});
+
+/** Runs the steps one after the other, each at both servers. Every comparison is reported, with the differences or none. */
+export async function compareSteps(steps: readonly Step[], comparison: Comparison): Promise<void> {
+  for (const step of steps) {
+    if ('settle' in step) await settle(step, comparison);
+    else if ('follow' in step) await follow(step, comparison);
+    else await compareRequest(step, comparison);
+  }
+}
+
+async function compareRequest(request: Request, { ours, theirs, report }: Comparison): Promise<void> {
+  const [own, other] = await Promise.all([ours.send(request), theirs.send(request)]);
+  const pick = ({ code, body, warnings }: Answer): Answer => {
+    return { code, warnings, body: code < 300 && request.part !== undefined ? request.part(body) : body };
+  };
+  report(`${request.method} ${request.path}: ${request.changes.join('; ')}`, differences(pick(own), pick(other)));
+}
+
+async function settle({ settle: what, path, accept, until }: Settle, { ours, theirs, report }: Comparison): Promise<void> {
+  const reached = async (server: Server): Promise<string[]> => {
+    let last: Answer | undefined;
+    try {
+      await wait.pollImmediately(SETTLE, async () => until((last = await server.send(bare(path, accept)))));
+      return [];
+    } catch (error) {
+      if (!(error instanceof wait.WaitTimeoutError)) throw error;
+      return [`${server === ours ? 'ours' : 'the reference'} did not get there: ${JSON.stringify(last)}`];
+    }
+  };
+  report(`${what}: ${path}`, (await Promise.all([reached(ours), reached(theirs)])).flat());
+}
+
+async function follow({ follow: what, list, watch, accept, during }: Follow, comparison: Comparison): Promise<void> {
+  const { ours, theirs, report } = comparison;
+  const servers = [ours, theirs];
+  const revisions = await Promise.all(
+    servers.map(async (server) => {
+      const { body } = await server.send(bare(list));
+      return (body as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
+    }),
+  );
+  for (const request of during) await compareRequest(request, comparison);
+  const [own, other] = await Promise.all(
+    servers.map((server, index) => server.send(bare(`${watch}&resourceVersion=${revisions[index] ?? ''}`, accept))),
+  );
+  report(`${what}: ${watch}`, differences(own as Answer, other as Answer));
+}

@@ -1,0 +1,65 @@
+// Programs that run beside a cluster until the test ends.
+
+import { spawn } from 'node:child_process';
+import { connect, createServer } from 'node:net';
+import { eventually } from '../harness.ts';
+
+export interface RunningProgram {
+  /** What it has printed. */
+  output(): string;
+  /** SIGTERM, then waits for its end. */
+  stop(): Promise<void>;
+}
+
+/** Starts a program. It is not expected to end by itself; `alive` throws with its output once it has. */
+export function startProgram(path: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
+  const child = spawn(path, [...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', (error) => {
+      output += String(error);
+      resolve();
+    });
+    child.once('exit', () => resolve());
+  });
+  return {
+    output: () => output,
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** Returns a TCP port of the loopback address that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
+
+/** Waits until something listens. Throws with the program's output if nothing does within a minute. */
+export async function listening(port: number, program: RunningProgram, host = '127.0.0.1'): Promise<void> {
+  const connects = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect(port, host);
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+  try {
+    await eventually(`port ${port} is listening`, connects);
+  } catch (error) {
+    throw new Error(`${program.output().slice(-4000)}`, { cause: error });
+  }
+}
