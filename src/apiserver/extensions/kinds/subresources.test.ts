@@ -27,7 +27,7 @@ beforeEach(async () => {
     },
   };
   const version = definitionVersion('v1', {
-    schema: schema as never,
+    schema,
     subresources: {
       status: {},
       scale: {
