@@ -16,9 +16,9 @@ import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
 import { jsonDocument, kept, sha256 } from './made.ts';
-import type { Made } from './made.ts';
 import { mergeV2 } from './merge-v2.ts';
 import { documentV2Protobuf } from './protobuf.ts';
+import { type OpenApiDocument, servedDocument } from './served-document.ts';
 import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type SwaggerPart, type V3Entry } from './remote-documents.ts';
 
 export interface OpenApi {
@@ -42,12 +42,12 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobu
 const PROTOBUF_TYPE_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 interface Found {
-  readonly document: Made;
+  readonly document: OpenApiDocument;
   readonly contentType: string;
 }
 
 /** Documents of a snapshot together with what other servers have, by identity. */
-type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Promise<Made>>>;
+type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Promise<OpenApiDocument>>>;
 
 export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOCUMENTS }: OpenApiConfig): OpenApi {
   const documents = new Documents(scheme, { title: 'Kubernetes', version });
@@ -82,19 +82,9 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
     if (found === undefined) {
       const forwarded = remote.forwardV3(request, path.slice('/openapi/v3/'.length));
       if (forwarded !== undefined) return forwarded;
-      throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
+      return { code: 404, body: { kind: 'none' } };
     }
-    const { bytes, hash } = found.document;
-    const etag = `"${hash}"`;
-    const headers: Record<string, string> = { etag, vary: 'Accept' };
-    const asked = request.query.get('hash') ?? '';
-    if (asked !== '' && path.startsWith('/openapi/v3/')) {
-      if (asked !== hash) return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
-      // A client that asks by hash may keep the answer for good.
-      headers['cache-control'] = 'public, immutable';
-    }
-    if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
-    return { code: 200, headers, body: { kind: 'bytes', contentType: found.contentType, bytes } };
+    return servedDocument(request, path.startsWith('/openapi/v3/') ? path : undefined, found.document, found.contentType);
   };
 
   return {
@@ -130,36 +120,36 @@ class Documents {
   readonly #v3Index: Merged<ReadonlyMap<string, V3Entry>> = new WeakMap();
   readonly #hashes = new WeakMap<VersionIndex, string>();
   readonly #v3Entries = new WeakMap<GroupIndex, readonly string[]>();
-  readonly #v3 = new WeakMap<VersionIndex, Promise<Made>>();
-  readonly #v3OfCustomKinds = new LruCache<VersionIndex, Promise<Made>>({ capacity: KEPT_DOCUMENTS });
+  readonly #v3 = new WeakMap<VersionIndex, Promise<OpenApiDocument>>();
+  readonly #v3OfCustomKinds = new LruCache<VersionIndex, Promise<OpenApiDocument>>({ capacity: KEPT_DOCUMENTS });
 
   constructor(scheme: Scheme, info: DocumentInfo) {
     this.#scheme = scheme;
     this.#info = info;
   }
 
-  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<Made> {
+  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<OpenApiDocument> {
     const documentV2 = (): Steps<OpenApiSchema> => this.#documentV2(snapshot);
-    function* make(): Steps<Made> {
+    function* make(): Steps<OpenApiDocument> {
       return yield* jsonDocument(mergeV2(yield* documentV2(), parts));
     }
     return kept(ofSnapshot(this.#v2, snapshot), parts, () => runStepsInTurns(make()));
   }
 
-  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<Made> {
+  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<OpenApiDocument> {
     const documentV2 = (): Steps<OpenApiSchema> => this.#documentV2(snapshot);
-    function* make(): Steps<Made> {
+    function* make(): Steps<OpenApiDocument> {
       const bytes = documentV2Protobuf(mergeV2(yield* documentV2(), parts));
       return { bytes, hash: sha256(bytes) };
     }
     return kept(ofSnapshot(this.#v2Protobuf, snapshot), parts, () => runStepsInTurns(make()));
   }
 
-  async v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Promise<Made> {
+  async v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Promise<OpenApiDocument> {
     // Documents that are needed for their hashes. Those of custom kinds are not.
     const needed = snapshot.published.flatMap(({ published }) => published).filter((index) => this.#hashOf(index) === undefined);
     for (const index of needed) this.#hashes.set(index, (await this.v3(index)).hash);
-    const make = (): Made => {
+    const make = (): OpenApiDocument => {
       // What this server serves is described by itself alone.
       const isOwn = (path: string): boolean => versionAt(snapshot, path) !== undefined;
       const foreign = [...others].filter(([path]) => !isOwn(path)).map(([path, entry]) => entryOf(path, entry));
@@ -193,11 +183,11 @@ class Documents {
     return hash;
   }
 
-  v3(index: VersionIndex): Promise<Made> {
+  v3(index: VersionIndex): Promise<OpenApiDocument> {
     const hash = fingerprintHash(index, this.#info);
     const documentV3 = (): Steps<OpenApiSchema> => this.#documentV3(index);
     const documents = hash === undefined ? this.#v3 : this.#v3OfCustomKinds;
-    function* make(): Steps<Made> {
+    function* make(): Steps<OpenApiDocument> {
       const made = yield* jsonDocument(yield* documentV3());
       return hash === undefined ? made : { ...made, hash };
     }
@@ -242,7 +232,10 @@ function fingerprintHash({ group, version, published }: VersionIndex, info: Docu
   return sha256(JSON.stringify([info.version, group, version, fingerprints]));
 }
 
-function ofSnapshot<Others extends object>(documents: Merged<Others>, snapshot: CatalogSnapshot): WeakMap<Others, Promise<Made>> {
+function ofSnapshot<Others extends object>(
+  documents: Merged<Others>,
+  snapshot: CatalogSnapshot,
+): WeakMap<Others, Promise<OpenApiDocument>> {
   let found = documents.get(snapshot);
   if (found === undefined) {
     found = new WeakMap();

@@ -3,11 +3,7 @@
 import { createHash } from 'node:crypto';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Steps } from '#machinery/turn.ts';
-
-export interface Made {
-  readonly bytes: Uint8Array;
-  readonly hash: string;
-}
+import type { OpenApiDocument } from './served-document.ts';
 
 /** Definitions and paths are that deep in a document. */
 const SPLIT_DEPTH = 3;
@@ -15,7 +11,7 @@ const SPLIT_DEPTH = 3;
 const STEP_LENGTH = 256 * 1024;
 
 /** Returns the document as JSON. */
-export function* jsonDocument(document: unknown): Steps<Made> {
+export function* jsonDocument(document: unknown): Steps<OpenApiDocument> {
   const hash = createHash('sha256');
   const parts: Buffer[] = [];
   let pending: string[] = [];
@@ -61,10 +57,10 @@ function hexOf(digest: Buffer): string {
 
 /** Returns the document that is kept under a key. It is made once, for all requests that wait for it; an error is kept, too. */
 export function kept<K extends object>(
-  documents: { get(key: K): Promise<Made> | undefined; set(key: K, made: Promise<Made>): unknown },
+  documents: { get(key: K): Promise<OpenApiDocument> | undefined; set(key: K, made: Promise<OpenApiDocument>): unknown },
   key: K,
-  make: () => Promise<Made>,
-): Promise<Made> {
+  make: () => Promise<OpenApiDocument>,
+): Promise<OpenApiDocument> {
   let document = documents.get(key);
   if (document === undefined) {
     document = make();
