@@ -33,8 +33,8 @@ const program = new Command('npm run bench --')
   .option('--pods <number>', 'pods (restart)', '20000')
   .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
-  .option('--reference <url>', 'kube-apiserver to compare with, whatever its certificate (extensions, webhooks)')
-  .option('--token <token>', 'of an administrator of --reference (extensions, webhooks)', '')
+  .option('--reference <url>', 'another API server, to measure in the same run, whatever its certificate (webhooks, extensions)')
+  .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
     "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart, extensions)",
@@ -55,8 +55,8 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   dataDir: ['restart'],
   nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions'],
   definitions: ['extensions'],
-  reference: ['extensions', 'webhooks'],
-  token: ['extensions', 'webhooks'],
+  reference: ['webhooks', 'extensions'],
+  token: ['webhooks', 'extensions'],
 };
 
 function collect(flag: string, flags: string[]): string[] {

@@ -1,21 +1,29 @@
 // Controllers that work on all kinds, with kinds that definitions define: they learn of them at once, and one whose conversion is broken
-// does not keep them from working on all others (kubernetes/kubernetes issues 101078, 110720, 110936 and 109603).
+// does not keep them from working on all others (kubernetes/kubernetes issues 101078, 110720, 110936, 109603 and 96066).
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { configMaps, namespaces, resourceQuotas } from '#api/groups/core/v1/index.ts';
+import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { widgetType } from '#apiserver/testing/widgets.ts';
+import { encryptStorage } from '#cluster/encryption.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import type { Storage } from '#storage/interface.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
+import { ScaleClient } from './scale-client.ts';
+import { StorageVersionMigrator } from './storage-version-migrator/index.ts';
 import { startTestCluster } from './testing/test-cluster.ts';
 import type { TestCluster } from './testing/test-cluster.ts';
 
 let cluster: TestCluster;
 beforeEach(async () => {
-  cluster = await startTestCluster();
+  cluster = await startTestCluster({ runtimeConfig: { 'storagemigration.k8s.io/v1beta1': 'true' } });
 });
 afterEach(() => cluster.stop());
 
@@ -124,4 +132,71 @@ test('a quota counts objects of a definition', async () => {
   await expect(widgetsIn('default').create({ metadata: { name: 'b' } })).rejects.toThrow(
     'exceeded quota: q, requested: count/widgets.example.com=1, used: count/widgets.example.com=1, limited: count/widgets.example.com=1',
   );
+});
+
+test('stored objects are migrated to another storage version', async () => {
+  const migrations = cluster.client.resource(storageVersionMigrations);
+  await cluster.run((config) => new StorageVersionMigrator(config));
+  const versions = (stored: string) => ['v1', 'v2'].map((name) => definitionVersion(name, { storage: name === stored }));
+  await define(cluster.client, definitionOf(versions('v1')));
+  await widgetsIn('default').create({ metadata: { name: 'a' } });
+  const storedIn = async (): Promise<unknown> => {
+    const { items } = await cluster.storage.list('/registry/example.com/widgets/');
+    return items.map(({ value }) => /"apiVersion":"([^"]+)"/.exec(Buffer.from(value).toString('latin1'))?.[1]);
+  };
+  const definitions = cluster.client.resource(customResourceDefinitions);
+  const spec = { versions: versions('v2') };
+  await definitions.patch('widgets.example.com', 'application/merge-patch+json', { spec });
+  expect(await storedIn()).toEqual(['example.com/v1']);
+  await cluster.clock.advance('1s');
+  await migrations.create({ metadata: { name: 'm' }, spec: { resource: { group: 'example.com', resource: 'widgets' } } });
+  await eventually(async () => ((await migrations.get('m')).status.conditions ?? []).some(({ type }) => type === 'Succeeded'));
+  expect(await storedIn()).toEqual(['example.com/v2']);
+  expect(await exists(widgetsIn('default').get('a'))).toBe(true);
+});
+
+test('an object of a definition is scaled as soon as it can be', async () => {
+  const client = new ScaleClient(cluster.client);
+  const signal = new AbortController().signal;
+  const kind = { group: 'example.com', kind: 'Widget' };
+  await define(cluster.client, definitionOf());
+  expect(await client.resourceOf(kind, signal)).toMatchObject({ scalable: false });
+  const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+  const versions = [definitionVersion('v1', { subresources: { scale } })];
+  const definitions = cluster.client.resource(customResourceDefinitions);
+  await definitions.patch('widgets.example.com', 'application/merge-patch+json', { spec: { versions } });
+  await cluster.clock.advance('1s');
+  await widgetsIn('default').create({ metadata: { name: 'a' }, spec: { replicas: 1 } } as never);
+  const resource = await client.resourceOf(kind, signal);
+  expect(resource.scalable).toBe(true);
+  const before = await client.get(resource, 'default', 'a', signal);
+  await client.update(resource, { ...before, spec: { replicas: 3 } }, signal);
+  expect(await widgetsIn('default').get('a')).toMatchObject({ spec: { replicas: 3 }, metadata: { generation: 2 } });
+});
+
+test('objects are encrypted at rest', async () => {
+  const secret = Buffer.from('k'.repeat(32)).toString('base64');
+  const configuration = readEncryptionConfiguration({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'EncryptionConfiguration',
+    resources: [{ resources: ['widgets.example.com'], providers: [{ aesgcm: { keys: [{ name: 'a', secret }] } }] }],
+  });
+  let below: Storage | undefined;
+  const encrypted = await startTestCluster({
+    wrapStorage: (storage) => {
+      below = storage;
+      return encryptStorage(storage, configuration, new SeededRandom('nonces'));
+    },
+  });
+  await define(encrypted.client, definitionOf());
+  await encrypted.client
+    .resource(WIDGETS)
+    .namespace('default')
+    .create({ metadata: { name: 'a' } });
+  const { items } = await (below as Storage).list('/registry/example.com/widgets/');
+  expect(items.map(({ value }) => Buffer.from(value).toString('latin1').slice(0, 'k8s:enc:aesgcm:v1:a:'.length))).toEqual([
+    'k8s:enc:aesgcm:v1:a:',
+  ]);
+  expect(await exists(encrypted.client.resource(WIDGETS).namespace('default').get('a'))).toBe(true);
+  await encrypted.stop();
 });

@@ -2,10 +2,12 @@
 // watcher knows. A resource may be installed later than its follower, and may be uninstalled and installed again: while it is not
 // installed it has no objects.
 
+import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { WatchStream } from '#machinery/watch.ts';
+import { stateOf } from '../registry/encoded-object.ts';
 import { everything, type Selection } from '../registry/selection.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
@@ -44,6 +46,12 @@ const RETRY_MS = 1_000;
 /** Returns 'namespace/name', or the name alone. */
 export function keyOf({ metadata }: KubeObject): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+}
+
+/** Decodes an object without keeping it in the cache of its store: for large objects that are looked at once. */
+export function decodeState(encoded: EncodedObject): KubeObject {
+  const { value, modRevision } = stateOf(encoded);
+  return decodeFromStorage<KubeObject>(value, modRevision);
 }
 
 export class Follower {

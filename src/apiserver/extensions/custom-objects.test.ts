@@ -44,8 +44,7 @@ const SCHEMA = {
 };
 const schema = { openAPIV3Schema: SCHEMA } as never;
 const definitions = () => t.client.resource(customResourceDefinitions);
-const patchDefinition = (patch: object) =>
-  definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
+const patchDefinition = (patch: object) => definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
 
 /** Resolves once the server answers as expected. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
@@ -177,4 +176,13 @@ test('OpenAPI has a hash for each version that changes with the definition', asy
   await patchDefinition({ spec: { versions: [definitionVersion('v1')] } });
   await eventually(async () => (await linkOf()) !== before);
   expect((await api.get(before)).code).toBe(301);
+});
+
+test('an object with very many mistakes gets some of them', async () => {
+  const items = { type: 'array', items: { type: 'integer' } };
+  const many = { type: 'object', properties: { spec: { type: 'object', properties: { list: items } } } };
+  await define(t.client, definitionOf([definitionVersion('v1', { schema: { openAPIV3Schema: many } as never })]));
+  const { code, json } = await api.post(WIDGETS, widget('a', { list: Array.from({ length: 40_000 }, () => 'x') }));
+  expect(code).toBe(422);
+  expect(json.details?.causes?.length).toBeLessThanOrEqual(1000);
 });

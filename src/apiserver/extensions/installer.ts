@@ -13,7 +13,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { KeyValue } from '#storage/interface.ts';
 import type { Catalog, Installation } from '../catalog/catalog.ts';
 import { typedCodec } from '../catalog/codec.ts';
-import { Follower } from '../catalog/follow.ts';
+import { decodeState, Follower } from '../catalog/follow.ts';
 import type { Kind } from '../catalog/kind.ts';
 import { stateOf } from '../registry/encoded-object.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
@@ -61,7 +61,7 @@ export class CustomResourceInstaller {
       delete: (name: string) => this.#delete(name),
     };
     // Decoded definitions are large, and looked at once: no cache should have them.
-    const options = { decode: decodeUncached, objectsPerTurn: DEFINITIONS_PER_TURN };
+    const options = { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN };
     await this.#follower.follow('apiextensions.k8s.io', 'customresourcedefinitions', keeper, options);
   }
 
@@ -151,6 +151,7 @@ class ServedDefinition {
       scaleCodec: this.#scaleCodec,
       fingerprint: this.#identity,
       schemaOf: (version) => this.#schemaOf(version),
+      bytesOf: () => this.#stored?.value.length ?? 0,
       converter: converterOf(resource, { webhooks: this.#config.webhooks, random: this.#config.random.derive(resource.name) }),
       isTerminating: () => this.#state.terminating,
     });
@@ -170,9 +171,4 @@ function identityOf({ metadata, status }: CustomResourceDefinition): string {
 
 function isSameState(a: ServingState, b: ServingState): boolean {
   return a.served === b.served && a.established === b.established && a.terminating === b.terminating;
-}
-
-function decodeUncached(encoded: EncodedObject): KubeObject {
-  const { value, modRevision } = stateOf(encoded);
-  return decodeFromStorage<KubeObject>(value, modRevision);
 }

@@ -7,6 +7,7 @@
 // Definitions are not kept in memory, since their schemas are large: only their names are (GroupNames).
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
@@ -15,7 +16,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { Follower } from '../../catalog/follow.ts';
+import { decodeState, Follower } from '../../catalog/follow.ts';
 import type { Find } from '../../catalog/internal-client.ts';
 import { Cleanup, isCleanupDue } from './cleanup.ts';
 import { decideStatus, waitsForServing } from './decide-status.ts';
@@ -41,6 +42,7 @@ export interface ConditionsConfig {
  */
 export const OTHERS_SEE_MS = 250;
 const CLEANUP_WORKERS = 5;
+const DEFINITIONS_PER_TURN = 16;
 const { group: GROUP, resource: RESOURCE } = customResourceDefinitions;
 
 export class DefinitionConditions {
@@ -73,10 +75,12 @@ export class DefinitionConditions {
     this.#unsubscribe = this.#config.catalog.onChange(() => {
       for (const name of this.#waiting.keys()) this.#queue.add(name);
     });
-    await this.#follower.follow(GROUP, RESOURCE, {
-      set: (object) => this.#seen(object as unknown as Definition),
-      delete: (name) => this.#gone(name),
-    });
+    const keeper = {
+      set: (object: KubeObject) => this.#seen(object as unknown as Definition),
+      delete: (name: string) => this.#gone(name),
+    };
+    // Definitions are large: they are decoded for this alone, and a few at a time.
+    await this.#follower.follow(GROUP, RESOURCE, keeper, { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN });
   }
 
   /** Works until the signal aborts. Resolves when no write is in flight any more. */

@@ -3,7 +3,9 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { validateAnnotations } from '#api/machinery/meta/v1/object-meta-validation.ts';
+import { ConversionError } from '#apiserver/registry/object-converter.ts';
 import { isPlainObject } from '#machinery/deep.ts';
+import { jsonType } from '#machinery/text/go-value.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
 import { validateLabels } from '#machinery/validation/validation.ts';
@@ -25,12 +27,14 @@ export interface ConversionResult {
   readonly index: number;
 }
 
-/** Returns the converted object with the metadata of the original, except for labels and annotations. Throws ConvertedObjectError. */
+/** Returns the converted object with the metadata of the original, except for labels and annotations. Throws ConvertedObjectError or ConversionError. */
 export function checkedConversion({ original, converted, apiVersion, index }: ConversionResult): KubeObject {
-  if (!isPlainObject(converted) || typeof converted['kind'] !== 'string' || converted['kind'] === '') {
-    throw new ConvertedObjectError(
-      `returned invalid object at index ${index}: Object 'Kind' is missing in '${JSON.stringify(converted)}'`,
-    );
+  // Upstream does not say whose mistake this is.
+  if (!isPlainObject(converted)) {
+    throw new ConversionError(`json: cannot unmarshal ${jsonType(converted)} into Go value of type map[string]interface {}`);
+  }
+  if (typeof converted['kind'] !== 'string' || converted['kind'] === '') {
+    throw new ConversionError(`Object 'Kind' is missing in '${JSON.stringify(converted)}'`);
   }
   const invalid = (why: string): ConvertedObjectError => new ConvertedObjectError(`returned invalid object${why}`);
   const { kind, apiVersion: received = '' } = converted;

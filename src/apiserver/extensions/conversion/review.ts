@@ -41,7 +41,7 @@ export function reviewBody({ uid, version, desiredAPIVersion, objects }: ReviewR
 /** Returns the converted objects as the webhook gives them. Throws ReviewError. */
 export function convertedObjects(response: unknown, { uid, version }: ReviewRequest): readonly unknown[] {
   const review = isPlainObject(response) ? response : {};
-  if (version === 'v1') checkKind(review);
+  checkKind(review, version);
   const { response: answer } = review;
   if (!isPlainObject(answer)) throw new ReviewError('no response provided');
   if (version === 'v1' && answer['uid'] !== uid) {
@@ -57,12 +57,19 @@ export function convertedObjects(response: unknown, { uid, version }: ReviewRequ
   return Array.isArray(objects) ? objects : [];
 }
 
-/** What the response does not say, it is taken to be. */
-function checkKind(review: Readonly<Record<string, unknown>>): void {
-  const expected = `${GROUP}/v1, Kind=ConversionReview`;
-  const { apiVersion = `${GROUP}/v1`, kind = 'ConversionReview' } = review;
-  const got = `${textOf(apiVersion)}, Kind=${textOf(kind)}`;
-  if (got !== expected) throw new ReviewError(`expected webhook response of ${expected}, got ${got}`);
+/** Throws ReviewError with what upstream's decoder says of another object. */
+function checkKind(review: Readonly<Record<string, unknown>>, version: ReviewVersion): void {
+  const [apiVersion, kind] = [textOf(review['apiVersion']), textOf(review['kind'])];
+  if (kind === '') throw new ReviewError(`Object 'Kind' is missing in '${JSON.stringify(review)}'`);
+  const expected = `${GROUP}/${version}`;
+  if (kind === 'ConversionReview' && apiVersion === expected) return;
+  if (kind === 'ConversionReview' && SUPPORTED.some((each) => apiVersion === `${GROUP}/${each}`)) {
+    const given = apiVersion.slice(GROUP.length + 1);
+    throw new ReviewError(`converting (${given}.ConversionReview) to (${version}.ConversionReview): unknown conversion`);
+  }
+  throw new ReviewError(
+    `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+  );
 }
 
 function textOf(value: unknown): string {

@@ -139,7 +139,7 @@ describe('a response that is refused', () => {
     [
       'of another kind',
       (r) => ({ ...success(r), kind: 'Pod' }),
-      `${FAILED}expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind=Pod`,
+      `${FAILED}no kind "Pod" is registered for version "apiextensions.k8s.io/v1" in scheme "pkg/runtime/scheme.go:111"`,
     ],
     ['empty', () => reviewOf(undefined), `${FAILED}no response provided`],
     [

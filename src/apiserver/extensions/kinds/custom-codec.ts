@@ -18,6 +18,8 @@ export interface CustomCodecConfig {
   readonly selectableFields: readonly string[];
   /** Returns the schema; undefined: objects may have any field. Called whenever the schema has to be compiled. */
   readonly schemaOf: () => JSONSchemaProps | undefined;
+  /** Returns the length of the schema's text, about. */
+  readonly bytesOf: () => number;
   readonly pool: SchemaPool;
 }
 
@@ -44,7 +46,8 @@ export class CustomCodec implements ObjectCodec {
 
   /** The codec behind this one. Not to be kept: it has the compiled schema. */
   get structural(): StructuralCodec {
-    return this.#config.pool.codecOf(this, () => this.#makeStructural());
+    const { pool, bytesOf } = this.#config;
+    return pool.codecOf(this, bytesOf, () => this.#makeStructural());
   }
 
   get mergeType(): MergeType {

@@ -26,6 +26,8 @@ export interface CustomKindServices extends StoreServices {
   readonly scaleCodec: ObjectCodec;
   /** Returns the schema of a version; undefined if it has none. Called whenever the schema has to be compiled. */
   readonly schemaOf: (version: string) => JSONSchemaProps | undefined;
+  /** Returns the length of the definition, in bytes. */
+  readonly bytesOf: () => number;
   /** Converts between the versions of the resource, by the definition's strategy. */
   readonly converter: ObjectConverter;
   /** Is another one for every other state of the definition. */
@@ -52,7 +54,7 @@ export function customKinds(resource: CustomResource, services: CustomKindServic
 function codecOf(
   { group, names }: CustomResource,
   { name, hasSchema, selectableFields }: CustomVersion,
-  { pool, schemaOf }: CustomKindServices,
+  { pool, schemaOf, bytesOf }: CustomKindServices,
 ): CustomCodec {
   return new CustomCodec({
     kind: { group, version: name, kind: names.kind },
@@ -60,6 +62,7 @@ function codecOf(
     plural: names.plural,
     selectableFields: selectableFields.map(nameOfField),
     schemaOf: () => (hasSchema ? schemaOf(name) : undefined),
+    bytesOf,
     pool,
   });
 }

@@ -7,6 +7,7 @@ import { deepEqual } from '#machinery/deep.ts';
 import { runSteps } from '#machinery/turn.ts';
 import type { Steps } from '#machinery/turn.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { ResourceStrategy, StrategyContext, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import type { CustomVersion } from '../description.ts';
 import type { CustomCodec } from './custom-codec.ts';
@@ -58,11 +59,11 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
       return hasStatus ? withSortedField(object, 'status', undefined) : object;
     },
     validate: (object, context) => runSteps(validateNew(object, context, [])),
-    validateInSteps: validateNew,
+    validateInSteps: (...given) => field.boundedSteps(validateNew(...given)),
     warningsOnCreate: (object) => finalizerWarnings(object),
     prepareForUpdate: (object, old) => (hasStatus ? withSortedField(object, 'status', fieldsOf(old)['status']) : object),
     validateUpdate: (object, old, context) => runSteps(validateChanged(object, old, context, [])),
-    validateUpdateInSteps: validateChanged,
+    validateUpdateInSteps: (...given) => field.boundedSteps(validateChanged(...given)),
     warningsOnUpdate: (object, old) => finalizerWarnings(object, old),
   };
 }
@@ -88,7 +89,7 @@ export function statusStrategy(codec: CustomCodec, { scale }: CustomVersion): Su
       return withSortedField({ ...old, metadata }, 'status', fieldsOf(object)['status']);
     },
     validateUpdate: (object, old, context) => runSteps(validateStatus(object, old, context, [])),
-    validateUpdateInSteps: validateStatus,
+    validateUpdateInSteps: (...given) => field.boundedSteps(validateStatus(...given)),
   };
 }
 
