@@ -1,6 +1,7 @@
 // Our API server, in the process.
 
 import { generateKeyPairSync } from 'node:crypto';
+import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
@@ -60,11 +61,23 @@ export class Ours {
   async store(key: string, json: string | undefined): Promise<void> {
     const { storage } = this.#server;
     await storage.guaranteedUpdate(key, () =>
-      Promise.resolve(json === undefined ? { action: 'delete' } : { action: 'put', value: Buffer.from(json) }),
+      Promise.resolve(
+        json === undefined ? { action: 'delete' } : { action: 'put', value: storedForm(JSON.parse(json) as StoredObject) },
+      ),
     );
   }
 
   stop(): Promise<void> {
     return this.#server.stop();
   }
+}
+
+interface StoredObject {
+  readonly kind: string;
+  readonly apiVersion: string;
+}
+
+/** Stored objects begin with their kind. */
+function storedForm({ kind, apiVersion, ...rest }: StoredObject): Uint8Array {
+  return encodeForStorage({ kind, apiVersion, ...rest });
 }

@@ -8,6 +8,7 @@ import {
   validateDefinitionUpdate,
   validateStatus,
 } from '#api/groups/apiextensions/v1/validation/index.ts';
+import { definitionWarnings } from '#api/groups/apiextensions/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -40,9 +41,11 @@ const strategy: ResourceStrategy<CustomResourceDefinition> = {
   validateName: definitionName,
   validate: (definition) => runSteps(validateDefinition(definition)),
   validateInSteps: (definition) => field.boundedSteps(validateDefinition(definition)),
+  warningsOnCreate: (definition) => definitionWarnings(definition),
   prepareForUpdate: (definition, old) => withStoredVersion({ ...definition, status: old.status }),
   validateUpdate: (definition, old) => runSteps(validateDefinitionUpdate(definition, old)),
   validateUpdateInSteps: (definition, old) => field.boundedSteps(validateDefinitionUpdate(definition, old)),
+  warningsOnUpdate: (definition, old) => definitionWarnings(definition, old),
   // The first request to delete a definition only begins its deletion.
   hasPendingFinalizers: ({ metadata }) => metadata.deletionTimestamp === undefined,
   prepareForDelete: withCleanupFinalizer,

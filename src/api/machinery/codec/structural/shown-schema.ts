@@ -15,6 +15,13 @@ export function shownSchema(schema: JSONSchemaProps): unknown {
   return writer.isTooLarge ? omitValue : shown;
 }
 
+/** Returns a list of schemas, the value of items, as a message shows it. */
+export function shownItems(items: JSONSchemaProps['items']): unknown {
+  const writer = new SchemaWriter();
+  const shown = writer.items(items);
+  return writer.isTooLarge ? omitValue : shown;
+}
+
 /** Writes schemas for one message. */
 export class SchemaWriter {
   #nodes = 0;
@@ -55,7 +62,7 @@ export class SchemaWriter {
       MaxProperties: schema.maxProperties ?? null,
       MinProperties: schema.minProperties ?? null,
       Required: schema.required ?? null,
-      Items: this.#items(schema.items),
+      Items: this.items(schema.items),
       AllOf: orNull(schema.allOf, (each) => this.write(each)),
       OneOf: orNull(schema.oneOf, (each) => this.write(each)),
       AnyOf: orNull(schema.anyOf, (each) => this.write(each)),
@@ -80,7 +87,7 @@ export class SchemaWriter {
     };
   }
 
-  #items(items: JSONSchemaProps['items']): unknown {
+  items(items: JSONSchemaProps['items']): unknown {
     if (items === undefined) return null;
     return isSchema(items)
       ? { Schema: this.write(items), JSONSchemas: null }

@@ -4,6 +4,7 @@
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import { shownItems } from './shown-schema.ts';
 import { isSchema } from './structural-schema.ts';
 import { RESOURCE_FIELDS } from './reader.ts';
 import type { CompiledRules } from './rules/precompiled.ts';
@@ -218,7 +219,7 @@ function validateListKeys(source: JSONSchemaProps, at: FieldPath): FieldErrorLis
     return errors;
   }
   if (!isSchema(items)) {
-    errors.push(field.invalid(at.child('items'), items, 'must only have a single schema if x-kubernetes-list-type is map'));
+    errors.push(field.invalid(at.child('items'), shownItems(items), 'must only have a single schema if x-kubernetes-list-type is map'));
     return errors;
   }
   if (items.type !== 'object') {

@@ -1,0 +1,24 @@
+// What clients are warned of when they write a definition: formats that nothing checks.
+
+import { formatOf } from '#api/machinery/codec/structural/formats.ts';
+import { quote } from '#machinery/text/go-format.ts';
+import type { Definition, Spec } from './validation/definition.ts';
+import { internalForm } from './validation/internal-form.ts';
+import { schemaOf, schemasIn } from './validation/schema-walk.ts';
+
+/** Returns the warnings about a definition. `old`: formats that it had before are not mentioned again. */
+export function definitionWarnings({ spec }: Definition, old?: Definition): readonly string[] {
+  const known = new Set(old === undefined ? [] : unrecognizedFormats(old.spec));
+  return unrecognizedFormats(spec)
+    .filter((format) => !known.has(format))
+    .map((format) => `unrecognized format ${quote(format)}`);
+}
+
+function unrecognizedFormats(spec: Spec): string[] {
+  const { common, versions } = internalForm(spec);
+  return [common, ...versions].flatMap((fields) => {
+    const source = schemaOf(fields);
+    if (source === undefined) return [];
+    return [...schemasIn(source)].flatMap(({ type = '', format = '' }) => (format === formatOf(type, format) ? [] : [format]));
+  });
+}
