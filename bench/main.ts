@@ -25,7 +25,7 @@ const program = new Command('npm run bench --')
   .argument('[names...]', 'default: all')
   .option('--store <name>', 'embedded or memory (load, replicaset, deployments)', 'embedded')
   .option('--h2', 'over HTTP/2 (load)', false)
-  .option('--workload <name>', 'only this one (scheduler)')
+  .option('--workload <name>', 'only this one (scheduler, extensions)')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
@@ -46,7 +46,7 @@ const program = new Command('npm run bench --')
 const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   store: ['load', 'replicaset', 'deployments'],
   h2: ['load'],
-  workload: ['scheduler'],
+  workload: ['scheduler', 'extensions'],
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
@@ -153,6 +153,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     await extensions({
       definitions: Number(options.definitions),
       nodeFlags: options.nodeFlag,
+      ...(options.workload !== undefined && { only: options.workload }),
       ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
     });
   },

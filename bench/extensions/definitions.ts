@@ -13,12 +13,13 @@ export function thingDefinition(): object {
   const properties = Object.fromEntries([
     ...many('text', 10, text),
     ...many('count', 10, count),
-    ...many('flag', 5, { type: 'boolean' }),
+    ...many('flag', 4, { type: 'boolean' }),
     ['tags', { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 20 } }],
     ['labels', { type: 'object', maxProperties: 10, additionalProperties: { type: 'string', maxLength: 20 } }],
     ['mode', { type: 'string', enum: ['fast', 'slow'] }],
     ['ratio', { type: 'number' }],
-    ['filler', { type: 'string', maxLength: 1000, pattern: '^[a-z]+$' }],
+    ['word', { type: 'string', maxLength: 20, pattern: '^[a-z]+$' }],
+    ['filler', { type: 'string', maxLength: 1000 }],
   ]);
   const rules = [
     { rule: 'self.count1 <= self.count2' },
@@ -34,11 +35,12 @@ export function thing(name: string): object {
   const spec = Object.fromEntries([
     ...Array.from({ length: 10 }, (_, index) => [`text${index}`, `value-${index}`]),
     ...Array.from({ length: 10 }, (_, index) => [`count${index}`, index]),
-    ...Array.from({ length: 5 }, (_, index) => [`flag${index}`, index % 2 === 0]),
+    ...Array.from({ length: 4 }, (_, index) => [`flag${index}`, index % 2 === 0]),
     ['tags', ['alpha', 'beta', 'gamma']],
     ['labels', { tier: 'front', stage: 'test' }],
     ['mode', 'fast'],
     ['ratio', 0.5],
+    ['word', 'custom'],
     ['filler', 'abcdefghij'.repeat(40)],
   ]) as object;
   return { apiVersion: `${GROUP}/v1`, kind: 'Thing', metadata: { name }, spec };

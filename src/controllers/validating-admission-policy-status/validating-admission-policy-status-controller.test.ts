@@ -72,7 +72,7 @@ test('expressions that do not fit the kinds of their policy are told, once for e
 test('a policy is checked against the custom kinds that there are, and with parameters of a custom kind', async () => {
   const cluster = await startTestCluster();
   await cluster.run((config) => new ValidatingAdmissionPolicyStatusController(config));
-  const schema = (properties: object) => ({ openAPIV3Schema: { type: 'object', properties } }) as object;
+  const schema = (properties: object) => ({ openAPIV3Schema: { type: 'object', properties } });
   const define = async (plural: string, kind: string, properties: object): Promise<void> => {
     const name = `${plural}.example.com`;
     const names = { plural, kind };

@@ -49,25 +49,23 @@ export interface Subject {
   readonly ratchet: Ratchet | undefined;
 }
 
+const NO_RULES: readonly CompiledRule[] = [];
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
-export function evaluateRules(node: RuleNode, subject: Subject, run: RuleRun): void {
-  if (node.rules.length === 0) return;
-  const { compiled } = node;
-  if (compiled === undefined) {
+/** Returns the rules of a node that are to be evaluated for a value. Reports the error if they cannot be. */
+export function rulesFor(node: RuleNode, subject: Subject, run: RuleRun): readonly CompiledRule[] {
+  if (node.rules.length === 0) return NO_RULES;
+  if (node.compiled === undefined) {
     run.errors.push(
       problemAt(node, subject, 'rule compiler initialization error: failed to convert to declType for CEL validation rules'),
     );
-    return;
+    return NO_RULES;
   }
   if (run.budget.remaining <= 0) {
     run.stop(problemAt(node, subject, OUT_OF_BUDGET));
-    return;
+    return NO_RULES;
   }
-  for (const rule of compiled) {
-    evaluateRule(rule, node, subject, run);
-    if (run.isStopped) return;
-  }
+  return node.compiled;
 }
 
 /** An error of a rule that could not be evaluated. */
@@ -75,7 +73,7 @@ function problemAt(node: RuleNode, subject: Subject, detail: string): FieldError
   return field.invalid(subject.place.toPath(), node.schema.type, detail);
 }
 
-function evaluateRule(compiled: CompiledRule, node: RuleNode, subject: Subject, run: RuleRun): void {
+export function evaluateRule(compiled: CompiledRule, node: RuleNode, subject: Subject, run: RuleRun): void {
   const { expression, rule, usesOldSelf } = compiled;
   if (compiled.problem !== undefined) {
     run.errors.push(problemAt(node, subject, `rule compile error: ${compiled.problem}`));
