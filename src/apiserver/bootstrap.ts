@@ -35,16 +35,28 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
   const serves = (group: string): boolean => snapshot.group(group)?.served === true;
   const classes = serves(priorityClasses.group) ? SYSTEM_PRIORITY_CLASSES : [];
   await Promise.all(
-    classes.map(({ name, value, description }) =>
-      unlessExists(config.client.resource(priorityClasses).create({ metadata: { name }, value, description })),
-    ),
+    classes.map(({ name, value, description }) => {
+      const access = config.client.resource(priorityClasses);
+      return ensure(access.get(name), () => access.create({ metadata: { name }, value, description }));
+    }),
   );
   if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
   await keepKubernetesService(config);
 }
 
 async function createNamespace(client: Client, name: string): Promise<void> {
-  await unlessExists(client.resource(namespaces).create({ metadata: { name } }));
+  const access = client.resource(namespaces);
+  await ensure(access.get(name), () => access.create({ metadata: { name } }));
+}
+
+/** Creates what is not there. At later starts nothing is written, so that admission webhooks that cannot be called yet are not asked. */
+async function ensure(existing: Promise<unknown>, create: () => Promise<unknown>): Promise<void> {
+  try {
+    await existing;
+  } catch (error) {
+    if (!apierrors.isNotFound(error)) throw error;
+    await unlessExists(create());
+  }
 }
 
 /** Safe to be run at any time. */

@@ -32,6 +32,8 @@ export interface OwnEndpointsConfig extends ServerAddress {
 export class OwnEndpoints {
   readonly #config: OwnEndpointsConfig;
   readonly #leases: ServerLeases;
+  /** What is published is what it should be, as far as this server knows. */
+  #published = false;
 
   constructor(config: OwnEndpointsConfig) {
     this.#config = config;
@@ -39,21 +41,24 @@ export class OwnEndpoints {
     this.#leases = new ServerLeases(storage, { address, port });
   }
 
-  /** The server is among them. */
+  /** Publishes the server among them. Does not reject: what cannot be written, such as for a webhook that is not there yet, is tried again. */
   async join(): Promise<void> {
-    const { client, shared, address, port } = this.#config;
-    if (shared) await this.#leases.renew();
-    await publishEndpoints(client, shared ? await this.#leases.list() : [{ address, port }]);
+    const { client, shared, address, port, logger } = this.#config;
+    try {
+      if (shared) await this.#leases.renew();
+      await publishEndpoints(client, shared ? await this.#leases.list() : [{ address, port }]);
+      this.#published = true;
+    } catch (err) {
+      logger.warn('the endpoints of the API servers could not be written', { err });
+    }
   }
 
-  /** Until the signal aborts. */
+  /** Until the signal aborts. A server that is alone has nothing to do once its endpoints are published. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, shared } = this.#config;
-    if (!shared) return;
-    while (!signal.aborted) {
+    const { clock, shared } = this.#config;
+    while (!signal.aborted && (shared || !this.#published)) {
       await clock.sleep(RENEW_MS, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.join().catch((err: unknown) => logger.warn('the endpoints of the API servers could not be written', { err }));
+      if (!signal.aborted) await this.join();
     }
   }
 

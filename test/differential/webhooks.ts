@@ -59,10 +59,11 @@ export async function compareWebhooks(
   }
 }
 
-/** Returns the outcomes as JSON, a case on each line. */
+/** Returns the outcomes as lines of JSON: a case on each, with its name. */
 export function recordText(recorded: WebhookComparison['recorded']): string {
-  const lines = Object.entries(recorded).map(([name, outcomes]) => `${JSON.stringify(name)}: ${JSON.stringify(outcomes)}`);
-  return `{\n${lines.join(',\n')}\n}\n`;
+  return Object.entries(recorded)
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join('');
 }
 
 function differencesOf(ours: unknown, theirs: unknown, path = ''): string[] {

@@ -46,7 +46,7 @@ async function configure(type: 'mutating' | 'validating', ...hooks: Hook[]): Pro
     ...hook,
   }));
   const resource = type === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;
-  await api.client.resource(resource as typeof validatingWebhookConfigurations).create({ metadata: { name: 'it' }, webhooks });
+  await api.client.resource(resource).create({ metadata: { name: 'it' }, webhooks });
   await settle();
 }
 
@@ -223,4 +223,19 @@ test('metrics count calls, rejections and failures that are ignored', async () =
     'apiserver_admission_webhook_request_total{code="403",name="h0.example.com",operation="CREATE",rejected="true",type="validating"} 1',
     'apiserver_admission_webhook_request_total{code="503",name="h1.example.com",operation="CREATE",rejected="false",type="validating"} 2',
   ]);
+});
+
+test('a server starts although webhooks for everything cannot be called', async () => {
+  const { storage, clock } = api;
+  const port = 6443;
+  const first = await startTestServer({ storage, clock, port });
+  const clientConfig = { url: 'https://127.0.0.1:1/x' };
+  for (const type of ['mutating', 'validating'] as const) await configure(type, { clientConfig });
+  expect((await refusal(create('m'))).message).toContain('failed calling webhook');
+  // As it was stopped, with its objects there.
+  await first.server.stop();
+  const again = await startTestServer({ storage, clock, port });
+  expect((await again.client.resource(configMaps).namespace('kube-system').list()).items.length).toBe(0);
+  expect([...first.logger.errors, ...again.logger.errors]).toEqual([]);
+  await again.server.stop();
 });

@@ -36,13 +36,17 @@ export async function keepFlowControlObjects(client: Client): Promise<void> {
 async function keep(access: Access, wanted: BootstrapFlowSchema | BootstrapPriorityLevel): Promise<void> {
   const { name, spec } = wanted;
   const annotations = { [AUTO_UPDATE_ANNOTATION]: 'true' };
-  try {
-    await access.create({ metadata: { name, annotations }, spec });
+  const present = await existing(access, name);
+  if (present === undefined) {
+    try {
+      await access.create({ metadata: { name, annotations }, spec });
+    } catch (error) {
+      // Another server has been faster.
+      if (!apierrors.isAlreadyExists(error)) throw error;
+    }
     return;
-  } catch (error) {
-    if (!apierrors.isAlreadyExists(error)) throw error;
   }
-  const { metadata, spec: current } = await access.get(name);
+  const { metadata, spec: current } = present;
   const annotation = metadata.annotations?.[AUTO_UPDATE_ANNOTATION];
   // Of the exempt level users may say how much of it others may have: that difference stays.
   const differs = !semanticEqual({ ...current, exempt: undefined }, { ...spec, exempt: undefined });
@@ -53,8 +57,22 @@ async function keep(access: Access, wanted: BootstrapFlowSchema | BootstrapPrior
     const value = { ...metadata.annotations, ...annotations };
     operations.push({ op: 'add', path: '/metadata/annotations', value });
   }
-  // Also without one: then the server looks whether the status is right.
-  await access.patch(name, 'application/json-patch+json', operations);
+  try {
+    // Also without one: then the server looks whether the status is right.
+    await access.patch(name, 'application/json-patch+json', operations);
+  } catch (error) {
+    // Where nothing is to be changed, a webhook that cannot be called yet does not keep the server from starting.
+    if (operations.length > 0 || !(error instanceof apierrors.StatusError)) throw error;
+  }
+}
+
+async function existing(access: Access, name: string): Promise<Kept | undefined> {
+  try {
+    return await access.get(name);
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 function withOwnExempt(spec: object, current: object): object {

@@ -1,5 +1,5 @@
 // Requests, the webhooks that are configured for them, and how these answer. Each case runs at a server of ours and at upstream's, whose
-// answers are recorded in upstream.json: what clients get, and what the webhooks receive.
+// answers are recorded in upstream.jsonl: what clients get, and what the webhooks receive.
 
 import type { Behaviour } from './behaviours.ts';
 import { allow, answer, bytes, close, deny, drip, half, hang, patch, patchBy, raw, redirect, warn } from './behaviours.ts';
@@ -10,6 +10,8 @@ export interface CaseRequest {
   readonly body?: object;
   /** Default: application/json. */
   readonly type?: string;
+  /** Of a request before the webhooks: it is sent until it is answered so. */
+  readonly until?: number;
 }
 
 /** A webhook, beside what every webhook of a case has (see runner.ts). */
@@ -466,6 +468,177 @@ const MATCHING: readonly Case[] = [
 const rejected = (name: string, ...[status, more]: [object?, object?]): Case =>
   one(`denied: ${name}`, validating(deny(status, more)));
 
+/** Custom resources: in two versions, with a schema that prunes, defaults and checks. */
+const GROUP = 'hooks.example.com';
+const GADGETS = (version: string): string => `/apis/${GROUP}/${version}/namespaces/default/gadgets`;
+const schema = {
+  openAPIV3Schema: {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: {
+          size: { type: 'integer', maximum: 10 },
+          color: { type: 'string', default: 'red' },
+          parts: { type: 'array', items: { type: 'string' } },
+        },
+      },
+      status: { type: 'object', properties: { ready: { type: 'boolean' }, count: { type: 'integer' } } },
+    },
+  },
+};
+const definition = (version: string, storage: boolean): object => ({
+  name: version,
+  served: true,
+  storage,
+  schema,
+  subresources: { status: {}, scale: { specReplicasPath: '.spec.size', statusReplicasPath: '.status.count' } },
+});
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const gadgets = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `gadgets.${GROUP}` },
+  spec: {
+    group: GROUP,
+    scope: 'Namespaced',
+    names: { plural: 'gadgets', kind: 'Gadget' },
+    versions: [definition('v1', true), definition('v2', false)],
+  },
+};
+const gadget = (version: string, spec: object = { size: 1 }, metadata: object = {}): object => ({
+  apiVersion: `${GROUP}/${version}`,
+  kind: 'Gadget',
+  metadata: { name: 'g', ...metadata },
+  spec,
+});
+const GADGET_RULE = (version: string, more: object = {}): object => ({
+  rules: [{ operations: ['*'], apiGroups: [GROUP], apiVersions: [version], resources: ['gadgets', 'gadgets/*'] }],
+  ...more,
+});
+const defined: CaseRequest[] = [
+  post(DEFINITIONS, gadgets),
+  { method: 'GET', path: GADGETS('v1'), until: 200 },
+  { method: 'GET', path: GADGETS('v2'), until: 200 },
+  post(GADGETS('v1'), gadget('v1')),
+];
+const custom = (name: string, hooks: CaseHook[], ...requests: CaseRequest[]): Case =>
+  after(defined, one(`custom resources: ${name}`, hooks, ...requests), [
+    remove(`${GADGETS('v1')}/g`),
+    remove(`${GADGETS('v1')}/new`),
+  ]);
+const postGadget = (version: string, spec?: object): CaseRequest =>
+  post(`${GADGETS(version)}?dryRun=All`, gadget(version, spec, { name: 'new' }));
+const patchGadget = (name: string, operations: unknown, ...requests: CaseRequest[]): Case =>
+  custom(`patch: ${name}`, [mutating(patch(operations), GADGET_RULE('*')), validating(allow, GADGET_RULE('*'))], ...requests);
+
+/** Upstream drops what the schema does not have only after validating webhooks, and invalid labels without a word. */
+const DROPPED = 'what a webhook adds and the schema does not have is dropped at once, and wrong types are errors';
+
+const CUSTOM: readonly Case[] = [
+  custom(
+    'what is seen',
+    both(allow, GADGET_RULE('*')),
+    post(GADGETS('v1'), gadget('v1', { size: 2, unknown: 'x' }, { name: 'new' })),
+    merge(`${GADGETS('v1')}/g`, { spec: { size: 3 } }),
+    put(`${GADGETS('v1')}/new`, gadget('v1', { size: 4 }, { name: 'new' })),
+    apply(`${GADGETS('v2')}/g?fieldManager=f&force=true`, gadget('v2', { size: 5 })),
+    merge(`${GADGETS('v1')}/g/status`, { status: { ready: true } }),
+    merge(`${GADGETS('v1')}/g/scale`, { spec: { replicas: 6 } }),
+    remove(`${GADGETS('v2')}/g`),
+    remove(GADGETS('v1')),
+  ),
+  custom(
+    'another version',
+    [
+      mutating(patch([{ op: 'add', path: '/spec/parts', value: ['p'] }]), GADGET_RULE('v1')),
+      mutating(patch([{ op: 'add', path: '/spec/parts/-', value: 'q' }]), GADGET_RULE('v2')),
+      validating(allow, GADGET_RULE('v1')),
+      validating(deny({ message: 'exact' }), GADGET_RULE('v1', { matchPolicy: 'Exact' })),
+    ],
+    postGadget('v2'),
+    postGadget('v1'),
+    merge(`${GADGETS('v2')}/g?dryRun=All`, { spec: { size: 3 } }),
+    merge(`${GADGETS('v2')}/g/status?dryRun=All`, { status: { ready: true } }),
+  ),
+  custom(
+    'denied',
+    both(deny({ message: 'no' }), GADGET_RULE('*')),
+    postGadget('v1'),
+    remove(`${GADGETS('v1')}/g`),
+    remove(GADGETS('v2')),
+  ),
+  custom(
+    'match conditions',
+    [
+      mutating(warn('size'), GADGET_RULE('*', conditions('object.spec.size > 1'))),
+      mutating(warn('color'), GADGET_RULE('*', conditions("object.spec.color == 'red'"))),
+      mutating(
+        warn('kind'),
+        GADGET_RULE('v2', conditions("object.apiVersion.endsWith('v2') && request.requestKind.version == 'v1'")),
+      ),
+    ],
+    postGadget('v1', { size: 2 }),
+    postGadget('v1'),
+  ),
+  {
+    ...patchGadget(
+      'unknown fields',
+      [
+        { op: 'add', path: '/spec/unknown', value: 'x' },
+        { op: 'add', path: '/other', value: 1 },
+      ],
+      postGadget('v1'),
+    ),
+    ownWords: DROPPED,
+  },
+  patchGadget('no spec', [{ op: 'remove', path: '/spec' }], postGadget('v1')),
+  patchGadget('an empty spec', [{ op: 'replace', path: '/spec', value: {} }], postGadget('v1')),
+  patchGadget('a value that is not allowed', [{ op: 'replace', path: '/spec/size', value: 11 }], postGadget('v1')),
+  patchGadget('a wrong type', [{ op: 'replace', path: '/spec/size', value: 'x' }], postGadget('v1')),
+  patchGadget('a list in place of the spec', [{ op: 'replace', path: '/spec', value: [] }], postGadget('v1')),
+  {
+    ...patchGadget('wrong metadata', [{ op: 'add', path: '/metadata/labels', value: { a: 1 } }], postGadget('v1')),
+    ownWords: DROPPED,
+  },
+  {
+    ...patchGadget(
+      'metadata',
+      [
+        { op: 'add', path: '/metadata/labels', value: { a: 'b' } },
+        { op: 'add', path: '/metadata/unknown', value: 'x' },
+      ],
+      postGadget('v1'),
+    ),
+    ownWords: DROPPED,
+  },
+  patchGadget('no change', [{ op: 'replace', path: '/spec/size', value: 1 }], postGadget('v1')),
+  patchGadget(
+    'status of an update',
+    [{ op: 'add', path: '/status', value: { ready: true } }],
+    merge(`${GADGETS('v1')}/g?dryRun=All`, { spec: { size: 3 } }),
+  ),
+  patchGadget(
+    'spec of a status',
+    [{ op: 'replace', path: '/spec/size', value: 9 }],
+    merge(`${GADGETS('v1')}/g/status?dryRun=All`, { status: { ready: true } }),
+  ),
+  patchGadget(
+    'of a scale',
+    [{ op: 'replace', path: '/spec/replicas', value: 9 }],
+    merge(`${GADGETS('v1')}/g/scale?dryRun=All`, { spec: { replicas: 2 } }),
+  ),
+  one(
+    'custom resources: definitions',
+    both(deny({ message: 'no definitions' }), rule(['customresourcedefinitions'])),
+    post(`${DEFINITIONS}?dryRun=All`, {
+      ...gadgets,
+      metadata: { name: 'things.hooks.example.com' },
+      spec: { ...gadgets.spec, names: { plural: 'things', kind: 'Thing' } },
+    }),
+  ),
+];
+
 /** What a webhook says of a request. */
 const VERDICTS: readonly Case[] = [
   rejected('without explanation'),
@@ -778,6 +951,7 @@ export const CASES: readonly Case[] = [
   ...SEEN,
   ...CONNECTIONS,
   ...MATCHING,
+  ...CUSTOM,
   ...withoutBodies(VERDICTS),
   ...PATCHES,
   ...withoutBodies(FAILURES),

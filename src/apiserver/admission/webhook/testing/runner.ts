@@ -73,7 +73,7 @@ export class CaseRunner {
   }
 
   async run(each: Case): Promise<readonly Outcome[]> {
-    for (const request of each.before ?? []) await this.#send(request);
+    for (const request of each.before ?? []) await this.#sendUntil(request);
     this.#hooks = each.hooks;
     const configurations = [...this.#configurations(each), ...TYPES.map((type) => this.#marker(type))];
     try {
@@ -94,6 +94,14 @@ export class CaseRunner {
       for (const { path, name } of configurations) await this.#send({ method: 'DELETE', path: `${path}/${name}` });
       await this.#await(false);
       for (const request of [...(each.cleanup ?? []), REMOVE]) await this.#send(request);
+    }
+  }
+
+  async #sendUntil(request: CaseRequest): Promise<void> {
+    for (let polls = 0; ; polls++) {
+      const { code } = await this.#send(request);
+      if (request.until === undefined || code === request.until) return;
+      if (polls > MAX_POLLS) throw new Error(`${request.path} is answered ${code}`);
     }
   }
 
