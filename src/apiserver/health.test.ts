@@ -17,7 +17,11 @@ const get = async (path: string, headers: Record<string, string> = {}) => send(t
 const HOOKS = [
   'start-apiserver-admission-initializer',
   'generic-apiserver-start-informers',
+  'start-apiextensions-informers',
+  'start-apiextensions-controllers',
+  'crd-informer-synced',
   'start-system-namespaces-controller',
+  'start-cluster-authentication-info-controller',
   'storage-readiness',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',
@@ -26,10 +30,16 @@ const HOOKS = [
   'priority-and-fairness-config-producer',
   'bootstrap-controller',
   'start-kubernetes-service-cidr-controller',
+  'start-kube-aggregator-informers',
+  'apiservice-status-local-available-controller',
+  'apiservice-status-remote-available-controller',
+  'apiservice-registration-controller',
+  'apiservice-discovery-controller',
   'kube-apiserver-autoregistration',
-]
-  .map((name) => `poststarthook/${name}`)
-  .concat('autoregister-completion');
+  'autoregister-completion',
+  'apiservice-openapi-controller',
+  'apiservice-openapiv3-controller',
+].map((name) => (name === 'autoregister-completion' ? name : `poststarthook/${name}`));
 
 test.each([
   ['healthz', ['ping', 'log', 'etcd', ...HOOKS]],

@@ -16,6 +16,7 @@ const START_HOOKS = [
   'start-apiextensions-controllers',
   'crd-informer-synced',
   'start-system-namespaces-controller',
+  'start-cluster-authentication-info-controller',
   'storage-readiness',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',
@@ -24,7 +25,27 @@ const START_HOOKS = [
   'priority-and-fairness-config-producer',
   'bootstrap-controller',
   'start-kubernetes-service-cidr-controller',
+  'start-kube-aggregator-informers',
+  'apiservice-status-local-available-controller',
+  'apiservice-status-remote-available-controller',
+  'apiservice-registration-controller',
+  'apiservice-discovery-controller',
   'kube-apiserver-autoregistration',
+  'apiservice-openapi-controller',
+  'apiservice-openapiv3-controller',
+] as const;
+
+/** The steps that are done when the aggregator has started. */
+export const AGGREGATION_HOOKS = [
+  'start-cluster-authentication-info-controller',
+  'start-kube-aggregator-informers',
+  'apiservice-status-local-available-controller',
+  'apiservice-status-remote-available-controller',
+  'apiservice-registration-controller',
+  'apiservice-discovery-controller',
+  'kube-apiserver-autoregistration',
+  'apiservice-openapi-controller',
+  'apiservice-openapiv3-controller',
 ] as const;
 
 export const HEALTH_PATHS = ['/healthz', '/livez', '/readyz'] as const;
@@ -52,12 +73,13 @@ export class ServerHealth {
     const storage = (): Promise<void> => this.#config.storage.health();
     const etcd: HealthCheck = { name: 'etcd', check: storage };
     const common = [path === '/readyz' ? poolCheck : pingCheck, logCheck, etcd];
-    const hooks = this.#hooks.checks;
-    const autoregistration: HealthCheck = {
-      name: 'autoregister-completion',
-      check: () => hooks.find(({ name }) => name === 'poststarthook/kube-apiserver-autoregistration')?.check(),
-    };
-    if (path !== '/readyz') return [...common, ...hooks, autoregistration];
+    const hooks = this.#hooks.checks.flatMap((hook): readonly HealthCheck[] =>
+      // As upstream, it is there a second time under another name.
+      hook.name === 'poststarthook/kube-apiserver-autoregistration'
+        ? [hook, { ...hook, name: 'autoregister-completion' }]
+        : [hook],
+    );
+    if (path !== '/readyz') return [...common, ...hooks];
     const readiness: HealthCheck = { name: 'etcd-readiness', check: storage };
     const informers: HealthCheck = {
       name: 'informer-sync',
@@ -69,7 +91,7 @@ export class ServerHealth {
         if (this.#config.isStopping()) throw new Error('process is shutting down');
       },
     };
-    return [...common, readiness, informers, ...hooks, autoregistration, shutdown];
+    return [...common, readiness, informers, ...hooks, shutdown];
   }
 }
 

@@ -41,7 +41,7 @@ import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
-import { ServerHealth } from './server-health.ts';
+import { AGGREGATION_HOOKS, ServerHealth } from './server-health.ts';
 import { ServerMetrics } from './server-metrics.ts';
 import { createRoutes } from './server-routes.ts';
 import { API_SERVER_USER } from './server-user.ts';
@@ -274,7 +274,7 @@ export class ApiServer {
     await this.#aggregator.start();
     await this.#aggregator.registerLocal();
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
-    health.finish('priority-and-fairness-config-producer', 'kube-apiserver-autoregistration');
+    health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
     await keepBootstrapPolicy(client, this.catalog.snapshot());
     health.finish('rbac/bootstrap-roles');
@@ -319,6 +319,7 @@ export class ApiServer {
       ...tls,
       requestHeaderCa: this.#config.requestHeader?.ca,
     });
+    this.#aggregator.expectRequests();
     this.#port = await listener.start();
     this.#listener = listener;
     const host = bindAddress === '0.0.0.0' || bindAddress === '::' ? '127.0.0.1' : bindAddress;

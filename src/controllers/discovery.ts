@@ -4,6 +4,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Client } from '#client/client.ts';
 import { groupVersionPath } from '#client/request.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 
 /** One resource in one version. */
@@ -18,6 +19,9 @@ export interface Discovered {
   /** Group versions that could not be asked: what they have is not in `resources`. Messages by 'group/version'. */
   readonly failures: ReadonlyMap<string, string>;
 }
+
+/** The message of a 503 without a Status. */
+const UNAVAILABLE = 'the server is currently unable to handle the request';
 
 interface ApiGroupList {
   readonly groups: readonly {
@@ -55,7 +59,8 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
         return await resourcesIn(client, group, version, signal);
       } catch (err) {
         if (signal.aborted) throw err;
-        failures.set(group === '' ? version : `${group}/${version}`, errorMessage(err));
+        const groupVersion = group === '' ? version : `${group}/${version}`;
+        failures.set(groupVersion, failureMessage(groupVersion, err));
         return [];
       }
     }),
@@ -70,6 +75,12 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
     }
   });
   return { resources, failures };
+}
+
+/** An aggregated API server that does not answer has the message that upstream's clients read from aggregated discovery. */
+function failureMessage(groupVersion: string, err: unknown): string {
+  const unavailable = apierrors.isServiceUnavailable(err) && errorMessage(err) === UNAVAILABLE;
+  return unavailable ? `stale GroupVersion discovery: ${groupVersion}` : errorMessage(err);
 }
 
 /** Returns the resources of one group version, subresources left out. Throws StatusError: NotFound if there is no such group version. */

@@ -10,6 +10,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import type { Credentials, TestAuthority } from '../testing/certificates.ts';
+import { send } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { TestServer } from '../testing/server.ts';
 import { FakeServer } from './testing/fake-server.ts';
@@ -242,4 +243,24 @@ describe('an upgrade', () => {
       /^HTTP\/1\.1 503 [^]*invalid upgrade response: status code 200/,
     );
   });
+});
+
+test('before all APIServices are known, no group is reported as missing', async () => {
+  const starting = await startTestServer({
+    clock: systemClock,
+    start: false,
+    tls: await authority.server(),
+    shutdownTimeoutMs: 500,
+  });
+  const path = '/apis/unknown.example.com/v1/things';
+  expect((await send(starting.server, { path })).code).toBe(404);
+  await starting.server.listen();
+  expect((await send(starting.server, { path })).json).toMatchObject({
+    code: 503,
+    message: 'the request has been made before all known HTTP paths have been installed, please retry',
+  });
+  expect((await send(starting.server, { path: '/apis/apps/v1/deployments' })).code).toBe(200);
+  await starting.server.start();
+  expect((await send(starting.server, { path })).code).toBe(404);
+  await starting.stop();
 });

@@ -1,6 +1,7 @@
 // The aggregator of an API server: it forwards requests for the groups of other API servers, and keeps what is known of them.
 
 import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
@@ -22,6 +23,9 @@ import { AggregationProxy } from './proxy/proxy.ts';
 import { RemoteOpenApi } from './openapi/remote-openapi.ts';
 import { LocalApiServices } from './registration/local-api-services.ts';
 import { ServiceStates } from './service-states.ts';
+
+/** As upstream says it. */
+const PATHS_INCOMPLETE = 'the request has been made before all known HTTP paths have been installed, please retry';
 
 export interface AggregationConfig {
   /** Returns the certificate that other API servers know this one by. Absent: none is presented. */
@@ -54,6 +58,7 @@ export class Aggregator {
   readonly #stopped = new AbortController();
   readonly #follower: Follower;
   readonly #services: ServiceStates;
+  readonly #backends: Backends;
   readonly #authentication: AuthenticationConfig;
   readonly #local: LocalApiServices;
   readonly #availability: AvailabilityController;
@@ -61,11 +66,17 @@ export class Aggregator {
   readonly #discovery: RemoteDiscovery;
   readonly #groups: GroupsView;
   readonly #logger: Logger;
+  readonly #catalog: Catalog;
   #started: Promise<void> | undefined;
+  /** All APIServices are known. */
+  #synced = false;
+  /** Requests come, and not all APIServices are known. */
+  #incomplete = false;
 
   constructor(config: AggregatorConfig) {
     const { catalog, clock, logger, random, aggregation = {} } = config;
     this.#logger = logger;
+    this.#catalog = catalog;
     const following = { catalog, clock, logger };
     this.#follower = new Follower(following);
     this.#services = new ServiceStates({
@@ -111,8 +122,12 @@ export class Aggregator {
       metrics,
     });
     apiServices.onChange((_name, now, before) => {
-      if (now?.spec.service !== undefined || before?.spec.service !== undefined) void this.#followServices();
+      if (now?.spec.service !== undefined || before?.spec.service !== undefined) {
+        backends.retain(apiServices.allRemote());
+        void this.#followServices();
+      }
     });
+    this.#backends = backends;
   }
 
   /** Reads the APIServices and the services that they name. Rejects if the store cannot be read. Idempotent. */
@@ -120,6 +135,8 @@ export class Aggregator {
     this.#started ??= (async () => {
       await this.#follower.follow(apiServiceType.group, apiServiceType.resource, this.apiServices);
       await this.#followServices();
+      this.#synced = true;
+      this.#incomplete = false;
     })();
     return this.#started;
   }
@@ -150,15 +167,35 @@ export class Aggregator {
     this.#stopped.abort(new Error('the API server is shutting down'));
     this.#follower.stop();
     this.#services.stop();
+    this.#backends.close();
+  }
+
+  /**
+   * The server answers requests from now on: until `start` has read the APIServices, those for groups that nobody is known to serve are
+   * answered with 503. A client that was told 404 might take the objects of such a group for deleted.
+   */
+  expectRequests(): void {
+    if (!this.#synced) this.#incomplete = true;
   }
 
   /** Forwards requests of other API servers' groups; all others go on to `next`. */
   wrap(next: Handler): Handler {
     return (request) => {
+      if (this.#incomplete && this.#isUnknown(request)) {
+        return Promise.reject(apierrors.serviceUnavailable(PATHS_INCOMPLETE));
+      }
       if (!this.apiServices.hasRemote) return next(request);
       const service = this.#serviceOf(request);
       return service === undefined ? next(request) : this.#proxy.forward(request, service);
     };
+  }
+
+  /** Reports whether the path is that of a group version which this server does not serve. */
+  #isUnknown({ path }: ApiRequest): boolean {
+    const [, root, group = '', version = ''] = path.split('/', 4);
+    if (root !== 'apis' || group === '') return false;
+    const index = this.#catalog.snapshot().group(decodeSegment(group));
+    return version === '' ? index === undefined : index?.version(decodeSegment(version)) === undefined;
   }
 
   #serviceOf({ path }: ApiRequest): RemoteApiService | undefined {

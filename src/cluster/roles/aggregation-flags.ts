@@ -8,9 +8,21 @@ import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import { standardRequestHeader } from '../front-proxy.ts';
 import type { KeyPair } from '../pki.ts';
 import { UserError } from '../user-error.ts';
-import type { ApiServerRoleConfig } from './api-server.ts';
 import type { CertificateFiles } from './api-server-files.ts';
 import { checkAuthority, checkKeyPair } from './role.ts';
+
+export interface AggregationFlags {
+  readonly proxyClientCertFile?: string;
+  readonly proxyClientKeyFile?: string;
+  readonly requestheaderClientCaFile?: string;
+  readonly requestheaderAllowedNames?: readonly string[];
+  readonly requestheaderUsernameHeaders?: readonly string[];
+  readonly requestheaderUidHeaders?: readonly string[];
+  readonly requestheaderGroupHeaders?: readonly string[];
+  readonly requestheaderExtraHeadersPrefix?: readonly string[];
+  /** Default: true. */
+  readonly aggregatorRejectForwardingRedirect?: boolean;
+}
 
 export interface AggregationSettings {
   readonly config: AggregationConfig;
@@ -20,7 +32,7 @@ export interface AggregationSettings {
 }
 
 /** Throws UserError. */
-export function aggregationOf(config: ApiServerRoleConfig, files: CertificateFiles): AggregationSettings {
+export function aggregationOf(config: AggregationFlags, files: CertificateFiles): AggregationSettings {
   const read = (): KeyPair | undefined =>
     files.pair(
       { cert: 'proxy-client-cert-file', key: 'proxy-client-key-file' },
@@ -43,7 +55,7 @@ export function aggregationOf(config: ApiServerRoleConfig, files: CertificateFil
 }
 
 /** Front proxies of the authority in --cert-dir have the headers of Kubernetes; for another authority flags name them. */
-function requestHeaderOf(config: ApiServerRoleConfig, files: CertificateFiles): RequestHeaderConfig | undefined {
+function requestHeaderOf(config: AggregationFlags, files: CertificateFiles): RequestHeaderConfig | undefined {
   const { requestheaderClientCaFile: file } = config;
   const named = {
     allowedNames: config.requestheaderAllowedNames,

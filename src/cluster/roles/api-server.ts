@@ -19,12 +19,12 @@ import { type EtcdConfig, openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { selectAdmissionPlugins } from './admission-plugins.ts';
-import { aggregationOf } from './aggregation-flags.ts';
+import { type AggregationFlags, aggregationOf } from './aggregation-flags.ts';
 import { CertificateFiles, checkKeys, readAccountKeys, readTokenFile } from './api-server-files.ts';
 import { checkAuthority, checkKeyPair, readFlagFile, type RoleConfig, type RunningRole } from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
 
-export interface ApiServerRoleConfig extends RoleConfig {
+export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags {
   /** Default: 'etcd'. */
   readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
@@ -47,16 +47,6 @@ export interface ApiServerRoleConfig extends RoleConfig {
   readonly kubeletClientKey?: string;
   /** Default: the clients' authority. */
   readonly kubeletCertificateAuthority?: string;
-  readonly proxyClientCertFile?: string;
-  readonly proxyClientKeyFile?: string;
-  readonly requestheaderClientCaFile?: string;
-  readonly requestheaderAllowedNames?: readonly string[];
-  readonly requestheaderUsernameHeaders?: readonly string[];
-  readonly requestheaderUidHeaders?: readonly string[];
-  readonly requestheaderGroupHeaders?: readonly string[];
-  readonly requestheaderExtraHeadersPrefix?: readonly string[];
-  /** Default: true. */
-  readonly aggregatorRejectForwardingRedirect?: boolean;
   readonly serviceAccountSigningKeyFile?: string;
   /** Public keys or certificates. Their tokens are accepted, and those of the signing key. */
   readonly serviceAccountKeyFile?: readonly string[];

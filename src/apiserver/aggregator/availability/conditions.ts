@@ -1,6 +1,6 @@
 // What the condition Available of an APIService says, decided from the service and its EndpointSlices. Reasons and messages are upstream's.
 
-import type { APIService as MutableAPIService, APIServiceCondition } from '#api/groups/apiregistration/v1/index.ts';
+import type { APIServiceCondition } from '#api/groups/apiregistration/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
@@ -65,5 +65,5 @@ export function withAvailability(service: APIService, { status, reason, message 
   };
   const others =
     existing === undefined ? [...conditions, changed] : conditions.map((each) => (each === existing ? changed : each));
-  return { ...service, status: { ...service.status, conditions: others } as Immutable<MutableAPIService['status']> };
+  return { ...service, status: { ...service.status, conditions: others } };
 }

@@ -15,6 +15,8 @@ import { checkCertificateNames } from '../../webhooks/client/certificate-names.t
 import { describeTransportError } from '../../webhooks/client/transport-errors.ts';
 import type { RemoteApiService } from '../api-services.ts';
 import type { ServiceStates } from '../service-states.ts';
+import { ConnectionPools } from './connection-pool.ts';
+import { pooledExchange } from './pooled-exchange.ts';
 
 export interface ClientCertificate {
   /** PEM. */
@@ -31,7 +33,7 @@ export type DialBackend = (address: ServiceAddress, tls: ConnectionOptions, sign
 export interface BackendsConfig {
   readonly clock: Clock;
   readonly random: Random;
-  readonly services: Pick<ServiceStates, 'find' | 'findAll'>;
+  readonly services: Pick<ServiceStates, 'find' | 'findAll' | 'synced'>;
   /** Returns what this server presents to the others. Undefined: nothing. */
   readonly certificate: () => ClientCertificate | undefined;
   /** Default: TCP and TLS. */
@@ -72,18 +74,23 @@ export interface Backend {
   send(request: BackendRequest): Promise<Answer>;
 }
 
+export interface TlsSettings {
+  readonly key: string;
+  readonly tls: ConnectionOptions;
+}
+
 export class Backends {
   readonly #config: BackendsConfig;
   readonly #dial: DialBackend;
-  /** By APIService; made again when the certificate changes. */
-  readonly #contexts = new WeakMap<
-    RemoteApiService,
-    { readonly cert: ClientCertificate | undefined; readonly tls: ConnectionOptions }
-  >();
+  readonly #pools: ConnectionPools;
+  readonly #settings = new Map<string, TlsSettings>();
+  /** The certificate that the settings were made with. */
+  #certificate: ClientCertificate | undefined;
 
   constructor(config: BackendsConfig) {
     this.#config = config;
     this.#dial = config.dial ?? dialWith(config.clock);
+    this.#pools = new ConnectionPools(this.#dial);
   }
 
   /** Chooses an endpoint. Rejects with NoEndpointError, and TransportError for a caBundle that contains no certificate. */
@@ -92,6 +99,7 @@ export class Backends {
     const { namespace = '', name = '', port = 443 } = service.spec.service;
     const { services, random } = this.#config;
     let address: ServiceAddress;
+    await services.synced(namespace, name);
     try {
       address = await resolveService({ find: services.find, findAll: services.findAll, random }, namespace, name, port);
     } catch (error) {
@@ -104,27 +112,56 @@ export class Backends {
   }
 
   /** Throws TransportError. */
-  tlsOf(service: RemoteApiService): ConnectionOptions {
+  tlsOf(service: RemoteApiService): TlsSettings {
     const certificate = this.#config.certificate();
-    let made = this.#contexts.get(service);
-    if (made === undefined || made.cert !== certificate) {
-      made = { cert: certificate, tls: tlsOptions(service, certificate) };
-      this.#contexts.set(service, made);
+    if (certificate !== this.#certificate) {
+      this.#certificate = certificate;
+      this.#settings.clear();
+      this.#pools.retain(new Set());
     }
-    return made.tls;
+    const key = keyOf(service);
+    let settings = this.#settings.get(key);
+    if (settings === undefined) {
+      settings = { key, tls: tlsOptions(service, certificate) };
+      this.#settings.set(key, settings);
+    }
+    return settings;
   }
 
-  async #send(address: ServiceAddress, tls: ConnectionOptions, request: BackendRequest): Promise<Answer> {
+  /** Keeps what is needed for these APIServices, and nothing else. */
+  retain(services: Iterable<RemoteApiService>): void {
+    const keys = new Set(Array.from(services, keyOf));
+    for (const key of this.#settings.keys()) if (!keys.has(key)) this.#settings.delete(key);
+    this.#pools.retain(keys);
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.#pools.close();
+  }
+
+  async #send(address: ServiceAddress, { key, tls }: TlsSettings, request: BackendRequest): Promise<Answer> {
+    const { clock } = this.#config;
     const { signal } = request;
     try {
-      const connection = await this.#dial(address, tls, signal);
-      return await exchange({ ...request, connection, clock: this.#config.clock, maxHeaderBytes: MAX_HEADER_BYTES });
+      if (request.upgrade === true) {
+        const connection = await this.#dial(address, tls, signal);
+        return await exchange({ ...request, connection, clock, maxHeaderBytes: MAX_HEADER_BYTES });
+      }
+      const pooled = { agent: this.#pools.agent(key, tls), ...address, clock, maxHeaderBytes: MAX_HEADER_BYTES };
+      return { kind: 'response', message: await pooledExchange(pooled, request) };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof BodyAbortedError) throw error;
-      throw new BackendError(messageOf(error, this.#config.clock.now()), { cause: error });
+      throw new BackendError(messageOf(error, clock.now()), { cause: error });
     }
   }
+}
+
+/** Equal for APIServices whose backends prove themselves in the same way. */
+function keyOf({ spec }: RemoteApiService): string {
+  const { name = '', namespace = '' } = spec.service;
+  return JSON.stringify([namespace, name, spec.insecureSkipTLSVerify === true, spec.caBundle ?? '']);
 }
 
 /** Go calls a connection that ends before the response EOF. */

@@ -54,7 +54,7 @@ function readEvents(stream: AsyncIterable<Uint8Array>, signal: AbortSignal): Wat
   let stopped = false;
   const events = new WatchQueue<EncodedWatchEvent>({ limit: MAX_EVENTS, onStop: () => (stopped = true) });
   const read = async (): Promise<void> => {
-    let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0);
+    let rest: Buffer = Buffer.alloc(0);
     for await (const chunk of stream) {
       if (stopped) return;
       rest = Buffer.concat([rest, chunk]);

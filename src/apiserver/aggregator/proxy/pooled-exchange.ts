@@ -1,0 +1,107 @@
+// One HTTP/1.1 exchange with a backend over a pooled connection. Changes of protocol have a connection of their own: see `exchange` of
+// machinery/net/peer.
+
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+
+import type { Clock } from '#machinery/clock.ts';
+import { BodyAbortedError } from '#machinery/net/peer/index.ts';
+import type { BackendRequest } from './backend.ts';
+import type { BackendAgent } from './connection-pool.ts';
+
+/** As in Go's net/http. */
+const MAX_INFORMATIONAL = 5;
+/** Methods whose requests may be sent again if a connection that was idle turns out to be closed. */
+const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export interface PooledExchangeConfig {
+  readonly agent: BackendAgent;
+  readonly host: string;
+  readonly port: number;
+  readonly clock: Clock;
+  readonly maxHeaderBytes: number;
+}
+
+/** Resolves with the head of the response. Rejects with BodyAbortedError, the signal's reason, or the error of the connection. */
+export async function pooledExchange(config: PooledExchangeConfig, request: BackendRequest): Promise<IncomingMessage> {
+  try {
+    return await exchangeOnce(config, request);
+  } catch (error) {
+    // The backend has closed an idle connection: nothing was received.
+    if (!(error instanceof StaleConnectionError) || request.signal.aborted) throw error;
+    return exchangeOnce(config, request);
+  }
+}
+
+class StaleConnectionError extends Error {}
+
+function exchangeOnce(
+  { agent, host, port, clock, maxHeaderBytes }: PooledExchangeConfig,
+  { method, path, headers, body, signal, headTimeoutMs }: BackendRequest,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const options = { method, path, headers, agent, host, port, maxHeaderSize: maxHeaderBytes, dialSignal: signal };
+    const outgoing: ClientRequest = httpRequest(options);
+    let answered = false;
+    const fail = (error: Error): void => {
+      reject(error);
+      outgoing.destroy(error);
+    };
+    const onAbort = (): void => fail(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const timer =
+      headTimeoutMs === undefined
+        ? undefined
+        : clock.setTimer(headTimeoutMs, () => fail(new Error(`timeout: no response within ${headTimeoutMs} ms`)));
+    outgoing.once('close', () => {
+      timer?.cancel();
+      signal.removeEventListener('abort', onAbort);
+      reject(new Error('the peer closed the connection before it answered'));
+    });
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      const stale = outgoing.reusedSocket && !answered && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+      const repeatable = body === undefined && REPEATABLE.has(method);
+      reject(stale && repeatable ? new StaleConnectionError(error.message, { cause: error }) : error);
+    });
+    let informational = 0;
+    outgoing.on('information', () => {
+      if (++informational > MAX_INFORMATIONAL) fail(new Error('too many 1xx informational responses'));
+    });
+    outgoing.once('upgrade', (_message, socket) => {
+      socket.destroy();
+      reject(new Error('unexpected response: 101 Switching Protocols'));
+    });
+    outgoing.once('response', (message) => {
+      answered = true;
+      timer?.cancel();
+      if (message.statusCode === 101) {
+        fail(new Error('unexpected response: 101 Switching Protocols'));
+        return;
+      }
+      // The reader of the body gets the error, too; without a reader it must not be uncaught.
+      message.on('error', () => undefined);
+      // The rest of a body that the backend has not waited for is not sent.
+      message.once('end', () => {
+        if (!outgoing.writableFinished) outgoing.destroy();
+      });
+      resolve(message);
+    });
+    sendBody(outgoing, body, fail);
+  });
+}
+
+function sendBody(outgoing: ClientRequest, body: BackendRequest['body'], fail: (error: Error) => void): void {
+  if (body === undefined || body instanceof Uint8Array) {
+    outgoing.end(body);
+    return;
+  }
+  let ended = false;
+  body.once('end', () => (ended = true));
+  body.on('error', (error) => fail(new BodyAbortedError(error.message)));
+  body.once('close', () => {
+    if (!ended) fail(new BodyAbortedError('the body of the request ended early'));
+  });
+  outgoing.once('close', () => body.destroy());
+  body.pipe(outgoing);
+}
