@@ -26,6 +26,8 @@ const FOLDERS = {
   'cert-manager-chart': ['github.com/cert-manager/cert-manager@v1.21.2', 'deploy/charts/cert-manager'],
   'kueue-chart': ['sigs.k8s.io/kueue@v0.17.0', 'charts/kueue'],
   'gateway-api': ['sigs.k8s.io/gateway-api@v1.6.3', 'config/crd'],
+  'gateway-api-examples': ['sigs.k8s.io/gateway-api@v1.6.3', 'examples'],
+  'gateway-api-invalid': ['sigs.k8s.io/gateway-api@v1.6.3', 'hack/invalid-examples'],
 } as const;
 
 export type Program = keyof typeof PROGRAMS;

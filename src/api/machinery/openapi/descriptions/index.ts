@@ -31,7 +31,7 @@ const scalars: Readonly<Record<string, string>> = {
 
 /** Said of a field of this name in any type that says nothing of it. */
 const common: Readonly<Record<string, string>> = {
-  apiVersion: 'The API group and version that the object is written in, such as v1 or apps/v1.',
+  apiVersion: 'APIVersion defines the API group and version that the object is written in, such as v1 or apps/v1.',
   kind: 'The kind of object that it is, in CamelCase.',
   metadata: 'What every object has: name, namespace, labels, annotations, owners.',
   items: 'The objects of the list.',
