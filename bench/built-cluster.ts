@@ -28,9 +28,12 @@ export interface BuiltClusterOptions {
 export interface Target {
   readonly host: string;
   readonly port: number;
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
+  /** Absent: a server for tests on this machine, whose certificate nobody has signed. */
+  readonly ca?: string;
+  /** Absent: there is a token. */
+  readonly cert?: string;
+  readonly key?: string;
+  readonly token?: string;
 }
 
 export class BuiltCluster {

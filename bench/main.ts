@@ -15,6 +15,9 @@ interface Options {
   readonly pods: string;
   readonly dataDir?: string;
   readonly nodeFlag: string[];
+  readonly definitions: string;
+  readonly reference?: string;
+  readonly token: string;
 }
 
 const program = new Command('npm run bench --')
@@ -22,16 +25,19 @@ const program = new Command('npm run bench --')
   .argument('[names...]', 'default: all')
   .option('--store <name>', 'embedded or memory (load, replicaset, deployments)', 'embedded')
   .option('--h2', 'over HTTP/2 (load)', false)
-  .option('--workload <name>', 'only this one (scheduler)')
+  .option('--workload <name>', 'only this one (scheduler, extensions)')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
   .option('--nodes <number>', 'simulated nodes (restart)', '1000')
   .option('--pods <number>', 'pods (restart)', '20000')
   .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
+  .option('--definitions <number>', 'of custom resources (extensions)', '10000')
+  .option('--reference <url>', 'another API server, to measure in the same run, whatever its certificate (webhooks, extensions)')
+  .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
-    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart)",
+    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart, extensions)",
     collect,
     [],
   );
@@ -40,14 +46,17 @@ const program = new Command('npm run bench --')
 const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   store: ['load', 'replicaset', 'deployments'],
   h2: ['load'],
-  workload: ['scheduler'],
+  workload: ['scheduler', 'extensions'],
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
   nodes: ['restart'],
   pods: ['restart'],
   dataDir: ['restart'],
-  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart'],
+  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart', 'extensions'],
+  definitions: ['extensions'],
+  reference: ['webhooks', 'extensions'],
+  token: ['webhooks', 'extensions'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -134,6 +143,19 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async catalog() {
     const { catalog } = await import('./catalog/bench.ts');
     await catalog();
+  },
+  async webhooks() {
+    const { webhooks } = await import('./webhooks/bench.ts');
+    await webhooks({ token: options.token, ...(options.reference !== undefined && { reference: options.reference }) });
+  },
+  async extensions() {
+    const { extensions } = await import('./extensions/bench.ts');
+    await extensions({
+      definitions: Number(options.definitions),
+      nodeFlags: options.nodeFlag,
+      ...(options.workload !== undefined && { only: options.workload }),
+      ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
+    });
   },
   async steps() {
     const { steps } = await import('./steps/bench.ts');

@@ -12,6 +12,7 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'machinery/net/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
   'machinery/net/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',
   'machinery/streams/remotecommand/client.ts': 'the client of tests and tools',
+  'apiserver/webhooks/client/agent.ts': 'overrides createConnection by the dial of machinery/net/peer',
   'apiserver/webhooks/client/send.ts': 'on(error) of the request and of the response; the agent dials',
   'client/http/http-transport.ts': 'a listener from the dial on; then the exchange has its own',
   'client/http/http1-exchange.ts': 'on(error) of the request; the agent owns the sockets',

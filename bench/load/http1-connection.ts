@@ -12,6 +12,7 @@ const HEAD_BYTES = 1024;
 export class Http1Connection implements Connection {
   readonly #socket: TLSSocket;
   readonly #host: string;
+  readonly #authorization: string;
   #settle: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void } | undefined;
   #response = new ResponseReader();
   /** The last request with a body. */
@@ -24,9 +25,9 @@ export class Http1Connection implements Connection {
       const options: ConnectionOptions & { readonly onread: OnReadOpts } = {
         host: target.host,
         port: target.port,
-        ca: target.ca,
-        cert: target.cert,
-        key: target.key,
+        ...(target.ca === undefined ? { rejectUnauthorized: false } : { ca: target.ca }),
+        ...(target.cert !== undefined && { cert: target.cert }),
+        ...(target.key !== undefined && { key: target.key }),
         ALPNProtocols: ['http/1.1'],
         // Always into the same memory, and without a stream: half of what reading costs a client otherwise.
         onread: {
@@ -50,6 +51,7 @@ export class Http1Connection implements Connection {
   private constructor(socket: TLSSocket, target: Target) {
     this.#socket = socket;
     this.#host = `${target.host}:${target.port}`;
+    this.#authorization = target.token === undefined ? '' : `Authorization: Bearer ${target.token}\r\n`;
     socket.setNoDelay(true);
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
@@ -87,7 +89,7 @@ export class Http1Connection implements Connection {
   }
 
   #head(method: string, path: string, more = ''): string {
-    return `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n${more}\r\n`;
+    return `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n${this.#authorization}${more}\r\n`;
   }
 
   close(): void {

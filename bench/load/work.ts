@@ -1,5 +1,6 @@
-// The work that the load generator does: ConfigMaps of about 1 KB in one namespace, created, read and listed.
+// The work that the load generator does: ConfigMaps of about 1 KB in one namespace, created, read and listed, and custom objects created.
 
+import { GROUP, thing } from '../extensions/definitions.ts';
 import type { Connection, Reply } from './connection.ts';
 
 export const NAMESPACE = 'bench';
@@ -7,7 +8,7 @@ const COLLECTION = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 /** Length of the one value in each ConfigMap. */
 const VALUE_LENGTH = 1024;
 
-export type WorkName = 'create' | 'get' | 'list' | 'version';
+export type WorkName = 'create' | 'create-custom' | 'get' | 'list' | 'version';
 
 export interface Work {
   /** Does the next piece of work. */
@@ -20,21 +21,15 @@ export const objectName = (serial: number): string => `object-${String(serial).p
 /** `from`: the number of the first object to create, or of those that are there to read. */
 export function makeWork(name: WorkName, from: number): Work {
   const value = lettersOf(VALUE_LENGTH);
-  let serial = from;
   switch (name) {
-    case 'create': {
-      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: objectName(0) }, data: { value } };
-      const body = Buffer.from(JSON.stringify(object), 'latin1');
-      const nameAt = body.indexOf(objectName(0));
-      return {
-        expectedStatus: 201,
-        // Connections take the bytes at once.
-        next: (connection) => {
-          body.write(objectName(serial++), nameAt, 'latin1');
-          return connection.request('POST', COLLECTION, body);
-        },
-      };
-    }
+    case 'create':
+      return creating(
+        COLLECTION,
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: objectName(0) }, data: { value } },
+        from,
+      );
+    case 'create-custom':
+      return creating(`/apis/${GROUP}/v1/namespaces/${NAMESPACE}/things`, thing(objectName(0)), from);
     case 'get': {
       // A step that shares no factor with their number visits all of them, in no order.
       let at = 0;
@@ -48,6 +43,21 @@ export function makeWork(name: WorkName, from: number): Work {
     case 'version':
       return { expectedStatus: 200, next: (connection) => connection.request('GET', '/version', undefined) };
   }
+}
+
+/** Creates objects that differ in their names only. `object`: has the name of number 0. */
+function creating(path: string, object: object, from: number): Work {
+  let serial = from;
+  const body = Buffer.from(JSON.stringify(object), 'latin1');
+  const nameAt = body.indexOf(objectName(0));
+  return {
+    expectedStatus: 201,
+    // Connections take the bytes at once.
+    next: (connection) => {
+      body.write(objectName(serial++), nameAt, 'latin1');
+      return connection.request('POST', path, body);
+    },
+  };
 }
 
 /** Letters and digits in no order that a compressor would like, the same each time. */

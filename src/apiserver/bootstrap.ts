@@ -1,7 +1,6 @@
 // The objects that every cluster begins with: its namespaces, the system's priority classes, its flow schemas and priority
-// levels, an API service of each of its groups, and the Service by which pods reach the API server.
+// levels, and the Service by which pods reach the API server.
 
-import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
 import { namespaces, services } from '#api/groups/core/v1/index.ts';
 import { flowSchemas } from '#api/groups/flowcontrol/v1/index.ts';
 import { priorityClasses } from '#api/groups/scheduling/v1/index.ts';
@@ -9,7 +8,6 @@ import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classe
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { createLocalApiServices } from './kinds/apiregistration/bootstrap.ts';
 import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
 import type { Catalog } from './catalog/catalog.ts';
 
@@ -41,10 +39,6 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
       unlessExists(config.client.resource(priorityClasses).create({ metadata: { name }, value, description })),
     ),
   );
-  if (serves(apiServices.group)) {
-    const published = snapshot.published.flatMap((group) => group.published);
-    await createLocalApiServices(config.client, published);
-  }
   if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
   await keepKubernetesService(config);
 }

@@ -6,11 +6,13 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ConnectionLimits } from '#machinery/serving/index.ts';
 import type { Storage } from '#storage/interface.ts';
+import type { AggregationConfig } from './aggregator/aggregator.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
+import type { RequestHeaderConfig } from './authentication/request-header.ts';
 import type { AuthorizationMode } from './authorization/modes.ts';
 import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
@@ -112,6 +114,10 @@ export interface ApiServerConfig {
   readonly version?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Front proxies whose requests name their users in headers. Default: there are none, and such headers are ignored. */
+  readonly requestHeader?: RequestHeaderConfig;
+  /** How other API servers are reached. */
+  readonly aggregation?: AggregationConfig;
   readonly maxInFlight?: MaxInFlightConfig;
   /** Of all requests but the long-running ones. Default: one minute. */
   readonly requestTimeoutMs?: number;

@@ -117,12 +117,16 @@ export interface ApiRequest {
   abort(reason: unknown): void;
 }
 
-/** The subject of a client certificate that the client CA has signed and that is valid now. */
+/** The subject of a certificate that an authority of the server has signed, and that is valid now. */
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
   /** When it, or an issuer of it, expires: wall-clock milliseconds. */
   readonly notAfter: number;
+  /** The authority of clients has signed it. Default: true. */
+  readonly isClient?: boolean;
+  /** The authority of front proxies has signed it. Default: false. */
+  readonly isFrontProxy?: boolean;
 }
 
 /** `body` says what is to be sent; the HTTP side serializes it (or splices the bytes that are there), in-process takes the object. */
@@ -152,11 +156,19 @@ export type ResponseBody =
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
       readonly items: readonly EncodedObject[];
+      /** Items have their kind and apiVersion, too. Default: false. */
+      readonly identifiedItems?: boolean;
     }
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
   | { readonly kind: 'bytes'; readonly contentType: string; readonly bytes: Uint8Array }
-  | { readonly kind: 'stream'; readonly contentType: string; readonly stream: AsyncIterable<Uint8Array> }
+  /** `contentType`: '' for none. `length`: of the whole body, if it is known. */
+  | {
+      readonly kind: 'stream';
+      readonly contentType: string;
+      readonly stream: AsyncIterable<Uint8Array>;
+      readonly length?: number | undefined;
+    }
   /** The connection was taken over (see Upgrade): nothing is written. `done` resolves when both sides have ended. */
   | { readonly kind: 'taken'; readonly done: Promise<void> };
 
@@ -166,10 +178,10 @@ export interface EncodedObject {
   object(): unknown;
   /** Its JSON with a newline at the end, resourceVersion included. */
   jsonLine(): Uint8Array;
-  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out. */
-  itemLength(): number;
+  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out, unless items are `identified`. */
+  itemLength(identified?: boolean): number;
   /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */
-  copyItem(target: Buffer, offset: number): number;
+  copyItem(target: Buffer, offset: number, identified?: boolean): number;
   /**
    * The object in protobuf with its envelope, encoded once. `codec`: of the object's kind; not needed for the kinds that every endpoint
    * may return (Status, metadata alone, discovery). Throws Error where it is missing.

@@ -3,6 +3,7 @@
 import type { Scheme } from '#api/machinery/scheme.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { versionInfo } from '#machinery/version-info.ts';
+import type { Aggregator } from './aggregator/aggregator.ts';
 import type { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiServerConfig } from './config.ts';
@@ -31,10 +32,11 @@ export interface ServerRoutesConfig extends Pick<
   readonly serviceAccountTokens: ServiceAccountTokens | undefined;
   /** Where clients reach the server: 'HOST:PORT'. The port may be known only after the start. */
   readonly externalAddress: () => string;
+  readonly aggregator: Aggregator;
 }
 
 export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
-  const { catalog, scheme, version, clock, logger, flags, health, metrics, externalAddress } = config;
+  const { catalog, scheme, version, clock, logger, flags, health, metrics, externalAddress, aggregator } = config;
   const slis = new HealthSlis();
   const ofHealth = HEALTH_PATHS.map((path) =>
     healthRoute({ path, checks: () => health.checks(path), logger, slis, metrics: metrics.requests }),
@@ -63,9 +65,9 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
     ),
     ...(flags === undefined ? [] : [flagzRoute(COMPONENT, flags, metrics.requests)]),
     versionRoute(version),
-    createDiscovery({ catalog, otherPaths, externalAddress }),
-    createOpenApi({ catalog, scheme, version }),
-    metricsRoute({ build, parts: [...metrics.texts, () => config.otherMetrics?.() ?? ''] }),
+    createDiscovery({ catalog, otherPaths, externalAddress, aggregated: () => aggregator.groups }),
+    createOpenApi({ catalog, scheme, version, remote: aggregator.openApi }),
+    metricsRoute({ build, parts: [...metrics.texts, () => aggregator.metrics.text(), () => config.otherMetrics?.() ?? ''] }),
   ];
 }
 

@@ -11,6 +11,7 @@ import type { InProcessHandler } from '#client/in-process.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
+import { Aggregator } from './aggregator/aggregator.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { createAuthentication } from './authentication/create-authentication.ts';
@@ -71,6 +72,8 @@ export class ApiServer {
   /** Calls webhooks, of admission and of conversions. */
   readonly #webhooks: WebhookClients;
   readonly #serviceAllocators: ServiceAllocators;
+  /** Forwards requests to other API servers. */
+  readonly #aggregator: Aggregator;
   /** Serves the kinds of CustomResourceDefinitions. */
   readonly #customResources: CustomResourceInstaller;
   /** The status of CustomResourceDefinitions. */
@@ -131,6 +134,8 @@ export class ApiServer {
     const { detectMutations } = config;
     this.#customResources = new CustomResourceInstaller({
       catalog,
+      scheme,
+      webhooks: this.#webhooks,
       storage,
       storageMetrics: metrics.storage,
       clock,
@@ -139,6 +144,17 @@ export class ApiServer {
       ...(detectMutations !== undefined && { detectMutations }),
     });
 
+    this.#aggregator = new Aggregator({
+      catalog,
+      clock,
+      random,
+      logger,
+      client: this.#loopback,
+      updateStatus: this.#objects.updateStatus,
+      aggregation: config.aggregation,
+      requestHeader: config.requestHeader,
+      clientCa: config.tls?.clientCa,
+    });
     const routes = createRoutes({
       ...config,
       catalog,
@@ -148,6 +164,7 @@ export class ApiServer {
       metrics,
       serviceAccountTokens: authentication.serviceAccountTokens,
       externalAddress: () => this.#externalAddress(),
+      aggregator: this.#aggregator,
     });
     const services = {
       scheme,
@@ -170,7 +187,7 @@ export class ApiServer {
         authorizer,
         maxInFlight: config.maxInFlight,
       },
-      router.handle,
+      this.#aggregator.wrap(router.handle),
     );
   }
 
@@ -254,6 +271,8 @@ export class ApiServer {
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
+    await this.#aggregator.start();
+    await this.#aggregator.registerLocal();
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
     health.finish('priority-and-fairness-config-producer', 'kube-apiserver-autoregistration');
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
@@ -275,7 +294,12 @@ export class ApiServer {
     const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
     });
-    this.#backgroundWork = Promise.all([repairing, this.#conditions.run(signal), this.#ownEndpoints?.run(signal)]);
+    this.#backgroundWork = Promise.all([
+      repairing,
+      this.#conditions.run(signal),
+      this.#ownEndpoints?.run(signal),
+      this.#aggregator.run(signal),
+    ]);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -293,6 +317,7 @@ export class ApiServer {
       bindAddress,
       port: this.#config.port ?? DEFAULT_PORT,
       ...tls,
+      requestHeaderCa: this.#config.requestHeader?.ca,
     });
     this.#port = await listener.start();
     this.#listener = listener;
@@ -347,6 +372,7 @@ export class ApiServer {
     this.#customResources.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
+    this.#aggregator.stop();
     this.#conditions.stop();
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();

@@ -3,7 +3,8 @@
 
 import { evaluationError } from './errors.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
-import type { FieldType, ObjectType, Type } from './types.ts';
+import { notAList, notAMap } from './schema-values.ts';
+import type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
 import {
   AbstractMap,
   adaptDynamic,
@@ -39,6 +40,7 @@ export function adapterOf(type: Type): Adapter {
 }
 
 function makeAdapter(type: Type): Adapter {
+  if ('read' in type && type.read !== undefined) return scalar(type.read);
   if (isPlain(type, new Set())) return asIs;
   switch (type.kind) {
     case 'double':
@@ -48,19 +50,19 @@ function makeAdapter(type: Type): Adapter {
     case 'uint':
       return scalar((raw) => (typeof raw === 'number' || typeof raw === 'bigint' ? Uint.checked(BigInt(raw)) : raw));
     case 'bytes':
-      return text(type.parse ?? ((raw) => Uint8Array.from(Buffer.from(raw, 'base64'))));
+      return text((raw) => Uint8Array.from(Buffer.from(raw, 'base64')));
     case 'timestamp':
-      return text(type.parse ?? parseTimestamp);
+      return text(parseTimestamp);
     case 'duration':
-      return text(type.parse ?? parseDuration);
+      return text(parseDuration);
     case 'wrapper':
       return adapterOf(type.of);
     case 'list':
-      return scalar((raw) => (Array.isArray(raw) ? new AdaptedList(raw, adapterOf(type.element), type.setBy) : raw));
+      return listAdapter(type);
     case 'map':
-      return scalar((raw) => (isPlainObject(raw) ? new AdaptedMap(raw, adapterOf(type.value)) : raw));
+      return mapAdapter(type);
     case 'object':
-      if (type.unstructured !== undefined) return scalar((raw) => (isPlainObject(raw) ? new UnstructuredObject(raw, type) : raw));
+      if (type.unstructured === true) return scalar((raw) => new UnstructuredObject(mapOrThrow(raw), type));
       return scalar((raw) => (isPlainObject(raw) ? new AdaptedObject(raw, type) : raw));
     default:
       return asIs;
@@ -72,10 +74,30 @@ const scalar =
   (raw) =>
     raw === null || raw === undefined ? null : adapt(raw);
 
+function listAdapter({ element, setBy, strict }: ListType): Adapter {
+  const adapt = adapterOf(element);
+  return scalar((raw) => {
+    if (Array.isArray(raw)) return new AdaptedList(raw, adapt, setBy);
+    if (strict === true) throw notAList();
+    return raw;
+  });
+}
+
+function mapAdapter({ value, strict }: MapType): Adapter {
+  const adapt = adapterOf(value);
+  return scalar((raw) => (strict === true || isPlainObject(raw) ? new AdaptedMap(mapOrThrow(raw), adapt) : raw));
+}
+
+function mapOrThrow(raw: unknown): Readonly<Record<string, unknown>> {
+  if (!isPlainObject(raw)) throw notAMap();
+  return raw;
+}
+
 const text = (parse: (text: string) => Value): Adapter => scalar((raw) => (typeof raw === 'string' ? parse(raw) : raw));
 
 /** `open`: types that are being looked at, taken as plain while they are. */
 function isPlain(type: Type, open: Set<string>): boolean {
+  if ('read' in type && type.read !== undefined) return false;
   switch (type.kind) {
     case 'double':
     case 'uint':
@@ -88,11 +110,11 @@ function isPlain(type: Type, open: Set<string>): boolean {
     case 'wrapper':
       return isPlain(type.of, open);
     case 'list':
-      return type.setBy === undefined && isPlain(type.element, open);
+      return type.setBy === undefined && type.strict !== true && isPlain(type.element, open);
     case 'map':
-      return isPlain(type.value, open);
+      return type.strict !== true && isPlain(type.value, open);
     case 'object': {
-      if (type.unstructured !== undefined) return type.unstructured.plain;
+      if (type.unstructured === true) return false;
       if (open.has(type.name)) return true;
       const names = type.fieldNames?.();
       if (names === undefined) return false;

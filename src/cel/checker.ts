@@ -44,8 +44,6 @@ export interface NamedValue {
 /** What the checker must know of an environment. */
 export interface Declarations {
   readonly container: string;
-  /** Elements of a list literal, keys and values of a map literal must be of one type. */
-  readonly homogeneousLiterals: boolean;
   /** By its name as a container's names are tried: the innermost first. */
   lookupName(name: string): NamedValue | undefined;
   lookupFunction(name: string): { readonly name: string; readonly overloads: readonly Overload[] } | undefined;
@@ -136,7 +134,7 @@ class Checker {
         let element: Type | undefined;
         node.elements.forEach((item, index) => {
           const type = this.check(item);
-          element = this.#join(item.offset, element, node.optionalIndices.has(index) ? this.#unwrap(item, type) : type);
+          element = this.#join(element, node.optionalIndices.has(index) ? this.#unwrap(item, type) : type);
         });
         return list(element ?? this.substitution.freshVariable());
       }
@@ -144,9 +142,9 @@ class Checker {
         let key: Type | undefined;
         let value: Type | undefined;
         for (const entry of node.entries) {
-          key = this.#join(entry.key.offset, key, this.check(entry.key));
+          key = this.#join(key, this.check(entry.key));
           const type = this.check(entry.value);
-          value = this.#join(entry.value.offset, value, entry.optional ? this.#unwrap(entry.value, type) : type);
+          value = this.#join(value, entry.optional ? this.#unwrap(entry.value, type) : type);
         }
         return map(key ?? this.substitution.freshVariable(), value ?? this.substitution.freshVariable());
       }
@@ -240,6 +238,8 @@ class Checker {
     member: boolean,
     qualified: boolean,
   ): Type {
+    if (node.function === operators.and || node.function === operators.or)
+      return this.#logical(node, name, overloads, argumentTypes);
     const fitting: Overload[] = [];
     let result: Type | undefined;
     for (const overload of overloads) {
@@ -264,6 +264,19 @@ class Checker {
     return result;
   }
 
+  /** && and ||: what is wrong is each operand that is no boolean. */
+  #logical(node: Call, name: string, overloads: readonly Overload[], operandTypes: readonly Type[]): Type {
+    let result = BOOL;
+    operandTypes.forEach((type, index) => {
+      if (this.substitution.assignable(type, BOOL)) return;
+      const { offset } = node.arguments[index] as Expression;
+      this.#report(offset, `expected type 'bool' but found '${formatType(this.substitution.apply(type))}'`);
+      result = ERROR;
+    });
+    this.references.set(node, { kind: 'function', name, overloads, qualified: true });
+    return result;
+  }
+
   #optionalSelect(node: Call): Type {
     const [operand, field] = node.arguments as [Expression, Expression];
     const type = this.#field(node.offset, this.check(operand), (field as { value: string }).value, true);
@@ -272,12 +285,10 @@ class Checker {
   }
 
   /** The type that two items of a literal have in common. */
-  #join(offset: number, previous: Type | undefined, current: Type): Type {
+  #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
     if (this.substitution.assignable(previous, current)) return mostGeneral(previous, current);
-    if (!this.#declarations.homogeneousLiterals) return DYN;
-    this.#report(offset, `expected type '${formatType(previous)}' but found '${formatType(current)}'`);
-    return ERROR;
+    return DYN;
   }
 
   /** Of an item with a '?': what the optional is of. */

@@ -40,6 +40,8 @@ export interface Overload {
   readonly call: Implementation;
   /** Absent: 1. */
   readonly cost?: CallCost;
+  /** At run time, its arguments may be of any types. Default: false. */
+  readonly unguarded?: boolean;
 }
 
 export type Functions = Readonly<Record<string, readonly Overload[]>>;
@@ -67,6 +69,9 @@ export function global(id: string, parameters: readonly Type[], result: Type, ca
 export function member(id: string, parameters: readonly Type[], result: Type, call: Implementation, cost?: CallCost): Overload {
   return { id, member: true, parameters, result, call, ...(cost !== undefined && { cost }) };
 }
+
+/** The function without checks of its arguments at run time. */
+export const unguarded = (overload: Overload): Overload => ({ ...overload, unguarded: true });
 
 /** Whether a value may be passed as a parameter of the type. Looks at the first item of a list or map only. */
 export function matches(type: Type, value: Value): boolean {

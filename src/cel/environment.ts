@@ -45,8 +45,8 @@ export interface CompileOptions {
   readonly exactResult?: boolean;
   /** Skips the type checker: everything is decided at run time. Default: false. */
   readonly unchecked?: boolean;
-  /** Estimates what evaluating may cost; see `estimateCost`. Default: false. */
-  readonly estimate?: boolean;
+  /** Estimates what evaluating may cost, over a variable of this type; see `estimateCost`. Default: nothing is estimated. */
+  readonly estimateOver?: Type;
 }
 
 export type Compilation =
@@ -83,7 +83,6 @@ export class Environment {
     const container = config.container ?? '';
     this.#declarations = {
       container,
-      homogeneousLiterals: config.homogeneousLiterals ?? true,
       lookupName: (name) => firstOf(candidates(container, name), (candidate) => this.#lookup(candidate)),
       lookupFunction: (name) =>
         firstOf(candidates(container, name), (candidate) => {
@@ -135,8 +134,8 @@ export class Environment {
     const checked: Checked =
       options.unchecked === true ? { types: new Map(), references: this.#guess(expression), issues: [] } : this.check(expression);
     if (checked.issues.length > 0) return fail(checked.issues);
-    const exact = this.#declarations.homogeneousLiterals ? checked.types : undefined;
-    const unreadable = options.unchecked === true ? [] : checkLiterals(expression, exact);
+    const homogeneous = this.#config.homogeneousLiterals ?? true;
+    const unreadable = options.unchecked === true ? [] : checkLiterals(expression, checked.types, homogeneous);
     if (unreadable.length > 0) return fail(unreadable);
     const resultType = checked.types.get(expression) ?? DYN;
     const wrong = wrongResult(resultType, options);
@@ -146,7 +145,8 @@ export class Environment {
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
     });
     const program = new Program(source, expression, resultType, planned, (name) => this.#variables.get(name)?.type ?? DYN);
-    return options.estimate === true ? { program, estimate: estimateCost(expression, checked) } : { program };
+    const { estimateOver } = options;
+    return estimateOver === undefined ? { program } : { program, estimate: estimateCost(expression, checked, estimateOver) };
   }
 
   /**

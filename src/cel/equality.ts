@@ -69,7 +69,7 @@ const setByOf = (list: Parameters<typeof listSize>[0]): readonly string[] | unde
 function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof listSize>[0], limit: WorkLimit): boolean {
   const size = listSize(a);
   if (size !== listSize(b)) return false;
-  const setBy = setByOf(a) ?? setByOf(b);
+  const setBy = setByOf(a);
   if (setBy !== undefined) return sameItems(a, b, setBy, (x, y) => equals(x, y, limit));
   for (let index = 0; index < size; index++) {
     limit.part();

@@ -2,8 +2,8 @@
 // which rules a CustomResourceDefinition may have.
 
 import { operators, type Expression } from './ast.ts';
-import { REGEX_FACTOR, TEXT_FACTOR } from './cost.ts';
-import { exactly, ONE, plus, scaled, times, UNKNOWN, upTo, type Range } from './estimate-range.ts';
+import { LIST_CREATE, REGEX_FACTOR, TEXT_FACTOR } from './cost.ts';
+import { exactly, ONE, plus, scaled, times, UNBOUNDED, UNKNOWN, upTo, type Range } from './estimate-range.ts';
 import type { Type } from './types.ts';
 
 /** An argument, or a receiver. */
@@ -154,6 +154,49 @@ const productOfArguments =
   (factor: number) =>
   ({ args }: Estimated): CallEstimate => ({ cost: plus(ONE, scaled(times(sizeOf(args[0]), sizeOf(args[1])), factor)) });
 
+/** The call, and the list that it makes. */
+const allocates = (size: Range, factor: number): CallEstimate => ({
+  cost: plus(scaled(size, factor), exactly(1 + LIST_CREATE)),
+  size,
+});
+
+/** The value of an int that is written out. Undefined: it is none. */
+function writtenInt(node: EstimatedNode | undefined): number | undefined {
+  const literal = node?.expression;
+  if (literal?.kind !== 'literal') return undefined;
+  const { value } = literal;
+  return typeof value === 'number' || typeof value === 'bigint' ? Math.max(0, Number(value)) : undefined;
+}
+
+const squared = (node: EstimatedNode | undefined, factor: number): CallEstimate =>
+  allocates(times(sizeOf(node), sizeOf(node)), factor);
+
+/** A difference below zero is what 64 bits make of it. */
+const difference = (a: number, b: number): number => (a < b ? UNBOUNDED : a - b);
+
+const TEXTS = ['string', 'bytes'];
+const COMPARABLE = ['int', 'uint', 'double', 'bool', 'google.protobuf.Duration', 'google.protobuf.Timestamp', ...TEXTS];
+
+/** Of functions that make lists of lists. */
+const LIST_TRANSFORMS: readonly [string, Estimator][] = [
+  [
+    'list_slice',
+    ({ target, args }) => allocates(exactly(difference(writtenInt(args[1]) ?? sizeOf(target).max, writtenInt(args[0]) ?? 0)), 1),
+  ],
+  ['lists_range', ({ args }) => allocates(exactly(writtenInt(args[0]) ?? UNBOUNDED), 1)],
+  ['list_reverse', ({ target }) => allocates(sizeOf(target), 1)],
+  ['list_flatten', ({ target }) => allocates(sizeOf(target), 1)],
+  ['list_flatten_int', ({ target, args }) => allocates(sizeOf(target), writtenInt(args[0]) ?? UNBOUNDED)],
+  ['list_distinct', ({ target }) => squared(target, 2)],
+  ...COMPARABLE.flatMap((type): [string, Estimator][] => {
+    const factor = TEXTS.includes(type) ? 2.1 : 2;
+    return [
+      [`list_${type}_sort`, ({ target }) => squared(target, factor)],
+      [`list_${type}_sortByAssociatedKeys`, ({ args }) => squared(args[0], factor)],
+    ];
+  }),
+];
+
 /** By the overload, where the function is not enough. */
 const BY_OVERLOAD: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ['string_to_bytes', (call) => ({ ...reads(call), size: { min: sizeOf(call.args[0]).min, max: sizeOf(call.args[0]).max * 4 } })],
@@ -176,6 +219,7 @@ const BY_OVERLOAD: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ...each('less_bytes less_equals_bytes greater_bytes greater_equals_bytes equals not_equals', compares),
   ...each('list_sets_contains_list list_sets_intersects_list', productOfArguments(1)),
   ['list_sets_equivalent_list', productOfArguments(2)],
+  ...LIST_TRANSFORMS,
 ]);
 
 /** Values of these types compare at once, whatever their text. */

@@ -13,9 +13,16 @@ import { DYN, optionalOf, type Type } from './types.ts';
 export const STATIC_COST_LIMIT = 10_000_000;
 export const STATIC_COST_TOTAL_LIMIT = 100_000_000;
 
-export function estimateCost(expression: Expression, checked: Checked): Range {
-  return new Estimator(checked).cost(expression);
+/**
+ * `root`: the type of the one variable, for rules of a schema. Upstream then takes the sizes of everything that is selected from a value
+ * which the expression has made to be those of the same way from the variable; without it, they are not known.
+ */
+export function estimateCost(expression: Expression, checked: Checked, root?: Type): Range {
+  return new Estimator(checked, root).cost(expression);
 }
+
+/** Where in a variable a value is; null: nowhere. */
+type Declared = Type | null;
 
 /** How large the keys (or indices) and values of a container are that the expression makes itself. */
 interface EntrySize {
@@ -27,22 +34,24 @@ interface EntrySize {
 interface Local {
   readonly size: Range | undefined;
   readonly entry: EntrySize | undefined;
-  /** It is part of a variable; then its type tells its size. */
-  readonly type: Type | undefined;
+  /** Where in a variable it is; undefined: it is made by the expression. */
+  readonly declared: Declared | undefined;
 }
 
 class Estimator {
   readonly #checked: Checked;
+  readonly #root: Type | undefined;
   readonly #sizes = new Map<Expression, Range>();
   readonly #entries = new Map<Expression, EntrySize>();
   /** The declared types of what is part of a variable: they alone say how large it can be. */
-  readonly #declared = new Map<Expression, Type>();
+  readonly #declared = new Map<Expression, Declared>();
   readonly #locals = new Map<string, Local[]>();
   /** Macros use some trees twice; each counts each time, but is gone through once. */
   readonly #costs = new Map<Expression, Range>();
 
-  constructor(checked: Checked) {
+  constructor(checked: Checked, root: Type | undefined) {
     this.#checked = checked;
+    this.#root = root;
   }
 
   cost(node: Expression): Range {
@@ -59,8 +68,7 @@ class Estimator {
         return ZERO;
       case 'identifier': {
         const local = this.#local(node.name);
-        const declared = local === undefined ? this.#typeOf(node) : local.type;
-        if (declared !== undefined) this.#declared.set(node, declared);
+        this.#declare(node, local === undefined ? (this.#root ?? this.#typeOf(node)) : local.declared);
         return ONE;
       }
       case 'select':
@@ -85,6 +93,17 @@ class Estimator {
       case 'comprehension':
         return isBind(node) ? this.#bind(node) : this.#comprehension(node);
     }
+  }
+
+  #declare(node: Expression, declared: Declared | undefined): void {
+    if (declared !== undefined) this.#declared.set(node, declared);
+  }
+
+  /** The place of a part of a value. */
+  #partOf(node: Expression, part: (type: Type) => Type | undefined): Declared | undefined {
+    const declared = this.#declared.get(node);
+    if (declared === undefined) return this.#root;
+    return declared === null ? null : (part(declared) ?? (this.#root === undefined ? undefined : null));
   }
 
   #typeOf(node: Expression): Type {
@@ -117,9 +136,10 @@ class Estimator {
     const operand = this.cost(node.operand);
     // Asking whether there is something costs nothing, the way to it does.
     if (node.testOnly) return operand;
-    const declared = this.#declared.get(node.operand);
-    const part = declared === undefined ? undefined : partOf(declared, node.field);
-    if (part !== undefined) this.#declared.set(node, part);
+    this.#declare(
+      node,
+      this.#partOf(node.operand, (type) => partOf(type, node.field, this.#root !== undefined)),
+    );
     const { kind } = this.#typeOf(node.operand);
     return kind === 'map' || kind === 'object' ? plus(operand, ONE) : operand;
   }
@@ -148,9 +168,7 @@ class Estimator {
       if (id === 'index_list' || id === 'index_map') {
         const [operand] = node.arguments as [Expression];
         size = this.#entry(operand)?.value;
-        const declared = this.#declared.get(operand);
-        const part = declared === undefined ? undefined : valuesOf(declared);
-        if (part !== undefined) this.#declared.set(node, part);
+        this.#declare(node, this.#partOf(operand, valuesOf));
       }
       size ??= this.#size(node);
     }
@@ -191,7 +209,7 @@ class Estimator {
   }
 
   #estimated(expression: Expression): EstimatedNode {
-    const declared = this.#declared.get(expression);
+    const declared = this.#declared.get(expression) ?? undefined;
     const items = declared === undefined ? undefined : valuesOf(declared);
     return {
       expression,
@@ -204,8 +222,9 @@ class Estimator {
   #size(node: Expression): Range | undefined {
     const known = this.#sizes.get(node) ?? literalSize(node);
     if (known !== undefined) return known;
-    const declared = this.#declared.get(node);
-    if (declared !== undefined) return declaredSize(declared);
+    const declared = this.#declared.get(node) ?? undefined;
+    const size = declared === undefined ? undefined : declaredSize(declared);
+    if (size !== undefined || (declared !== undefined && this.#root === undefined)) return size;
     if (isScalar(this.#typeOf(node))) return ONE;
     return node.kind === 'identifier' ? this.#local(node.name)?.size : undefined;
   }
@@ -231,7 +250,7 @@ class Estimator {
   }
 
   #localOf(node: Expression): Local {
-    return { size: this.#size(node), entry: this.#entry(node), type: this.#declared.get(node) };
+    return { size: this.#size(node), entry: this.#entry(node), declared: this.#declared.get(node) };
   }
 
   #bind(node: Comprehension): Range {
@@ -263,11 +282,13 @@ class Estimator {
 
   #loopVariables(node: Comprehension): (readonly [string, Local])[] {
     const entry = this.#entry(node.range);
-    const declared = this.#declared.get(node.range);
     const isList = (entry?.container ?? this.#typeOf(node.range).kind) === 'list';
-    const local = (size: Range | undefined, type: Type | undefined): Local => ({ size, type, entry: undefined });
-    const values = local(entry?.value, declared === undefined ? undefined : valuesOf(declared));
-    const keys = local(entry?.key, declared?.kind === 'map' ? declared.key : undefined);
+    const local = (size: Range | undefined, declared: Declared | undefined): Local => ({ size, declared, entry: undefined });
+    const values = local(entry?.value, this.#partOf(node.range, valuesOf));
+    const keys = local(
+      entry?.key,
+      this.#partOf(node.range, (type) => (type.kind === 'map' && !isList ? type.key : undefined)),
+    );
     if (node.variable2 !== undefined) {
       return [
         [node.variable, keys],
@@ -285,9 +306,10 @@ const isBind = (node: Comprehension): boolean =>
   node.condition.kind === 'literal' &&
   node.condition.value === false;
 
-function partOf(type: Type, field: string): Type | undefined {
+/** `exact`: a field of a map has no place. */
+function partOf(type: Type, field: string, exact: boolean): Type | undefined {
   if (type.kind === 'object') return type.field(field)?.type;
-  return type.kind === 'map' ? type.value : undefined;
+  return type.kind === 'map' && !exact ? type.value : undefined;
 }
 
 function valuesOf(type: Type): Type | undefined {

@@ -31,7 +31,7 @@ export { JSON_PATCH, misnamedObjects, OBJECT, ObjectValue } from './library/patc
 export { QUANTITY, QuantityValue } from './library/quantity.ts';
 export { SEMVER, SemverValue, tryParseSemver } from './library/semver.ts';
 export { AUTHORIZER, RESOURCE_CHECK } from './library/authorizer.ts';
-export { formatDurationNanoseconds } from './schema-formats.ts';
+export { formatDurationNanoseconds } from './schema-values.ts';
 export { escapeName, minimalSize, typeOfSchema, type Schema } from './schema-types.ts';
 export * as types from './types.ts';
 export type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';

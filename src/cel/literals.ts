@@ -3,6 +3,7 @@
 
 import type { Call, Expression, ListLiteral, MapEntry, MapLiteral } from './ast.ts';
 import { EvaluationError, type Issue } from './errors.ts';
+import { checkFormat } from './format-check.ts';
 import { compileRegex } from './standard/strings.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
 import { DYN, formatType, sameType, type Type } from './types.ts';
@@ -13,24 +14,31 @@ const READERS: Readonly<Record<string, { readonly member: boolean; readonly read
   matches: { member: true, read: compileRegex },
 };
 
-/** `types`: of the expression's parts; absent: lists and maps may have items of several types. */
-export function checkLiterals(root: Expression, types?: ReadonlyMap<Expression, Type>): Issue[] {
+/** The arguments of these functions may have items of several types. */
+const EXEMPT: ReadonlySet<string> = new Set(['format']);
+
+/** `types`: of the expression's parts. `homogeneous`: items of a list or map that is written out must be of one type. */
+export function checkLiterals(root: Expression, types: ReadonlyMap<Expression, Type>, homogeneous: boolean): Issue[] {
   const issues: Issue[] = [];
   // Macros use some trees twice.
   const seen = new Set<Expression>();
-  const visit = (node: Expression): void => {
+  const visit = (node: Expression, exact: boolean): void => {
     if (seen.has(node)) return;
     seen.add(node);
-    if (node.kind === 'call') checkCall(node, issues);
-    else if (types !== undefined && node.kind === 'list') checkList(node, types, issues);
-    else if (types !== undefined && node.kind === 'map') checkMap(node, types, issues);
-    for (const child of childrenOf(node)) visit(child);
+    if (node.kind === 'call') checkCall(node, homogeneous ? types : undefined, issues);
+    else if (exact && node.kind === 'list') checkList(node, types, issues);
+    else if (exact && node.kind === 'map') checkMap(node, types, issues);
+    const inside = exact && !(node.kind === 'call' && EXEMPT.has(node.function));
+    for (const child of childrenOf(node)) visit(child, inside);
   };
-  visit(root);
+  visit(root, homogeneous);
   return issues;
 }
 
-function checkCall(node: Call, issues: Issue[]): void {
+/** `types`: absent where format may be given what it cannot write. */
+function checkCall(node: Call, types: ReadonlyMap<Expression, Type> | undefined, issues: Issue[]): void {
+  const format = types === undefined ? undefined : checkFormat(node, types);
+  if (format !== undefined) issues.push(format);
   const reader = Object.hasOwn(READERS, node.function) ? READERS[node.function] : undefined;
   const [argument] = node.arguments;
   if (reader === undefined || reader.member !== (node.target !== undefined)) return;

@@ -289,3 +289,33 @@ function optionalMapper(name: string, flat: boolean): Macro {
 }
 
 export const optionalMacros: readonly Macro[] = [optionalMapper('optMap', false), optionalMapper('optFlatMap', true)];
+
+/** The function that sorts a list by keys, and the name of the list for it; no expression can write these names. */
+export const SORT_BY_KEYS = '@sortByAssociatedKeys';
+const SORTED_INPUT = '@__sortBy_input__';
+
+export const sortMacros: readonly Macro[] = [
+  {
+    name: 'sortBy',
+    member: true,
+    arity: 2,
+    expand(call) {
+      const make = new Maker(call.offset);
+      const target = call.target as Expression;
+      if (target.kind === 'literal' || target.kind === 'map' || target.kind === 'struct') {
+        const allowed = 'a list, identifier, comprehension, call or select expression';
+        throw new MacroError(target.offset, `sortBy can only be applied to ${allowed}`);
+      }
+      const input = make.name(SORTED_INPUT);
+      const keys = collector('map', 1, false, true).expand({ ...call, target: input }) as Expression;
+      const sorted: Expression = {
+        kind: 'call',
+        function: SORT_BY_KEYS,
+        target: make.name(SORTED_INPUT),
+        arguments: [keys],
+        offset: call.offset,
+      };
+      return bind(call.offset, SORTED_INPUT, target, sorted);
+    },
+  },
+];

@@ -282,7 +282,26 @@ class Planner {
     };
   }
 
+  /** or and orValue: what comes second is evaluated only if there is no first value. What is no optional is a value. */
+  #alternative(node: Call): Step | undefined {
+    const [alternative] = node.arguments;
+    const isAlternative = node.function === 'or' || node.function === 'orValue';
+    if (!isAlternative || node.target === undefined || alternative === undefined || node.arguments.length > 1) return undefined;
+    const reference = this.#reference(node);
+    if (reference?.kind !== 'function' || reference.qualified) return undefined;
+    const [first, second] = [this.plan(node.target), this.plan(alternative)];
+    const unwraps = node.function === 'orValue';
+    return (frame) => {
+      const value = first(frame);
+      if (!(value instanceof Optional)) return value;
+      if (!value.hasValue) return second(frame);
+      return unwraps ? value.value() : value;
+    };
+  }
+
   #function(node: Call): Step {
+    const alternative = this.#alternative(node);
+    if (alternative !== undefined) return alternative;
     const reference = this.#reference(node);
     const resolved = reference?.kind === 'function' ? reference : undefined;
     const member = node.target !== undefined && resolved?.qualified !== true;

@@ -3,7 +3,17 @@
 // The types of fields, items and values are made when they are asked for: an expression touches few of the parts that a schema has. What is
 // asked of each schema again and again (can expressions see its values, how small can they be) is kept by schema.
 
-import { parseBytes, parseDate, parseDateTime, parseFormatDuration } from './schema-formats.ts';
+import {
+  parseBytes,
+  parseDate,
+  parseDateTime,
+  parseFormatDuration,
+  readBool,
+  readDouble,
+  readInt,
+  readIntOrString,
+  readText,
+} from './schema-values.ts';
 import {
   BOOL,
   BYTES,
@@ -25,7 +35,6 @@ import {
 export interface Schema {
   readonly type?: string;
   readonly format?: string;
-  readonly nullable?: boolean;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
@@ -37,7 +46,6 @@ export interface Schema {
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
   readonly 'x-kubernetes-embedded-resource'?: boolean;
-  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
   readonly 'x-kubernetes-list-type'?: string;
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
 }
@@ -114,11 +122,23 @@ export function minimalSize(schema: Schema, isRoot = false): number | undefined 
   return minSize(isRoot ? withMeta(schema) : schema);
 }
 
+const BOOLEAN: SimpleType = { ...BOOL, read: readBool };
+const NUMBER: SimpleType = { ...DOUBLE, read: readDouble };
+const INTEGER: SimpleType = { ...INT, read: readInt };
+const TEXT = readText((text) => text);
+const READERS = {
+  byte: readText(parseBytes),
+  duration: readText(parseFormatDuration),
+  date: readText(parseDate),
+  'date-time': readText(parseDateTime),
+};
+
 function typeOf(schema: Schema, name: string): Type | undefined {
   if (minSize(schema) === undefined) return undefined;
   if (schema['x-kubernetes-int-or-string'] === true) {
     return {
       ...DYN,
+      read: readIntOrString,
       maxLength: (schema.maxLength ?? undefined) === undefined ? MAX_REQUEST - 2 : Math.max(0, schema.maxLength as number) * 4,
     };
   }
@@ -130,11 +150,11 @@ function typeOf(schema: Schema, name: string): Type | undefined {
     case 'string':
       return stringOf(schema);
     case 'boolean':
-      return BOOL;
+      return BOOLEAN;
     case 'number':
-      return DOUBLE;
+      return NUMBER;
     default:
-      return INT;
+      return INTEGER;
   }
 }
 
@@ -149,20 +169,26 @@ function listOf(schema: Schema, items: Schema, name: string): ListType {
   const listType = schema['x-kubernetes-list-type'];
   return {
     kind: 'list',
+    strict: true,
     get element() {
       return element();
     },
     maxItems: Math.max(0, schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1))),
     ...(listType === 'set' && { setBy: [] }),
-    ...(listType === 'map' && { setBy: (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => escapeName(key) ?? key) }),
+    // As upstream: a key that expressions call otherwise is missing in every item.
+    ...(listType === 'map' && { setBy: schema['x-kubernetes-list-map-keys'] ?? [] }),
   };
 }
+
+/** Upstream takes keys to have no size. */
+const MAP_KEY: SimpleType = { ...STRING, maxLength: 0 };
 
 function mapOf(schema: Schema, values: Schema, name: string): MapType {
   const value = lazy(values, `${name}.@elem`);
   return {
     kind: 'map',
-    key: STRING,
+    strict: true,
+    key: MAP_KEY,
     get value() {
       return value();
     },
@@ -184,7 +210,7 @@ function objectOf(schema: Schema, name: string): ObjectType {
     fields.set(key, known);
     return known;
   };
-  return { kind: 'object', name, field, fieldNames: () => [...properties.keys()], unstructured: { plain: isPlain(schema) } };
+  return { kind: 'object', name, field, fieldNames: () => [...properties.keys()], unstructured: true };
 }
 
 interface Property {
@@ -212,15 +238,15 @@ function propertiesOf(schema: Schema): ReadonlyMap<string, Property> {
 function stringOf(schema: Schema): SimpleType {
   switch (schema.format) {
     case 'byte':
-      return { ...BYTES, maxLength: Math.max(0, schema.maxLength ?? MAX_REQUEST - 2), parse: parseBytes };
+      return { ...BYTES, maxLength: Math.max(0, schema.maxLength ?? MAX_REQUEST - 2), read: READERS.byte };
     case 'duration':
-      return { ...DURATION, maxLength: 32, parse: parseFormatDuration };
+      return { ...DURATION, maxLength: 32, read: READERS.duration };
     case 'date':
-      return { ...TIMESTAMP, maxLength: 12, parse: parseDate };
+      return { ...TIMESTAMP, maxLength: 12, read: READERS.date };
     case 'date-time':
-      return { ...TIMESTAMP, maxLength: 32, parse: parseDateTime };
+      return { ...TIMESTAMP, maxLength: 32, read: READERS['date-time'] };
     default:
-      return { ...STRING, maxLength: maxLengthOf(schema) };
+      return { ...STRING, maxLength: maxLengthOf(schema), read: TEXT };
   }
 }
 
@@ -279,43 +305,4 @@ function minSizeOfObject(schema: Schema): number {
       size += Buffer.byteLength(name) + own + 4;
   }
   return size;
-}
-
-const plain = new WeakMap<Schema, boolean>();
-
-/**
- * Reports whether values of the schema, as they are in memory, already are what expressions see: no text that is read as another type, no
- * fields that expressions call otherwise or cannot see, no nulls that count as absent, no lists that are sets.
- */
-function isPlain(schema: Schema): boolean {
-  let known = plain.get(schema);
-  if (known === undefined) {
-    known = computePlain(schema);
-    plain.set(schema, known);
-  }
-  return known;
-}
-
-function computePlain(schema: Schema): boolean {
-  if (schema['x-kubernetes-int-or-string'] === true) return true;
-  const items = schema.items ?? undefined;
-  switch (schema.type) {
-    case 'array':
-      return (schema['x-kubernetes-list-type'] ?? 'atomic') === 'atomic' && items !== undefined && isPlain(child(items));
-    case 'object': {
-      if (isMap(schema)) return isPlain(child(schema.additionalProperties));
-      if (schema.additionalProperties === true || schema['x-kubernetes-preserve-unknown-fields'] === true) return false;
-      const visible = propertiesOf(schema);
-      return Object.entries(schema.properties ?? {}).every(
-        ([name, property]) => visible.get(name)?.name === name && property.nullable !== true && isPlain(child(property)),
-      );
-    }
-    case 'string':
-      return !['byte', 'duration', 'date', 'date-time'].includes(schema.format ?? '');
-    case 'boolean':
-    case 'integer':
-      return true;
-    default:
-      return false;
-  }
 }

@@ -32,8 +32,11 @@ export interface SimpleType {
   readonly kind: SimpleKind;
   /** Text has at most so many bytes; absent: not known. For the estimate of costs only. */
   readonly maxLength?: number;
-  /** Makes the value of text in an object. Absent: the text is read as functions of the language read it. Throws EvaluationError. */
-  readonly parse?: (text: string) => unknown;
+  /**
+   * Makes the value of what is in an object, null excepted. Absent: it is read as the kind of the type says, and what does not fit is left as
+   * it is. Throws EvaluationError.
+   */
+  readonly read?: (raw: unknown) => unknown;
 }
 
 export interface ListType {
@@ -43,6 +46,8 @@ export interface ListType {
   readonly maxItems?: number;
   /** Its order does not matter, and items that agree in these fields are one; none: items that are equal. */
   readonly setBy?: readonly string[];
+  /** The value of anything but a list is an error. Default: it is left as it is. */
+  readonly strict?: boolean;
 }
 
 export interface MapType {
@@ -50,6 +55,8 @@ export interface MapType {
   readonly key: Type;
   readonly value: Type;
   readonly maxProperties?: number;
+  /** The value of anything but a map is an error. Default: it is left as it is. */
+  readonly strict?: boolean;
 }
 
 export interface FieldType {
@@ -68,11 +75,8 @@ export interface ObjectType {
   field(name: string): FieldType | undefined;
   /** All names, if they can be told; selecting a name outside of them does not check. */
   readonly fieldNames?: () => readonly string[];
-  /**
-   * The objects are of a custom kind, described by a schema: a field that is null is absent, and at run time the objects are maps.
-   * `plain`: they can be read as they are in memory.
-   */
-  readonly unstructured?: { readonly plain: boolean };
+  /** The objects are of a custom kind: a field that is null is absent, at run time they are maps, and anything else is an error. */
+  readonly unstructured?: boolean;
   /** Makes the value of a literal of the type. Absent: it has no literals. */
   readonly construct?: (fields: ReadonlyMap<string, unknown>) => unknown;
 }

@@ -106,19 +106,22 @@ const MAX_TIME = 253402300800n * 1_000_000_000n - 1n;
 export class Timestamp extends CelObject {
   /** Since 1970-01-01T00:00:00Z. */
   readonly nanoseconds: bigint;
+  /** Minutes east of UTC in which its text is written. It makes no other difference. */
+  readonly offset: number;
 
-  constructor(nanoseconds: bigint) {
+  constructor(nanoseconds: bigint, offset = 0) {
     super();
     this.nanoseconds = nanoseconds;
+    this.offset = offset;
   }
 
   get type(): Type {
     return TIMESTAMP;
   }
 
-  static checked(nanoseconds: bigint): Timestamp {
+  static checked(nanoseconds: bigint, offset = 0): Timestamp {
     if (nanoseconds < MIN_TIME || nanoseconds > MAX_TIME) throw evaluationError('timestamp overflow');
-    return new Timestamp(nanoseconds);
+    return new Timestamp(nanoseconds, offset);
   }
 }
 

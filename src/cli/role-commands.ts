@@ -122,6 +122,29 @@ function addApiServer(program: Command): void {
       )
       .option('--kubelet-certificate-authority <file>', "authority of kubelets' certificates (default: that of clients)")
       .option(
+        '--proxy-client-cert-file <file>',
+        'client certificate for other API servers (default: CERT-DIR/front-proxy-client.crt)',
+      )
+      .option('--proxy-client-key-file <file>', 'key of that certificate (default: CERT-DIR/front-proxy-client.key)')
+      .option(
+        '--requestheader-client-ca-file <file>',
+        'authority of front proxies, whose headers name users (default: CERT-DIR/front-proxy-ca.crt; without, there are none)',
+      )
+      .option(
+        '--requestheader-allowed-names <names>',
+        'common names of front proxies (default with CERT-DIR: front-proxy-client)',
+        list,
+      )
+      .option('--requestheader-username-headers <names>', 'headers with the user (default with CERT-DIR: X-Remote-User)', list)
+      .option('--requestheader-uid-headers <names>', 'headers with the uid (default with CERT-DIR: X-Remote-Uid)', list)
+      .option('--requestheader-group-headers <names>', 'headers with groups (default with CERT-DIR: X-Remote-Group)', list)
+      .option(
+        '--requestheader-extra-headers-prefix <prefixes>',
+        'beginnings of headers with extra fields (default with CERT-DIR: X-Remote-Extra-)',
+        list,
+      )
+      .option('--aggregator-reject-forwarding-redirect [bool]', 'answer redirects of other API servers with 502', yesOrNo, true)
+      .option(
         '--service-account-signing-key-file <file>',
         'RSA or EC key that signs tokens of ServiceAccounts (default: CERT-DIR/sa.key)',
       )

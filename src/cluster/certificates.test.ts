@@ -27,6 +27,10 @@ test('API servers are known by every name that they are given, and to pods', asy
     'apiserver.key',
     'ca.crt',
     'ca.key',
+    'front-proxy-ca.crt',
+    'front-proxy-ca.key',
+    'front-proxy-client.crt',
+    'front-proxy-client.key',
     'sa.key',
     'sa.pub',
   ]);

@@ -5,6 +5,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ADMIN_USER } from './cluster.ts';
+import { openFrontProxy } from './front-proxy.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { Pki } from './pki.ts';
@@ -30,6 +31,8 @@ export async function initCertificates(config: InitCertificatesConfig): Promise<
   const hosts = new Set(['localhost', '127.0.0.1', ...names, service, ...config.hosts]);
   await pki.certificate('apiserver', { commonName: 'kube-apiserver', usage: 'server', hosts: [...hosts] });
   await pki.certificate('apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', usage: 'client' });
+  const frontProxy = await openFrontProxy(pki);
+  await frontProxy.certificate();
   pki.serviceAccountKeys();
   return readdirSync(config.certDir).toSorted();
 }

@@ -27,6 +27,7 @@ import type { UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
+import { openFrontProxy, type FrontProxy } from './front-proxy.ts';
 import type { KeyPair, Pki } from './pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
@@ -100,7 +101,9 @@ export class Cluster {
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
   /** The certificate that the API server was started with. */
-  readonly #tls: KeyPair | undefined;
+  readonly #tls: Certificates | undefined;
+  /** What the API server presents to other API servers. */
+  #proxyClient: KeyPair | undefined;
   #url: string | undefined;
   /** All components have started. Nodes may not be ready yet. */
   #started = false;
@@ -123,7 +126,10 @@ export class Cluster {
   /** Makes everything, its certificates included, and starts nothing. */
   static async make(config: ClusterConfig): Promise<Cluster> {
     const { listen } = config;
-    return new Cluster(config, listen === undefined ? undefined : await servingCertificate(config, listen.bindAddress));
+    if (listen === undefined) return new Cluster(config, undefined);
+    const serving = await servingCertificate(config, listen.bindAddress);
+    const frontProxy = await openFrontProxy(config.pki as Pki);
+    return new Cluster(config, { ...serving, frontProxy, proxyClient: await frontProxy.certificate() });
   }
 
   /** Once. Starts everything; resolves when the nodes are ready. What was started is stopped again if that fails. */
@@ -136,9 +142,10 @@ export class Cluster {
     }
   }
 
-  private constructor(config: ClusterConfig, tls: { cert: string; key: string } | undefined) {
+  private constructor(config: ClusterConfig, tls: Certificates | undefined) {
     this.#config = config;
     this.#tls = tls;
+    this.#proxyClient = tls?.proxyClient;
     const { clock, random, logger, storage, pki } = config;
     this.#serviceAccountKey = pki?.serviceAccountKeys().privateKey;
     sharedByMany(this.#abort.signal);
@@ -176,7 +183,12 @@ export class Cluster {
       ...(this.#serviceAccountKey !== undefined && {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
       }),
-      ...(tls !== undefined && pki !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
+      ...(tls !== undefined &&
+        pki !== undefined && {
+          tls: { cert: tls.cert, key: tls.key, clientCa: pki.caCertificate },
+          requestHeader: tls.frontProxy.requestHeader,
+          aggregation: { proxyClientCertificate: () => this.#proxyClient },
+        }),
       ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
     });
     this.client = this.#clientOf(ADMIN_USER);
@@ -265,6 +277,18 @@ export class Cluster {
     };
     const use = (pair: KeyPair): void => this.#server.setServingCertificate(pair);
     void keepRenewed({ clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use }, this.#abort.signal);
+    void keepRenewed(
+      {
+        clock,
+        logger,
+        name: 'front-proxy-client',
+        current: current.proxyClient,
+        periodMs: RENEWAL_PERIOD_MS,
+        latest: () => current.frontProxy.certificate(),
+        use: (pair) => (this.#proxyClient = pair),
+      },
+      this.#abort.signal,
+    );
     this.#keepKubeletCertificate(listen.bindAddress);
   }
 
@@ -380,6 +404,12 @@ export class Cluster {
       .then((pair) => createTlsNodeConnector({ ...pair, clock: this.#config.clock, ca: pki.caCertificate }));
     return this.#elsewhere;
   }
+}
+
+/** Those of a cluster that listens. */
+interface Certificates extends KeyPair {
+  readonly frontProxy: FrontProxy;
+  readonly proxyClient: KeyPair;
 }
 
 async function servingCertificate(config: ClusterConfig, bindAddress: string): Promise<{ cert: string; key: string }> {

@@ -2,7 +2,8 @@
 // the API server's own client certificate for kubelets), plus the key that signs ServiceAccount tokens. ECDSA P-256 throughout.
 //
 // Layout under `dir` (mode 0700, keys 0600), names as kubeadm has them: ca.{crt,key}, apiserver.{crt,key},
-// apiserver-kubelet-client.{crt,key}, admin.{crt,key}, kubelet-<node>.{crt,key}, sa.{key,pub}.
+// apiserver-kubelet-client.{crt,key}, front-proxy-ca.{crt,key}, front-proxy-client.{crt,key}, admin.{crt,key},
+// kubelet-<node>.{crt,key}, sa.{key,pub}.
 //
 // Files are written durably, a key before its certificate. What happens to a file that is missing or damaged:
 //
@@ -41,6 +42,8 @@ export interface PkiConfig {
   readonly random: Random;
   /** Where the files live; absent: in memory only. */
   readonly dir?: string;
+  /** Default: 'ca'. Other authorities in the same directory can be made anew: nothing but their own certificates depends on them. */
+  readonly authority?: 'ca' | 'front-proxy-ca';
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -70,9 +73,10 @@ export class Pki {
   /** Opens the authority in `dir`, or makes one in an empty directory. Throws UserError if its files are damaged or incomplete. */
   static async open(config: PkiConfig): Promise<Pki> {
     if (config.dir !== undefined) mkdirSync(config.dir, { recursive: true, mode: 0o700 });
-    const stored = config.dir === undefined ? undefined : readAuthority(config.dir);
+    const { dir, authority = 'ca' } = config;
+    const stored = dir === undefined ? undefined : readAuthority(dir, authority);
     const ca = stored ?? (await makeAuthority(config));
-    if (stored === undefined && config.dir !== undefined) writePair(config.dir, 'ca', ca);
+    if (stored === undefined && dir !== undefined) writePair(dir, authority, ca);
     return new Pki(config, ca);
   }
 
@@ -81,6 +85,12 @@ export class Pki {
     this.#random = config.random;
     this.#dir = config.dir;
     this.#ca = ca;
+  }
+
+  /** Opens the authority of front proxies, which is another one and lives in the same directory. */
+  frontProxy(): Promise<Pki> {
+    const dir = this.#dir;
+    return Pki.open({ clock: this.#clock, random: this.#random, ...(dir !== undefined && { dir }), authority: 'front-proxy-ca' });
   }
 
   /** The authority with its key, for those who sign what is approved. */
@@ -171,7 +181,7 @@ async function makeAuthority(config: PkiConfig): Promise<KeyPair> {
   const now = config.clock.now();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(config.random),
-    name: 'CN=kubernetes',
+    name: config.authority === 'front-proxy-ca' ? 'CN=front-proxy-ca' : 'CN=kubernetes',
     notBefore: new Date(now - BACKDATE_MS),
     notAfter: new Date(now + CA_VALIDITY_MS),
     signingAlgorithm: EC,
@@ -216,11 +226,12 @@ const RESTORE_TOKEN_KEY =
   'Restore it from a backup, or remove it: the next start makes a new key, and all ServiceAccount tokens become invalid.';
 
 /** Returns undefined if there is no authority yet. */
-function readAuthority(dir: string): KeyPair | undefined {
-  const paths = { cert: join(dir, 'ca.crt'), key: join(dir, 'ca.key') };
+function readAuthority(dir: string, name: string): KeyPair | undefined {
+  const paths = { cert: join(dir, `${name}.crt`), key: join(dir, `${name}.key`) };
   const cert = readOptional(paths.cert);
   const key = readOptional(paths.key);
   if (cert === undefined && key === undefined) return undefined;
+  if (name !== 'ca' && (cert === undefined || key === undefined)) return undefined;
   // The first start writes the key, and nothing else before the certificate: it was interrupted.
   if (cert === undefined && readdirSync(dir).every((name) => name === 'ca.key' || name === 'ca.crt.tmp')) return undefined;
   if (cert === undefined) throw new UserError(`${paths.cert} is missing, and ${paths.key} is there. ${RESTORE_AUTHORITY}`);

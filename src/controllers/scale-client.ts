@@ -32,7 +32,7 @@ interface ApiResourceList {
 
 export class ScaleClient {
   readonly #client: Client;
-  /** By group and kind. What a kind's resource is called does not change while it is served. */
+  /** By group and kind: resources that can be scaled. A resource is looked up again once its path is not found. */
   readonly #resources = new Map<string, ScaleResource>();
 
   constructor(client: Client) {
@@ -51,20 +51,30 @@ export class ScaleClient {
       if (found === undefined) continue;
       const scalable = resources.some(({ name }) => name === `${found.name}/scale`);
       const resource = { group, version, resource: found.name, scalable };
-      this.#resources.set(key, resource);
+      // A definition may get the subresource later.
+      if (scalable) this.#resources.set(key, resource);
       return resource;
     }
     throw new Error(`no matches for kind ${quote(kind)} in group ${quote(group)}`);
   }
 
-  get(resource: ScaleResource, namespace: string, name: string, signal: AbortSignal): Promise<Scale> {
-    return this.#client.transport.request<Scale>({ method: 'GET', path: pathOf(resource, namespace, name), signal });
+  async get(resource: ScaleResource, namespace: string, name: string, signal: AbortSignal): Promise<Scale> {
+    try {
+      return await this.#client.transport.request<Scale>({ method: 'GET', path: pathOf(resource, namespace, name), signal });
+    } catch (error) {
+      if (apierrors.isNotFound(error)) this.#forget(resource);
+      throw error;
+    }
   }
 
   update(resource: ScaleResource, scale: Scale, signal: AbortSignal): Promise<Scale> {
     const { name, namespace = '' } = scale.metadata;
     const body = { kind: 'Scale', apiVersion: 'autoscaling/v1', ...scale };
     return this.#client.transport.request<Scale>({ method: 'PUT', path: pathOf(resource, namespace, name), body, signal });
+  }
+
+  #forget(resource: ScaleResource): void {
+    for (const [key, known] of this.#resources) if (known === resource) this.#resources.delete(key);
   }
 
   async #versionsOf(group: string, signal: AbortSignal): Promise<readonly string[]> {

@@ -91,7 +91,7 @@ function normalized(value: unknown, path = ''): unknown {
   for (const [key, item] of Object.entries(value)) {
     const at = `${path}.${key}`;
     // Our own words; and ages of objects, which another run may have made.
-    if (key === 'description' && path.startsWith('.columnDefinitions')) result[key] = 'description';
+    if (key === 'description' && path.includes('.columnDefinitions')) result[key] = 'description';
     else if (key === 'cells') result[key] = (item as unknown[]).map((cell) => (/^\d+[smh]/.test(String(cell)) ? 'age' : cell));
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
     // In a dry run the reference counts up from the end of the range.

@@ -17,6 +17,7 @@ import {
   publishedCases,
   withoutDescriptions,
 } from '#api/machinery/codec/structural/testing/openapi.ts';
+import { ruleCases } from '#api/machinery/codec/structural/testing/rule-cases.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import * as wait from '#machinery/wait.ts';
@@ -30,6 +31,13 @@ export interface Recorded {
   readonly answers: Answers;
   /** By the name of the case. */
   readonly published: Readonly<Record<string, PublishedAnswer>>;
+}
+
+const RULE_GROUP = 'rules.example.com';
+
+/** Asks the reference server for its answers to the cases of rules. `report` is called for each difference. */
+export function askUpstreamForRules(reference: Reference, report: (text: string) => void): Promise<Answers> {
+  return answersOf(reference, ruleCases, report, RULE_GROUP);
 }
 
 /** A kind of the reference server that is made for one case. */
@@ -170,7 +178,7 @@ class CustomKind {
 
   #answerOf(given: Answer): ObjectAnswer {
     if (given.code === 201 || given.code === 200) {
-      const warnings = given.warnings.length > 0 ? { warnings: given.warnings } : {};
+      const warnings = given.warnings.length > 0 ? { warnings: given.warnings.toSorted() } : {};
       return { object: contentOf(given.body as Body), ...warnings };
     }
     if (given.code === 422) return { causes: causesOf(given) };
@@ -184,17 +192,10 @@ class CustomKind {
   }
 }
 
-/** Where upstream shows a whole schema, with the names of Go's fields, ours shows nothing. */
-const SHOWN_SCHEMA = /Invalid value: \{"ID":.*\}: only/;
-
 function causesOf({ body }: Answer): string[] {
   const { details, message = '' } = body as { message?: string; details?: { causes?: { field: string; message: string }[] } };
   const causes = details?.causes ?? [];
-  return causes.length === 0
-    ? [message]
-    : messagesOf(
-        causes.map((cause) => ({ field: cause.field, body: cause.message.replace(SHOWN_SCHEMA, 'Invalid value: only') })),
-      );
+  return causes.length === 0 ? [message] : messagesOf(causes.map((cause) => ({ field: cause.field, body: cause.message })));
 }
 
 /** Asks the reference server for its answer to every case, and for its documents. `report` is called for each difference. */

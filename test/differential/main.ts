@@ -8,7 +8,8 @@ import { fnv32a } from '#machinery/text/hash.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
-import { answersOf, askUpstream } from './custom-resources.ts';
+import { compareCustomObjects } from './custom-objects.ts';
+import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
 import { Ours } from './ours.ts';
 import { Reference } from './reference.ts';
 import { difference, emptyPlaces, emptyShot, isRecorded, recordLine, WAYS } from './empties.ts';
@@ -16,6 +17,7 @@ import { requests } from './requests.ts';
 import { samples } from './samples.ts';
 import { versionRequests } from './versions.ts';
 import { metricDifferences } from './metrics.ts';
+import { compareWebhooks, recordText } from './webhooks.ts';
 import { wireDifferences, wireShots } from './wire.ts';
 import { creation, removal, servedKind, shots, targetOf, type Shot, type Target } from './shots.ts';
 
@@ -29,6 +31,9 @@ const { values: flags } = parseArgs({
     'record-empties': { type: 'string' },
     verbose: { type: 'boolean', default: false },
     'record-custom-resources': { type: 'string' },
+    'record-rules': { type: 'string' },
+    'record-webhooks': { type: 'string' },
+    case: { type: 'string', default: '' },
   },
 });
 if (flags.reference === undefined) {
@@ -36,7 +41,16 @@ if (flags.reference === undefined) {
   process.exit(2);
 }
 /** What `--kinds` takes besides kinds. */
-const PARTS: readonly string[] = ['wire', 'requests', 'empties', 'versions', 'custom-resources'];
+const PARTS: readonly string[] = [
+  'wire',
+  'requests',
+  'empties',
+  'versions',
+  'custom-resources',
+  'rules',
+  'webhooks',
+  'custom-objects',
+];
 /** A random schema has ten objects, and takes as long as ten requests of other kinds. */
 const CASES_PER_COUNT = 10;
 const only = flags.kinds?.split(',');
@@ -56,6 +70,31 @@ try {
     sent += Object.keys(recorded.answers).length + Object.keys(await answersOf(reference, random, report)).length;
     const file = flags['record-custom-resources'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
+  }
+  if (only === undefined || only.includes('custom-objects')) {
+    sent += await compareCustomObjects(server, reference, (title, lines) => {
+      different++;
+      console.log(title.slice(0, 400));
+      for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
+    });
+  }
+  if (only === undefined || only.includes('rules')) {
+    const answers = await askUpstreamForRules(reference, (text) => {
+      if (!text.startsWith(' ')) different++;
+      console.log(text);
+    });
+    sent += Object.keys(answers).length;
+    const file = flags['record-rules'];
+    if (file !== undefined) writeFileSync(file, `${JSON.stringify(answers, undefined, 1)}\n`);
+  }
+  if (only?.includes('webhooks') === true) {
+    const report = (line: string): void => console.log(line.slice(0, 900));
+    const ours = (shot: Shot): Promise<Answer> => server.send(shot);
+    const compared = await compareWebhooks(ours, (shot) => reference.send(shot), report, flags.case);
+    sent += Object.values(compared.recorded).flat().length;
+    different += compared.different;
+    const file = flags['record-webhooks'];
+    if (file !== undefined) writeFileSync(file, recordText(compared.recorded));
   }
   if (only === undefined || only.includes('wire')) {
     for (const shot of wireShots) {

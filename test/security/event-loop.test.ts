@@ -16,10 +16,8 @@ const ATTEMPTS = 12;
 const YOUNG_GENERATION = 64 * 1024 * 1024;
 
 let server: TestServer;
-let factorAtStart: number;
 
 beforeAll(async () => {
-  factorAtStart = machineFactor();
   server = await startTestServer({ clock: systemClock, detectMutations: false });
 });
 afterAll(() => server.stop());
@@ -37,9 +35,8 @@ test.each(cases)('$name', async ({ request, before }) => {
       const { code, text } = await send(server.server, raw);
       expect(code, text.slice(0, 500)).toBeLessThan(500);
     });
-    shortest = Math.min(shortest, longestTurnMs / factorAtStart);
-    // The machine may have become slower since.
-    if (shortest > BUDGET_MS) shortest = Math.min(shortest, longestTurnMs / Math.max(factorAtStart, machineFactor()));
+    // How fast the machine is depends on what else it does at the moment, so it is measured right after the attempt.
+    shortest = Math.min(shortest, longestTurnMs > BUDGET_MS ? longestTurnMs / machineFactor() : longestTurnMs);
     least = Math.min(least, peakBytes);
   }
   expect(shortest, `${shortest.toFixed(0)} ms in one turn`).toBeLessThan(BUDGET_MS);

@@ -48,9 +48,10 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     throw apierrors.fromStatus({ ...forbidden, details: { ...forbidden.details, causes: [cause] } });
   }
 
-  validate(attributes: AdmissionAttributes): void {
-    const { operation, resource, name } = attributes;
-    if (operation !== 'DELETE' || resource.group !== '' || resource.resource !== 'namespaces' || !UNDELETABLE.has(name)) return;
+  /** Before webhooks, which need not be asked then. */
+  admitRequest({ operation, resource, name }: AdmissionAttributes): undefined {
+    if (operation !== 'DELETE' || resource.group !== '' || resource.resource !== 'namespaces' || !UNDELETABLE.has(name))
+      return undefined;
     throw apierrors.forbidden(resource, name, 'this namespace may not be deleted');
   }
 }

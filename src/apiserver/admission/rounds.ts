@@ -10,6 +10,7 @@ export class Rounds {
   /** Those that ask to be gone through again, and have not seen the last change. */
   readonly #waiting = new Set<string>();
   readonly #again = new Set<string>();
+  readonly #seen = new Set<string>();
 
   private constructor(reinvocation: Reinvocation) {
     this.#reinvocation = reinvocation;
@@ -33,6 +34,13 @@ export class Rounds {
   done(key: string, { changed, ifNeeded }: { readonly changed: boolean; readonly ifNeeded: boolean }): void {
     if (changed) this.#changed();
     if (ifNeeded) this.#waiting.add(key);
+  }
+
+  /** Reports whether it is called with this text for the first time. */
+  first(what: string): boolean {
+    const known = this.#seen.has(what);
+    this.#seen.add(what);
+    return !known;
   }
 
   /** All have had their turn. */

@@ -7,6 +7,7 @@ import type { Authenticator, TokenAuthenticator } from './authenticator.ts';
 import { ClientCertificateAuthenticator } from './client-certificate.ts';
 import { LegacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { noteTokenUse } from './legacy-token-tracking.ts';
+import { RequestHeaderAuthenticator } from './request-header.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './static-tokens.ts';
 
@@ -46,8 +47,15 @@ export function createAuthentication(config: ApiServerConfig, services: Authenti
     serviceAccountTokens?.audiences ?? [DEFAULT_ISSUER],
   );
   const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens].filter((each) => each !== undefined);
+  // As upstream, a front proxy is asked for its user before its own certificate counts.
+  const frontProxies = config.requestHeader === undefined ? [] : [new RequestHeaderAuthenticator(config.requestHeader)];
   return {
-    authenticators: [new ClientCertificateAuthenticator(), ...tokenAuthenticators, ...(config.authenticators ?? [])],
+    authenticators: [
+      ...frontProxies,
+      new ClientCertificateAuthenticator(),
+      ...tokenAuthenticators,
+      ...(config.authenticators ?? []),
+    ],
     tokenAuthenticators,
     serviceAccountTokens,
   };

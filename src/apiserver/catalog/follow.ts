@@ -6,7 +6,7 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import { everything } from '../registry/selection.ts';
+import { everything, type Selection } from '../registry/selection.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import type { Catalog, CatalogChange } from './catalog.ts';
@@ -33,6 +33,10 @@ export interface FollowOptions {
   readonly decode?: (encoded: EncodedObject) => KubeObject;
   /** After so many objects the event loop has a turn, because each takes time. Default: objects are small. */
   readonly objectsPerTurn?: number;
+  /** Default: all namespaces. */
+  readonly namespace?: string;
+  /** Default: all objects. */
+  readonly selection?: Selection;
 }
 
 const RETRY_MS = 1_000;
@@ -147,8 +151,9 @@ class FollowedResource {
 
   /** `onSynced` is called when the initial state is complete: objects that were not in it have been deleted. */
   async #read({ rest }: Kind, onSynced?: () => void): Promise<void> {
-    const stream = (await watchAll(rest, '', {
-      selection: everything,
+    const { namespace = '', selection = everything } = this.#options;
+    const stream = (await watchAll(rest, namespace, {
+      selection,
       sendInitialEvents: true,
     })) as WatchStream<EncodedWatchEvent>;
     this.#stream = stream;

@@ -21,6 +21,8 @@ export interface Subresource {
   readonly strategy?: SubresourceStrategy<KubeObject>;
   /** For `connect`: the HTTP methods it takes. Default: GET and POST. */
   readonly connectMethods?: readonly string[];
+  /** For `connect`: it only reads, so that admission is not asked. Default: admission is asked. */
+  readonly readsOnly?: boolean;
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
   readonly table?: TableConvertor;
@@ -51,6 +53,16 @@ export interface Kind {
   readonly deprecation?: string;
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
+  /**
+   * A definition defines it. Upstream serves such kinds by a handler of its own: paths that it does not serve have other errors. Default:
+   * false.
+   */
+  readonly isCustom?: boolean;
+  /**
+   * Changes whenever what OpenAPI says of the kind does. Documents of kinds that all have one need not be made to know their hash. Default:
+   * there is none.
+   */
+  readonly fingerprint?: string;
   /** What discovery says of it, where that does not follow from the rest. */
   readonly discovery?: DiscoveryHints;
   /** Default: 'published'. */
@@ -60,8 +72,6 @@ export interface Kind {
 export interface DiscoveryHints {
   /** In this order. Default: the verbs that its Rest has. */
   readonly verbs?: readonly string[];
-  /** The aggregated form names group and version of responses, also where they are those of the resource. Default: false. */
-  readonly fullResponseKind?: boolean;
 }
 
 /** Finds a kind of the same server, for kinds that work with the objects of another. Undefined: the server does not have it. */

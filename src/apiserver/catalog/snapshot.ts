@@ -139,6 +139,13 @@ export class GroupIndex {
     return this.versions.some(({ served }) => served > 0);
   }
 
+  /** Reports whether clients can request any of its kinds that is not a custom one. */
+  get servedWithType(): boolean {
+    return this.versions.some(
+      (version) => version.served > 0 && [...version.kinds()].some((kind) => isServed(kind) && !isCustom(kind)),
+    );
+  }
+
   /** The versions with a kind that discovery and OpenAPI describe. */
   get published(): readonly VersionIndex[] {
     this.#published ??= this.versions.filter(({ published }) => published.length > 0);
@@ -260,6 +267,10 @@ export class CatalogSnapshot {
 
 export function isServed({ visibility }: Kind): boolean {
   return visibility !== 'internal';
+}
+
+function isCustom(kind: Kind): boolean {
+  return kind.isCustom === true;
 }
 
 function compareGroups({ name: a }: GroupIndex, { name: b }: GroupIndex): number {

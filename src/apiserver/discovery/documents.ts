@@ -3,18 +3,13 @@
 import { createHash } from 'node:crypto';
 import type { APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
-import type { APIGroup, APIResource, APIResourceList } from '#api/machinery/meta/v1/index.ts';
+import type { APIResource, APIResourceList } from '#api/machinery/meta/v1/index.ts';
 import { verbsOf, type Kind } from '../catalog/kind.ts';
 import type { GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 
 /** By which clients see whether objects that they keep would be stored in another form today. */
 function storageVersionHash({ group, version, kind }: GroupVersionKind): string {
   return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
-}
-
-export function apiGroup({ name, published }: GroupIndex): APIGroup {
-  const list = published.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
-  return { name, versions: list, preferredVersion: list[0] as (typeof list)[number] };
 }
 
 export function apiResourceList({ group, version, published }: VersionIndex): APIResourceList {
@@ -51,7 +46,10 @@ export function apiResourceList({ group, version, published }: VersionIndex): AP
     // Not of the core, whose discovery is older than versions of discovery.
     ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion,
-    resources: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    // The subresources of custom kinds have an order of their own.
+    resources: published.some(({ isCustom }) => isCustom === true)
+      ? entries
+      : entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }
 
@@ -59,7 +57,10 @@ function aggregatedResource(served: Kind): APIResourceDiscovery {
   const { type } = served;
   // As upstream, group and version are empty if they are those of the resource.
   const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind =>
-    served.discovery?.fullResponseKind !== true && group === type.group && version === type.version ? { group: '', version: '', kind } : { group, version, kind };
+    // Those of custom kinds are always given.
+    served.isCustom !== true && group === type.group && version === type.version
+      ? { group: '', version: '', kind }
+      : { group, version, kind };
   return {
     resource: type.resource,
     responseKind: responseKind(type),
@@ -70,7 +71,7 @@ function aggregatedResource(served: Kind): APIResourceDiscovery {
     ...(type.categories.length > 0 && { categories: [...type.categories] }),
     ...((served.subresources ?? []).length > 0 && {
       subresources: (served.subresources ?? [])
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .toSorted((a, b) => (served.isCustom === true ? 0 : a.name < b.name ? -1 : 1))
         .map((subresource) => ({
           subresource: subresource.name,
           responseKind: responseKind(subresource.kind),

@@ -13,7 +13,9 @@ import { FreshObject } from '../registry/encoded-object.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
-import { apiGroup, apiGroupDiscovery, apiGroupDiscoveryList, apiResourceList } from './documents.ts';
+import type { AggregatedGroups } from './aggregated-groups.ts';
+import { apiGroupDiscovery, apiGroupDiscoveryList, apiResourceList } from './documents.ts';
+import { listedGroup, listedGroups, mergedGroups, NO_AGGREGATION } from './merged.ts';
 
 export interface Discovery {
   /** Whether the path is one of discovery's. */
@@ -27,6 +29,8 @@ export interface DiscoveryConfig {
   readonly otherPaths: readonly string[];
   /** Where clients reach the server: 'HOST:PORT'. */
   readonly externalAddress: () => string;
+  /** Returns what other servers serve now: the same value until that changes. Default: there are no other servers. */
+  readonly aggregated?: () => AggregatedGroups;
 }
 
 const JSON_TYPE = 'application/json';
@@ -41,28 +45,30 @@ interface Document {
   readonly etag: string;
 }
 
-export function createDiscovery({ catalog, otherPaths, externalAddress }: DiscoveryConfig): Discovery {
+export function createDiscovery(config: DiscoveryConfig): Discovery {
+  const { catalog, otherPaths, externalAddress, aggregated = () => NO_AGGREGATION } = config;
   const documents = new Documents(otherPaths);
 
   const handle: Handler = async (request) => {
     const { method, headers } = request;
     const snapshot = catalog.snapshot();
+    const others = aggregated();
     const path = trimEnd(request.path, '/') || '/';
     if (path === '/') {
       // The document has no kind, so it is always JSON. All methods are served, as upstream.
-      const { object } = documents.index(snapshot);
+      const { object } = documents.index(snapshot, others);
       return { code: 200, body: { kind: 'object', object }, format: { mediaType: JSON_TYPE, pretty: true } };
     }
     if (method !== 'GET' && method !== 'HEAD') throw apierrors.genericStatus(405);
     if (path === '/api' || path === '/apis') {
       const mediaType = wantsAggregated(headers['accept'] ?? '');
-      if (mediaType !== undefined) return answerAggregated(request, documents.aggregated(snapshot, path), mediaType);
+      if (mediaType !== undefined) return answerAggregated(request, documents.aggregated(snapshot, others, path), mediaType);
     }
     if (path === '/api') return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
-    const document = documents.at(snapshot, path);
+    const document = documents.at(snapshot, others, path);
     if (document !== undefined) return answer(request, document);
     // Below what is served a Status, elsewhere no more than there is.
-    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2] as string)?.served === true) {
+    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2] as string)?.servedWithType === true) {
       throw apierrors.genericStatus(404);
     }
     return notFound();
@@ -80,8 +86,7 @@ export function createDiscovery({ catalog, otherPaths, externalAddress }: Discov
  */
 class Documents {
   readonly #otherPaths: readonly string[];
-  readonly #ofSnapshot = new WeakMap<CatalogSnapshot, Map<string, Document>>();
-  readonly #ofGroup = new WeakMap<GroupIndex, Document>();
+  readonly #ofSnapshot = new WeakMap<CatalogSnapshot, WeakMap<AggregatedGroups, Map<string, Document>>>();
   readonly #ofVersion = new WeakMap<VersionIndex, Document>();
   /** Parts of the aggregated document. */
   readonly #inAggregated = new WeakMap<GroupIndex, APIGroupDiscovery>();
@@ -91,45 +96,55 @@ class Documents {
   }
 
   /** The paths below which there is something. */
-  index(snapshot: CatalogSnapshot): Document {
-    return this.#kept(snapshot, '/', () => {
+  index(snapshot: CatalogSnapshot, others: AggregatedGroups): Document {
+    return this.#kept(snapshot, others, '/', () => {
+      const remote = others.remote.filter(({ group }) => group !== '');
+      const ofOthers = remote.flatMap(({ group, version }) => [`/apis/${group}`, `/apis/${group}/${version}`]);
       const groups = snapshot.published.flatMap(({ name, published }) => {
         const root = name === '' ? '/api' : `/apis/${name}`;
         const versions = published.map(({ version }) => `${root}/${version}`);
         return name === '' ? versions : [root, ...versions];
       });
-      return { paths: ['/api', '/apis', '/apis/', ...groups, ...this.#otherPaths].toSorted() };
+      const paths = new Set(['/api', '/apis', '/apis/', ...groups, ...ofOthers, ...this.#otherPaths]);
+      return { paths: [...paths].toSorted() };
     });
   }
 
   /** The groups at '/api' or '/apis', with everything in them. */
-  aggregated(snapshot: CatalogSnapshot, path: '/api' | '/apis'): Document {
-    return this.#kept(snapshot, `aggregated ${path}`, () => {
+  aggregated(snapshot: CatalogSnapshot, others: AggregatedGroups, path: '/api' | '/apis'): Document {
+    return this.#kept(snapshot, others, `aggregated ${path}`, () => {
       const groups = snapshot.published.filter(({ name }) => (name === '') === (path === '/api'));
-      return apiGroupDiscoveryList(groups.map((group) => keptIn(this.#inAggregated, group, () => apiGroupDiscovery(group))));
+      const items = groups.map((group) => keptIn(this.#inAggregated, group, () => apiGroupDiscovery(group)));
+      return apiGroupDiscoveryList(path === '/api' ? items : mergedGroups(items, withoutCore(others)));
     });
   }
 
   /** The document at '/apis' or below '/api/' and '/apis/'. Returns undefined if there is none. */
-  at(snapshot: CatalogSnapshot, path: string): Document | undefined {
+  at(snapshot: CatalogSnapshot, others: AggregatedGroups, path: string): Document | undefined {
     const [root, first, second] = path.split('/').slice(1);
     if (root === 'apis' && first === undefined) {
-      return this.#kept(snapshot, path, () => {
-        const groups = snapshot.published.filter(({ name }) => name !== '').map(apiGroup);
-        return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+      return this.#kept(snapshot, others, path, () => {
+        return { kind: 'APIGroupList', apiVersion: 'v1', groups: listedGroups(snapshot, others) };
       });
     }
+    if (root === 'apis' && second === undefined) return this.#group(snapshot, others, first as string);
     const group = snapshot.group(root === 'api' ? '' : (first as string));
     if (group === undefined || group.published.length === 0) return undefined;
-    if (root === 'apis' && second === undefined) {
-      return keptIn(this.#ofGroup, group, () => documentOf({ kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group) }));
-    }
     const version = group.publishedVersion((root === 'api' ? first : second) as string);
     return version && keptIn(this.#ofVersion, version, () => documentOf(apiResourceList(version)));
   }
 
-  #kept(snapshot: CatalogSnapshot, key: string, make: () => object): Document {
-    const documents = keptIn(this.#ofSnapshot, snapshot, () => new Map<string, Document>());
+  /** The document at '/apis/GROUP'. Small, so that it need not be kept. */
+  #group(snapshot: CatalogSnapshot, others: AggregatedGroups, name: string): Document | undefined {
+    const index = snapshot.group(name);
+    // A group of this server is served, also without an APIService.
+    const group = listedGroup(index, name, others) ?? listedGroup(index, name, NO_AGGREGATION);
+    return group && documentOf({ kind: 'APIGroup', apiVersion: 'v1', ...group });
+  }
+
+  #kept(snapshot: CatalogSnapshot, others: AggregatedGroups, key: string, make: () => object): Document {
+    const ofSnapshot = keptIn(this.#ofSnapshot, snapshot, () => new WeakMap<AggregatedGroups, Map<string, Document>>());
+    const documents = keptIn(ofSnapshot, others, () => new Map<string, Document>());
     let document = documents.get(key);
     if (document === undefined) {
       document = documentOf(make());
@@ -137,6 +152,11 @@ class Documents {
     }
     return document;
   }
+}
+
+/** The core group has a document of its own, which other servers have no part in. */
+function withoutCore(others: AggregatedGroups): AggregatedGroups {
+  return { ...others, remote: others.remote.filter(({ group }) => group !== '') };
 }
 
 function keptIn<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V): V {

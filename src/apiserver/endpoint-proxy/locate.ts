@@ -8,6 +8,8 @@ import type { Random } from '#machinery/random.ts';
 import { isValidPortNum } from '#machinery/validation/validation.ts';
 import { podOf } from '../node-proxy/pod-target.ts';
 import type { Find } from '../catalog/internal-client.ts';
+import { endpointsOf, noEndpoints, servicePort } from '../service-resolver/resolve.ts';
+import type { ServiceEndpoint } from '../service-resolver/resolve.ts';
 
 export interface Location {
   readonly scheme: 'http' | 'https';
@@ -50,30 +52,17 @@ export async function locateService(find: Find, random: Random, namespace: strin
   const { name, scheme } = target;
   const service = await find<Immutable<core.Service>>('', 'services', namespace, name);
   if (service === undefined) throw apierrors.notFound({ group: '', resource: 'services' }, name);
-  const portName = portNameOf(service, target.port);
-  const endpoints = await find<Immutable<core.Endpoints>>('', 'endpoints', namespace, name);
-  const candidates = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
-    ports.filter((port) => (port.name ?? '') === portName).flatMap(({ port }) => addresses.map((address) => ({ address, port }))),
-  );
+  // Ports of endpoints have the names of the service's. A number is that of the service, not of a pod.
+  const portName = /^\d+$/.test(target.port) ? (servicePort(service, Number(target.port)).name ?? '') : target.port;
   // One of those that are pods of the namespace, and have this address.
-  const start = candidates.length === 0 ? 0 : random.int(candidates.length);
-  for (let step = 0; step < candidates.length; step++) {
-    const { address, port } = candidates[(start + step) % candidates.length] as (typeof candidates)[number];
-    if (await isOwn(find, namespace, address)) return { scheme, host: checked(address.ip), port };
+  for (const endpoint of await endpointsOf({ find, random }, namespace, name, portName)) {
+    if (await isOwn(find, namespace, endpoint)) return { scheme, host: checked(endpoint.ip), port: endpoint.port };
   }
-  throw apierrors.serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
-}
-
-/** Ports of endpoints have the names of the service's. A number is that of the service, not of a pod. */
-function portNameOf({ metadata, spec }: Immutable<core.Service>, port: string): string {
-  if (!/^\d+$/.test(port)) return port;
-  const found = spec.ports?.find((candidate) => candidate.port === Number(port));
-  if (found !== undefined) return found.name ?? '';
-  throw apierrors.serviceUnavailable(`no service port ${Number(port)} found for service ${JSON.stringify(metadata.name)}`);
+  throw noEndpoints(name);
 }
 
 /** Anybody may write endpoints by hand; the server goes only where a pod is. */
-async function isOwn(find: Find, namespace: string, { ip, targetRef }: Immutable<core.EndpointAddress>): Promise<boolean> {
+async function isOwn(find: Find, namespace: string, { ip, targetRef }: ServiceEndpoint): Promise<boolean> {
   if (targetRef?.kind !== 'Pod' || (targetRef.namespace ?? namespace) !== namespace) return false;
   const pod = await find<Immutable<core.Pod>>('', 'pods', namespace, targetRef.name ?? '');
   return pod?.status.podIPs?.some((address) => address.ip === ip) === true;

@@ -20,6 +20,7 @@ import { quote } from '#machinery/text/go-format.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
 import { countKeys, JsonError, parseJsonCounting } from '#machinery/text/json.ts';
 import { isLarge } from '#machinery/turn.ts';
+import * as field from '#machinery/validation/field.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
@@ -148,6 +149,7 @@ export function decodeBody(
   const { kind, codec } = scope;
   if (body.envelope !== undefined) return decodeEnvelope(body.envelope, codec);
   const { value, text = '' } = body;
+  if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value))
     throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
   const given = givenKind(value, kind, text);
@@ -162,10 +164,10 @@ export function decodeBody(
   }
   if (fieldValidation !== 'Ignore') {
     const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
-    if (body.duplicates !== undefined) problems.push(...yamlProblems(body.duplicates, fieldValidation));
-    if (body.keys !== undefined && body.text !== undefined && body.keys > countKeys(value)) {
-      for (const path of findDuplicateFields(body.text)) problems.push(`duplicate field ${quote(path)}`);
-    }
+    const repeated = body.duplicates === undefined ? [] : yamlProblems(body.duplicates, fieldValidation);
+    const duplicates = [...repeated, ...duplicateFields(body, value)];
+    if (codec.isUntyped === true) problems.unshift(...duplicates);
+    else problems.push(...duplicates);
     if (problems.length > 0 && fieldValidation === 'Strict') {
       const why = `strict decoding error: ${problems.join(', ')}`;
       throw apierrors.badRequest(`${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`);
@@ -173,6 +175,11 @@ export function decodeBody(
     request.warnings.push(...problems);
   }
   return decoded.object;
+}
+
+function duplicateFields({ keys, text }: ParsedBody, value: unknown): readonly string[] {
+  if (keys === undefined || text === undefined || keys <= countKeys(value)) return [];
+  return findDuplicateFields(text).map((path) => `duplicate field ${quote(path)}`);
 }
 
 /** A warning is a line without its heading. */
@@ -221,6 +228,31 @@ function beginsAsObjectsDo(object: object): boolean {
     if (at === FIRST_FIELDS.length) return true;
   }
   return false;
+}
+
+/** How Go prints the type that upstream reads kind and apiVersion into. */
+const TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/**
+ * Checks what an object says that it is, in upstream's order for objects without a type: kind must be there, the version must be that of
+ * the endpoint, and a wrong kind is found by validation. Throws StatusError (400, 422).
+ */
+function checkUntyped(value: unknown, { group, version, kind: expected }: GroupVersionKind, text: string): void {
+  if (!isPlainObject(value) && value !== null) {
+    const why = `json: cannot unmarshal ${jsonType(value)} into Go value of type ${TYPE_META}`;
+    throw unrecognized(expected, `couldn't get version/kind; json parse error: ${why}`, text);
+  }
+  const { kind = '', apiVersion = '', metadata } = value ?? {};
+  if (typeof kind !== 'string' || typeof apiVersion !== 'string') return;
+  if (kind === '') throw unrecognized(expected, `Object 'Kind' is missing in '${text}'`, text);
+  if (apiVersion !== `${group}/${version}`) {
+    const why = `the API version in the data (${apiVersion}) does not match the expected API version (${group}/${version})`;
+    throw apierrors.badRequest(why);
+  }
+  if (kind === expected) return;
+  const name = isPlainObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  const error = field.invalid(new field.FieldPath('kind'), kind, `must be ${expected}`);
+  throw apierrors.invalid({ group, kind }, name, [error]);
 }
 
 /** What the body says that it is. Where it says nothing it is what the endpoint takes. */

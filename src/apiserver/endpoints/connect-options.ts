@@ -32,7 +32,11 @@ export function requestWithOptions({ query: codec }: ObjectCodec, request: ApiRe
   return derived(request, { query, ...pathOf(request, typeof path === 'string' ? path : '') });
 }
 
-function queryWithOptions(codec: QueryCodec, before: URLSearchParams, options: Readonly<Record<string, unknown>>): URLSearchParams {
+function queryWithOptions(
+  codec: QueryCodec,
+  before: URLSearchParams,
+  options: Readonly<Record<string, unknown>>,
+): URLSearchParams {
   const query = new URLSearchParams(before);
   for (const { name } of codec.parameters) {
     if (name === PATH) continue;
@@ -50,7 +54,10 @@ function pathOf({ info, path }: ApiRequest, wanted: string): { readonly path: st
   const own = subpath(info);
   const encode = (text: string): string => text.split('/').map(encodeURIComponent).join('/');
   // The path as it was sent ends with the path behind the proxy.
-  const prefix = path.split('/').slice(0, path.split('/').length - own.split('/').length + 1).join('/');
+  const prefix = path
+    .split('/')
+    .slice(0, path.split('/').length - own.split('/').length + 1)
+    .join('/');
   const shown = wanted === '' || wanted.startsWith('/') ? wanted : `/${wanted}`;
   const infoPath = `${info.path.slice(0, info.path.length - own.length)}${shown}`;
   return { path: `${prefix}${encode(shown)}`, info: { ...info, path: infoPath, parts } };

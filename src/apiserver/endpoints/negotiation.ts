@@ -45,7 +45,7 @@ export interface NegotiationOptions {
    * Of the objects of the response. A kind without protobuf has no whole objects in that form; metadata alone and errors have it.
    * Default: the response has objects of common kinds only.
    */
-  readonly codec?: Pick<ObjectCodec, 'protobuf'>;
+  readonly codec?: Pick<ObjectCodec, 'protobuf' | 'isUntyped'>;
 }
 
 /** Throws StatusError (406). */
@@ -81,7 +81,7 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
       };
     }
   }
-  throw apierrors.notAcceptable(options.watch === true ? SERVED_STREAMS : SERVED);
+  throw apierrors.notAcceptable(options.watch === true && codec?.isUntyped !== true ? SERVED_STREAMS : SERVED);
 }
 
 /** How a failure is told: as the client asked for its answer if a Status has that form, and as JSON otherwise. */

@@ -13,7 +13,7 @@ import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJsonCounting } from 
 import { applyJsonPatchInParts, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '#machinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch, StrategicMergePatchError } from '#machinery/patch/strategic-merge-patch.ts';
-import { nextTurn } from '#machinery/turn.ts';
+import { isLarge, nextTurn } from '#machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
 import { contentTypeOf, isLargeBody, isTooMany } from './body.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
@@ -63,7 +63,8 @@ export async function readApplyConfiguration(request: ApiRequest, clock: Clock):
   if (request.body.kind === 'object') return { value: request.body.object };
   const bytes = await request.body.read();
   const json = readPlainJson(bytes);
-  if (json !== undefined) return json;
+  const plain = json instanceof Promise ? await json : json;
+  if (plain !== undefined) return plain;
   const config = await readYaml(bytes, clock);
   if (!isPlainObject(config.value)) {
     const why = `json: cannot unmarshal ${jsonType(config.value)} into Go value of type map[string]interface {}`;
@@ -73,13 +74,18 @@ export async function readApplyConfiguration(request: ApiRequest, clock: Clock):
   return config;
 }
 
-/** JSON is YAML, and what kubectl sends; it is read so much faster. Undefined: YAML has to say what is wrong with it. */
-function readPlainJson(bytes: Uint8Array): ApplyConfiguration | undefined {
+/**
+ * Reads the configuration as JSON, which is YAML, is what kubectl sends, and is read so much faster. Returns undefined for anything else:
+ * the YAML reader then reports the problem. Throws or rejects with StatusError (413).
+ */
+function readPlainJson(bytes: Uint8Array): Awaitable<ApplyConfiguration | undefined> {
   if (bytes[0] !== 0x7b) return undefined;
   const text = textOf(bytes);
   try {
     const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES });
-    return isPlainObject(value) && keys === countKeys(value) ? { value } : undefined;
+    const checked = (): ApplyConfiguration | undefined =>
+      isPlainObject(value) && keys === countKeys(value) ? { value } : undefined;
+    return isLarge(value) ? nextTurn().then(checked) : checked();
   } catch (error) {
     if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (error instanceof JsonError) return undefined;

@@ -33,6 +33,7 @@ function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, ob
     case 'partialMetadata':
       if (isStatus(object)) return object;
       if (negotiated.named === 'PartialObjectMetadataList') {
+        if (scope.codec.isUntyped === true) throw apierrors.badRequest('content is not a list');
         throw notOfForm(
           `PartialObjectMetadataList, but the requested object is not a list (${goTypeOf(scope, scope.kind.kind)})`,
         );
@@ -60,12 +61,13 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
     case 'object':
       return {
         code: 200,
-        body: { kind: 'list', apiVersion: apiVersionOf(scope.kind), listKind: scope.listKind, metadata, items },
+        body: scope.codec.isUntyped === true ? untypedList(scope, answer) : listBody(scope, metadata, items),
         format,
       };
     case 'partialMetadata': {
       if (negotiated.named === 'PartialObjectMetadata') {
-        throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${goTypeOf(scope, scope.listKind)})`);
+        const type = scope.codec.isUntyped === true ? '*unstructured.UnstructuredList' : goTypeOf(scope, scope.listKind);
+        throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${type})`);
       }
       const apiVersion = metaApiVersion(negotiated);
       const partial = items.map((item) => partialMetadataItem(item, apiVersion));
@@ -83,6 +85,19 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
       return { code: 200, body: { kind: 'object', object: new FreshObject(table) }, format };
     }
   }
+}
+
+function listBody(
+  scope: Scope,
+  metadata: Readonly<Record<string, unknown>>,
+  items: ListAnswer['items'],
+): Extract<ApiResponse['body'], { kind: 'list' }> {
+  return { kind: 'list', apiVersion: apiVersionOf(scope.kind), listKind: scope.listKind, metadata, items };
+}
+
+/** A list that upstream's server keeps as a map: each item says what it is, and there is always a token. */
+function untypedList(scope: Scope, { items, continue: token = '', ...metadata }: ListAnswer): ApiResponse['body'] {
+  return { ...listBody(scope, { continue: token, ...metadata }, items), identifiedItems: true };
 }
 
 export function watchResponse(

@@ -60,11 +60,12 @@ export class Router {
       const kind = this.#config.services.catalog.snapshot().get(info.apiGroup, info.apiVersion, info.resource);
       if (kind === undefined || !isServed(kind)) return Promise.resolve(this.#notFound(request));
       const endpoint = this.#endpointOf(kind);
+      if (kind.isCustom === true && isPathOfNoCustomKind(kind, request)) return Promise.resolve(notFound());
       checkPath(endpoint.scope.type, request);
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       if (info.subresource !== '') return this.#serveSubresource(endpoint, request);
       request.endpoint = endpoint.metrics;
-      return serveResource(endpoint.scope, request);
+      return kind.isCustom === true ? serveCustom(endpoint.scope, request) : serveResource(endpoint.scope, request);
     }
     const route = this.#config.routes.find(({ handles }) => handles(info.path));
     if (route === undefined) return Promise.resolve(this.#notFound(request));
@@ -103,7 +104,8 @@ export class Router {
   /** Below the groups that are served a Status; elsewhere no more than there is. */
   #notFound({ info: { path } }: ApiRequest): ApiResponse {
     const [root, group = ''] = path.split('/').slice(1);
-    const served = root === 'apis' && this.#config.services.catalog.snapshot().group(group)?.served === true;
+    // Upstream's handler of custom resources leaves other paths below its groups to a handler that knows no Status.
+    const served = root === 'apis' && this.#config.services.catalog.snapshot().group(group)?.servedWithType === true;
     if (root === 'api' || served) throw apierrors.genericStatus(404);
     return notFound();
   }
@@ -111,9 +113,12 @@ export class Router {
   #serveSubresource(endpoint: Endpoint, request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     const subresource = endpoint.subresources.get(info.subresource);
-    if (subresource === undefined) throw apierrors.genericStatus(404);
+    const isCustom = endpoint.scope.codec.isUntyped === true;
+    if (subresource === undefined)
+      throw isCustom ? apierrors.notFound(endpoint.scope.type, info.name) : apierrors.genericStatus(404);
     const { scope, served, metrics } = subresource;
     request.endpoint = metrics;
+    if (isCustom) return serveCustomView(scope, request);
     if (served.rest.connect !== undefined) return serveConnect(scope, served, request);
     // Nothing lies below a subresource that is no proxy.
     if (info.parts.length > 0) throw apierrors.genericStatus(404);
@@ -163,21 +168,67 @@ function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> 
   }
 }
 
+/** As upstream's handler of custom resources: names are the business of each verb. */
+function serveCustom(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { verb, pathName } = request.info;
+  switch (verb) {
+    case 'get':
+    case 'list':
+    case 'watch':
+    case 'delete':
+    case 'deletecollection':
+      return serveResource(scope, request);
+    case 'create':
+      return handleCreate(scope, request);
+    case 'update':
+    case 'patch':
+      if (pathName === '') throw apierrors.badRequest('name must be provided');
+      return serveResource(scope, request);
+    default:
+      throw apierrors.methodNotSupported(scope.type, verb);
+  }
+}
+
+/** A subresource of a custom kind. What lies below it in the path does not matter. */
+function serveCustomView(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  switch (request.info.verb) {
+    case 'get':
+      return handleGet(scope, request);
+    case 'update':
+      return handleUpdate(scope, request);
+    case 'patch':
+      return handlePatch(scope, request);
+    default:
+      throw apierrors.methodNotSupported(scope.type, request.info.verb);
+  }
+}
+
+/** Reports whether a path is in no namespace, or in one, where the kind demands the opposite: nothing is there for upstream. */
+function isPathOfNoCustomKind({ type: { namespaced } }: Kind, { info }: ApiRequest): boolean {
+  if (!namespaced) return info.inNamespace;
+  return !info.inNamespace && info.verb !== 'list' && info.verb !== 'watch';
+}
+
 async function serveConnect(scope: Scope, served: Subresource, request: ApiRequest): Promise<ApiResponse> {
   const { info, method } = request;
-  const { admission } = scope.services;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
+  const admitted = served.readsOnly === true ? request : await admitConnect(scope, request);
+  const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
+  const response = await connect(admitted, info.name, admitted.info.parts.map((part) => encodeURIComponent(part)).join('/'));
+  return measuredStream(request, response);
+}
+
+/** Resolves with the request as admission wants it. Rejects with StatusError. */
+async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiRequest> {
+  const { admission } = scope.services;
   if (request.query.size > 0 && (request.query.get('dryRun') ?? '') !== '') throw apierrors.badRequest('dryRun is not supported');
   let options: object | undefined;
   const given = (): object | undefined => (options ??= connectOptions(scope.codec, request));
-  const attributes = admissionAttributes(scope, request, 'CONNECT', info.name, false, undefined);
+  const attributes = admissionAttributes(scope, request, 'CONNECT', request.info.name, false, undefined);
   const admitted = await admission.admitRequest({ ...attributes, connectOptions: given });
   await admission.validate(admitted);
   const wanted = admitted.connectOptions === given ? undefined : admitted.connectOptions?.();
-  const changed = wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
-  const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
-  const response = await connect(changed, info.name, changed.info.parts.map((part) => encodeURIComponent(part)).join('/'));
-  return measuredStream(request, response);
+  return wanted === undefined ? request : requestWithOptions(scope.codec, request, wanted);
 }
 
 /** The response, its stream or connection counted as open until it ends. */

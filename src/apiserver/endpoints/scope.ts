@@ -3,10 +3,11 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
-import { fieldElement, FieldManager, FieldSet } from '#api/machinery/managed-fields/index.ts';
+import { fieldElement, FieldManager, FieldSet, validateTyped } from '#api/machinery/managed-fields/index.ts';
 import type { Versions } from '#api/machinery/managed-fields/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
+import { andThen } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
@@ -121,7 +122,14 @@ function versionsOf({ codec, otherVersions, converter, services: { scheme, catal
     convert: (values, from, to) => {
       // Parts of an object, as managed fields have them, may lack kind and apiVersion.
       const objects = values.map((value) => ({ ...(value as KubeObject), kind: codec.kind.kind, apiVersion: from }));
-      return convertObjects(converter, objects, to);
+      const converted = convertObjects(converter, objects, to);
+      if (codec.isUntyped !== true) return converted;
+      // Definitions may say that versions differ in nothing but their name, where they do.
+      const type = codecIn(to)?.mergeType;
+      return andThen(converted, (made) => {
+        if (type !== undefined) for (const object of made) validateTyped(type, object);
+        return made;
+      });
     },
   };
 }

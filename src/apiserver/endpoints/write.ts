@@ -14,6 +14,7 @@ import { goValueText } from '#machinery/text/go-value.ts';
 import { isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
+import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
 import { decodeBody, identified, internalPackage, parseBody } from './body.ts';
 import { managerOf } from './manager-name.ts';
 import { negotiate } from './negotiation.ts';
@@ -52,7 +53,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     request,
     query,
     undefined,
-    withoutDeletion(withNamespace(scope, request, decoded)),
+    withoutDuplicateOwners(withoutDeletion(withNamespace(scope, request, decoded)), request.warnings, false),
     emptiesManagedFields(body.value),
     body.large === true,
   );
@@ -60,7 +61,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   if (body.large === true) await nextTurn();
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
   const admitted = services.admission.admit(admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given));
-  const made = admitted instanceof Promise ? await admitted : admitted;
+  const made = checkedMetadata(given, admitted instanceof Promise ? await admitted : admitted, request.warnings);
   // A review is in no store, and its own rules know no empty values.
   const object = rest.get === undefined ? scope.codec.wireForm(made) : made;
   if (body.large === true) await nextTurn();
@@ -71,7 +72,8 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     large: body.large === true,
     validate: (candidate) => {
       const candidateObject = candidate as KubeObject;
-      const name = parent === '' ? (candidateObject.metadata.name ?? '') : parent;
+      // A name that was generated is known by now.
+      const name = givenName === '' ? (candidateObject.metadata.name ?? '') : givenName;
       const attributes = admissionAttributes(scope, request, 'CREATE', name, dryRun, candidateObject);
       return between(body.large === true, () => services.admission.validate(attributes));
     },
@@ -91,7 +93,8 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const withoutDefaults = decodeBody(request, body, scope, query.fieldValidation);
   if (body.large === true) await nextTurn();
   const decoded = identified(withoutDefaults, scope.codec);
-  const object = withNamespace(scope, request, checkName(request, decoded));
+  const named = withNamespace(scope, request, checkName(request, decoded));
+  const object = withoutDuplicateOwners(named, request.warnings, false);
   const { uid } = object.metadata;
   const reset = emptiesManagedFields(body.value);
   const update: ObjectUpdate = {
@@ -252,7 +255,8 @@ function decodePatched(
   };
   let decoded;
   try {
-    if (patch !== undefined) checkKind(patched, kind);
+    if (patch !== undefined && codec.isUntyped === true) checkUntypedKind(patched, kind, request.info.name);
+    else if (patch !== undefined) checkKind(patched, kind);
     decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -281,6 +285,20 @@ function checkKind(patched: Record<string, unknown>, { group, version, kind }: S
   );
 }
 
+/** Throws StatusError (422): of an object without a type, upstream validates what a patch makes of kind and apiVersion. */
+function checkUntypedKind(patched: Record<string, unknown>, { group, version, kind }: Scope['kind'], name: string): void {
+  const expected = `${group}/${version}`;
+  const { kind: given, apiVersion } = patched;
+  if (typeof given !== 'string' || typeof apiVersion !== 'string') return;
+  const errors = [
+    ...(given === kind ? [] : [field.invalid(new FieldPath('kind'), given, `must be ${kind}`)]),
+    ...(apiVersion === expected ? [] : [field.invalid(new FieldPath('apiVersion'), apiVersion, `must be ${expected}`)]),
+  ];
+  if (errors.length === 0) return;
+  const slash = apiVersion.indexOf('/');
+  throw apierrors.invalid({ group: slash < 0 ? '' : apiVersion.slice(0, slash), kind: given }, name, errors);
+}
+
 function admitUpdate(
   scope: Scope,
   request: ApiRequest,
@@ -290,9 +308,10 @@ function admitUpdate(
 ): Awaitable<KubeObject> {
   const operation = current === undefined ? 'CREATE' : 'UPDATE';
   const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun, object, current);
-  const admitted = scope.services.admission.admit(attributes);
-  if (current === undefined) return admitted;
-  return andThen(admitted, (made) => withoutNewTimes(made, current));
+  return andThen(scope.services.admission.admit(attributes), (admitted) => {
+    const made = checkedMetadata(object, admitted, request.warnings);
+    return current === undefined ? made : withoutNewTimes(made, current);
+  });
 }
 
 function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): UpdateOptions {

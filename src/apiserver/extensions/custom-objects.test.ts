@@ -2,10 +2,14 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { Api } from '#apiserver/testing/api.ts';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
+import { widgetType } from '#apiserver/testing/widgets.ts';
+import type { Widget } from '#apiserver/testing/widgets.ts';
+import type { VirtualClock } from '#machinery/clock.ts';
 
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 
@@ -32,4 +36,144 @@ test('a definition is served until it is gone', async () => {
   expect(changed.json).toMatchObject({ metadata: { generation: 2 }, spec: { size: 2 } });
   expect((await api.delete(`${WIDGETS}/a`)).code).toBe(200);
   expect((await api.get(WIDGETS)).json.items).toEqual([]);
+});
+
+const SCHEMA = {
+  type: 'object',
+  properties: { spec: { type: 'object', properties: { size: { type: 'integer' }, color: { type: 'string', default: 'red' } } } },
+};
+const schema = { openAPIV3Schema: SCHEMA } as never;
+const definitions = () => t.client.resource(customResourceDefinitions);
+const patchDefinition = (patch: object) => definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
+
+/** Resolves once the server answers as expected. */
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 200; turn++) {
+    if (await condition()) return;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  throw new Error('it did not come about');
+}
+
+test('stored objects have the defaults and fields of the schema as it is now', async () => {
+  await define(t.client, definitionOf());
+  await api.post(WIDGETS, widget('a', { size: 1, other: 2 }));
+  const [version] = definitionOf([definitionVersion('v1', { schema })]).spec.versions;
+  await patchDefinition({ spec: { versions: [version] } });
+  await eventually(async () => (await api.get(`${WIDGETS}/a`)).json.spec?.['color'] === 'red');
+  expect((await api.get(`${WIDGETS}/a`)).json.spec).toEqual({ size: 1, color: 'red' });
+  expect((await api.get(WIDGETS)).json.items.map(({ spec }) => spec)).toEqual([{ size: 1, color: 'red' }]);
+  // A write that changes nothing else stores them.
+  const changed = await api.patch(`${WIDGETS}/a`, {});
+  expect(changed.json.metadata.generation).toBe(1);
+});
+
+test('watches go on while only metadata of the definition change, and end when its spec does', async () => {
+  await define(t.client, definitionOf());
+  const watch = await t.client.resource<Widget>(widgetType()).watch();
+  const events: string[] = [];
+  const ended = (async () => {
+    for await (const { object } of watch) events.push(object.metadata.name);
+  })();
+  await patchDefinition({ metadata: { labels: { a: 'b' } } });
+  await api.post(WIDGETS, widget('a'));
+  await eventually(async () => events.length === 1);
+  await patchDefinition({ spec: { names: { shortNames: ['wd'] } } });
+  await ended;
+  await api.post(WIDGETS, widget('b'));
+  expect(events).toEqual(['a']);
+});
+
+test('a version that is no longer served disappears, and its objects stay', async () => {
+  const versions = (served: boolean) => [definitionVersion('v1', { served }), definitionVersion('v2', { storage: false })];
+  await define(t.client, definitionOf(versions(true)));
+  await api.post(WIDGETS, widget('a', { size: 1 }));
+  expect((await api.get('/apis/example.com')).json).toMatchObject({ versions: [{ version: 'v2' }, { version: 'v1' }] });
+  await patchDefinition({ spec: { versions: versions(false) } });
+  await eventually(async () => (await api.get(WIDGETS)).code === 404);
+  expect((await api.get('/apis/example.com')).json).toMatchObject({ versions: [{ version: 'v2' }] });
+  expect((await api.get('/openapi/v3/apis/example.com/v1')).code).toBe(404);
+  expect((await api.get(`${WIDGETS.replace('v1', 'v2')}/a`)).json).toMatchObject({
+    apiVersion: 'example.com/v2',
+    spec: { size: 1 },
+  });
+});
+
+test('nothing is created while the definition is being deleted, and the rest is served', async () => {
+  await define(t.client, definitionOf());
+  const held = { ...widget('a'), metadata: { name: 'a', finalizers: ['example.com/mine'] } };
+  await api.post(WIDGETS, held);
+  await definitions().delete('widgets.example.com');
+  await eventually(async () => (await api.get(`${WIDGETS}/a`)).json.metadata.deletionTimestamp !== undefined);
+  expect(outcome(await api.post(WIDGETS, widget('b')))).toBe(
+    '403 Forbidden: widgets.example.com "b" is forbidden: create not allowed while custom resource definition is terminating',
+  );
+  const { resources } = (await api.get('/apis/example.com/v1')).json as unknown as { resources: { verbs: string[] }[] };
+  expect(resources[0]?.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch']);
+  expect((await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } })).code).toBe(200);
+  // Whether objects remain is looked at again after a moment.
+  await (t.clock as VirtualClock).advance('10s');
+  await eventually(async () => (await api.get(WIDGETS)).code === 404);
+});
+
+test('definitions and objects are there after a restart', async () => {
+  await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
+  await api.post(WIDGETS, widget('a', { size: 1 }));
+  await t.server.stop();
+  const again = await startTestServer({ storage: t.storage });
+  expect((await new Api(again.server).get(`${WIDGETS}/a`)).json.spec).toEqual({ color: 'red', size: 1 });
+  await again.server.stop();
+});
+
+test('servers with one storage serve what one of them defines', async () => {
+  const other = await startTestServer({ storage: t.storage });
+  const otherApi = new Api(other.server);
+  await define(t.client, definitionOf());
+  await eventually(async () => (await otherApi.get(WIDGETS)).code === 200);
+  await api.post(WIDGETS, widget('a', { size: 1 }));
+  await eventually(async () => (await otherApi.get(`${WIDGETS}/a`)).code === 200);
+  const hashOf = async (of: Api): Promise<string | undefined> =>
+    /apis\/example\.com\/v1\?hash=(\w+)/.exec((await of.get('/openapi/v3')).text)?.[1];
+  expect(await hashOf(otherApi)).toBe(await hashOf(api));
+  await other.server.stop();
+});
+
+test('deprecated versions warn', async () => {
+  const versions = [
+    definitionVersion('v1alpha1', { storage: false, deprecated: true }),
+    definitionVersion('v1beta1', { storage: false, deprecated: true, deprecationWarning: 'use v1' }),
+    definitionVersion('v1'),
+  ];
+  await define(t.client, definitionOf(versions));
+  const warnings = async (version: string) => (await api.get(WIDGETS.replace('v1', version))).warnings;
+  expect(await warnings('v1alpha1')).toEqual(['example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget']);
+  expect(await warnings('v1beta1')).toEqual(['use v1']);
+  expect(await warnings('v1')).toEqual([]);
+});
+
+test('a definition for a built-in resource changes nothing', async () => {
+  const definition = definitionOf([definitionVersion()], { group: 'networking.k8s.io', plural: 'ingresses', kind: 'Ingress' });
+  const metadata = { ...definition.metadata, annotations: { 'api-approved.kubernetes.io': 'unapproved' } };
+  await definitions().create({ ...definition, metadata });
+  await eventually(async () => t.logger.errors.length > 0);
+  expect(t.logger.errors[0]).toContain('resource ingresses is installed twice in networking.k8s.io/v1');
+  expect((await api.get('/apis/networking.k8s.io/v1/ingresses')).json).toMatchObject({ kind: 'IngressList', items: [] });
+  t.logger.errors.length = 0;
+});
+
+test('OpenAPI has a hash for each version that changes with the definition', async () => {
+  await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
+  const linkOf = async (): Promise<string> => {
+    const { paths } = (await api.get('/openapi/v3')).json as unknown as { paths: Record<string, { serverRelativeURL: string }> };
+    return paths['apis/example.com/v1']?.serverRelativeURL ?? '';
+  };
+  const before = await linkOf();
+  const document = await api.get(before);
+  expect([document.code, document.headers['etag']]).toEqual([200, `"${before.split('hash=')[1]}"`]);
+  expect(document.text).toContain('com.example.v1.Widget');
+  await patchDefinition({ spec: { versions: [definitionVersion('v1')] } });
+  await eventually(async () => (await linkOf()) !== before);
+  expect((await api.get(before)).code).toBe(301);
 });

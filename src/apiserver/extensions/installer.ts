@@ -7,24 +7,32 @@
 
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { KeyValue } from '#storage/interface.ts';
 import type { Catalog, Installation } from '../catalog/catalog.ts';
+import { typedCodec } from '../catalog/codec.ts';
 import { Follower } from '../catalog/follow.ts';
 import type { Kind } from '../catalog/kind.ts';
 import { stateOf } from '../registry/encoded-object.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
+import type { WebhookClients } from '../webhooks/client/index.ts';
 import { converterOf } from './conversion/index.ts';
 import { describeResource, servingState } from './description.ts';
 import type { CustomResource, CustomResourceDefinition, ServingState } from './description.ts';
 import { customKinds } from './kinds/custom-kinds.ts';
+import { scaleCodec } from './kinds/scale-codec.ts';
 import { presented } from './kinds/presented.ts';
 import { SchemaPool } from './kinds/schema-pool.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 
 export interface InstallerConfig extends StoreServices {
   readonly catalog: Catalog;
+  readonly scheme: Scheme;
+  /** Calls conversion webhooks. */
+  readonly webhooks: Pick<WebhookClients, 'call'>;
 }
 
 /** Definitions that are read in one turn of the event loop. */
@@ -35,6 +43,7 @@ export class CustomResourceInstaller {
   readonly #logger: Logger;
   readonly #follower: Follower;
   readonly #pool = new SchemaPool();
+  readonly #scaleCodec: ObjectCodec;
   /** By the name of the definition. */
   readonly #served = new Map<string, ServedDefinition>();
 
@@ -42,6 +51,7 @@ export class CustomResourceInstaller {
     this.#config = config;
     this.#logger = config.logger;
     this.#follower = new Follower(config);
+    this.#scaleCodec = scaleCodec(typedCodec(config.scheme, { group: 'autoscaling', version: 'v1', kind: 'Scale' }));
   }
 
   /** Resolves once the kinds of every definition that exists now are installed. Rejects if the store cannot be read. */
@@ -68,7 +78,7 @@ export class CustomResourceInstaller {
     const { name } = definition.metadata;
     let served = this.#served.get(name);
     if (served === undefined) {
-      served = new ServedDefinition(this.#config, this.#pool);
+      served = new ServedDefinition(this.#config, this.#pool, this.#scaleCodec);
       this.#served.set(name, served);
     }
     try {
@@ -88,6 +98,7 @@ export class CustomResourceInstaller {
 class ServedDefinition {
   readonly #config: InstallerConfig;
   readonly #pool: SchemaPool;
+  readonly #scaleCodec: ObjectCodec;
   /** What the kinds depend on. */
   #identity = '';
   #kinds: readonly Kind[] | undefined;
@@ -95,9 +106,10 @@ class ServedDefinition {
   #installation: Installation | undefined;
   #stored: KeyValue | undefined;
 
-  constructor(config: InstallerConfig, pool: SchemaPool) {
+  constructor(config: InstallerConfig, pool: SchemaPool, scale: ObjectCodec) {
     this.#config = config;
     this.#pool = pool;
+    this.#scaleCodec = scale;
   }
 
   /** Throws Error if another kind is installed where one of these should be. */
@@ -136,8 +148,10 @@ class ServedDefinition {
     return customKinds(resource, {
       ...this.#config,
       pool: this.#pool,
+      scaleCodec: this.#scaleCodec,
+      fingerprint: this.#identity,
       schemaOf: (version) => this.#schemaOf(version),
-      converter: converterOf(resource),
+      converter: converterOf(resource, { webhooks: this.#config.webhooks, random: this.#config.random.derive(resource.name) }),
       isTerminating: () => this.#state.terminating,
     });
   }

@@ -19,9 +19,8 @@ import type { Random } from '#machinery/random.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
-import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
-import { CollectedMessage } from './collected-message.ts';
-import { peerCertificateOf } from './peer-certificate.ts';
+import { bodyOf, noBody } from './body-reader.ts';
+import { type AuthorityFingerprints, fingerprintsOf, peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
 import { TurnGate } from './turn-gate.ts';
@@ -42,6 +41,8 @@ export interface ListenerConfig {
   readonly cert: string;
   /** PEM: certificates of clients are accepted if it has signed them. Absent: clients are not asked for certificates. */
   readonly clientCa?: string;
+  /** PEM: the authority of front proxies, whose certificates are accepted, too. Default: there are no front proxies. */
+  readonly requestHeaderCa?: string;
   /** Default: 'TLSv1.2'. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** Names of OpenSSL, with colons between them. Default: those of TLS_SERVER_OPTIONS. */
@@ -61,12 +62,14 @@ const MAX_HEADER_LIST_BYTES = 64 * 1024 - 1;
 const MAX_SESSION_MEMORY_MB = 256;
 /** Streams per HTTP/2 connection: kube-apiserver's limit, and the value that clients assume before the first SETTINGS frame. */
 const MAX_STREAMS = 100;
-/** More of a body that no handler has read is not waited for: the connection is closed instead, as in Go's net/http. */
+/** The rest of a body that may be longer is not waited for: the connection is closed instead, as in Go's net/http. */
 const MAX_DISCARDED_BYTES = 256 * 1024;
 
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #auditIds: AuditIds;
+  /** Undefined: the authority of clients is the only one. */
+  readonly #authorities: AuthorityFingerprints | undefined;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #connections: ConnectionTable;
@@ -79,16 +82,16 @@ export class Listener {
   constructor(config: ListenerConfig) {
     this.#config = config;
     this.#auditIds = new AuditIds(config.random);
+    this.#authorities = config.requestHeaderCa === undefined ? undefined : fingerprintsOf(config);
     const { clock, logger, limits } = config;
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
       ...this.#secureContext(config),
       // Without authorities of its own, Node would accept certificates of all public ones.
-      requestCert: config.clientCa !== undefined,
+      requestCert: config.clientCa !== undefined || config.requestHeaderCa !== undefined,
       // Clients without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
-      Http1IncomingMessage: CollectedMessage,
       settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
@@ -103,12 +106,13 @@ export class Listener {
   }
 
   #secureContext({ cert, key }: { readonly cert: string; readonly key: string }): SecureContextOptions {
-    const { clientCa, minVersion, ciphers } = this.#config;
+    const { clientCa, requestHeaderCa, minVersion, ciphers } = this.#config;
+    const authorities = [clientCa, requestHeaderCa].filter((ca) => ca !== undefined);
     return {
       ...TLS_SERVER_OPTIONS,
       key,
       cert,
-      ca: clientCa,
+      ca: authorities.length === 0 ? undefined : authorities,
       ...(minVersion !== undefined && { minVersion }),
       ...(ciphers !== undefined && { ciphers }),
     };
@@ -177,7 +181,7 @@ export class Listener {
       socket.destroy();
     });
     server.on('request', (message, response) => {
-      this.#http1(message as unknown as CollectedMessage, response as unknown as ServerResponse);
+      this.#http1(message as unknown as IncomingMessage, response as unknown as ServerResponse);
     });
     // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which are not needed here.
     server.removeAllListeners('stream');
@@ -220,12 +224,12 @@ export class Listener {
     });
   }
 
-  #http1(message: CollectedMessage, response: ServerResponse): void {
+  #http1(message: IncomingMessage, response: ServerResponse): void {
     const { headers } = message;
     const length = headers['content-length'];
     const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined;
-    const request = this.#http1Request(message, hasBody ? bodyOfMessage(message, length) : noBody, undefined);
-    message.whenBroken = () => request.abort(CLIENT_GONE);
+    const request = this.#http1Request(message, hasBody ? bodyOf(message, length) : noBody, undefined);
+    response.on('close', () => request.abort(CLIENT_GONE));
     response.on('error', (error) => request.abort(error));
     if (this.#stopping) response.setHeader('connection', 'close');
     const { socket } = message;
@@ -237,13 +241,15 @@ export class Listener {
     });
     this.#begin(request, sink, () => {
       connection?.end();
-      if (!message.ended) message.discard(MAX_DISCARDED_BYTES, () => connection?.close());
+      // Node reads and drops what is left of a body. Nothing limits one whose length is not known.
+      const isShort = Number(length ?? Infinity) <= MAX_DISCARDED_BYTES;
+      if (hasBody && !isShort && !message.complete) connection?.close();
     });
   }
 
   /** Returns what the peer proved at the handshake, while that is still valid. `connection`: the socket, or the session on it. */
   #certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
-    const certificate = certificateOf(connection, socket);
+    const certificate = certificateOf(connection, socket, this.#authorities);
     return certificate !== undefined && this.#config.clock.now() > certificate.notAfter ? undefined : certificate;
   }
 
@@ -373,11 +379,15 @@ function whenSent(stream: Duplex, action: () => void): void {
 const CERTIFICATE = Symbol('peer certificate');
 
 /** `connection`: the socket, or the session on it. */
-function certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
+function certificateOf(
+  connection: object,
+  socket: TLSSocket,
+  authorities: AuthorityFingerprints | undefined,
+): PeerCertificate | undefined {
   const known: { [CERTIFICATE]?: PeerCertificate | null } = connection;
   let certificate = known[CERTIFICATE];
   if (certificate === undefined) {
-    certificate = peerCertificateOf(socket) ?? null;
+    certificate = peerCertificateOf(socket, authorities) ?? null;
     known[CERTIFICATE] = certificate;
   }
   return certificate ?? undefined;

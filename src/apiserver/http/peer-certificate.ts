@@ -1,18 +1,71 @@
 // What TLS has proved about the peer of a connection.
 
+import { X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 
 import { peerNotAfter } from '#machinery/serving/index.ts';
 import type { PeerCertificate } from '../request.ts';
 
-/** Returns undefined if the peer showed no certificate, or one that the client CA did not sign or that was not valid at the handshake. */
-export function peerCertificateOf(socket: TLSSocket): PeerCertificate | undefined {
+/** The authorities of peers. TLS accepts the certificates of both; what a certificate proves depends on who has signed it. */
+export interface PeerAuthorities {
+  /** PEM: certificates of this authority prove who a client is. */
+  readonly clientCa?: string;
+  /** PEM: certificates of this authority prove that the peer is a front proxy. */
+  readonly requestHeaderCa?: string;
+}
+
+/** The fingerprints of the certificates of each authority. */
+export interface AuthorityFingerprints {
+  readonly client: ReadonlySet<string>;
+  readonly frontProxy: ReadonlySet<string>;
+}
+
+/** Throws for text that is no certificate. */
+export function fingerprintsOf({ clientCa, requestHeaderCa }: PeerAuthorities): AuthorityFingerprints {
+  return { client: fingerprints(clientCa), frontProxy: fingerprints(requestHeaderCa) };
+}
+
+function fingerprints(bundle: string | undefined): ReadonlySet<string> {
+  const certificates = bundle?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return new Set(certificates.map((pem) => new X509Certificate(pem).fingerprint256));
+}
+
+/**
+ * Returns undefined if the peer showed no certificate, or one that no authority has signed or that was not valid at the handshake.
+ * `authorities`: absent if there is only that of clients.
+ */
+export function peerCertificateOf(socket: TLSSocket, authorities?: AuthorityFingerprints): PeerCertificate | undefined {
   // `authorized` is set by the handshake: the chain and the dates have been checked.
   if (!socket.authorized) return undefined;
-  const certificate: Partial<DetailedPeerCertificate> = socket.getPeerCertificate();
+  const certificate: Partial<DetailedPeerCertificate> = socket.getPeerCertificate(authorities !== undefined);
   const subject = certificate.subject as { CN?: string | string[]; O?: string | string[] } | undefined;
   if (subject?.CN === undefined) return undefined;
   const commonName = Array.isArray(subject.CN) ? subject.CN.at(-1) : subject.CN;
   const organizations = subject.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O];
-  return commonName === undefined ? undefined : { commonName, organizations, notAfter: peerNotAfter(socket) };
+  if (commonName === undefined) return undefined;
+  const proved = { commonName, organizations, notAfter: peerNotAfter(socket) };
+  if (authorities === undefined) return proved;
+  const signers = signersOf(certificate as DetailedPeerCertificate);
+  return {
+    ...proved,
+    isClient: signers.some((fingerprint) => authorities.client.has(fingerprint)),
+    isFrontProxy: signers.some((fingerprint) => authorities.frontProxy.has(fingerprint)),
+  };
+}
+
+/** Longer chains than this are not followed. */
+const MAX_CHAIN = 10;
+
+/** The fingerprints of the certificates above the peer's own. */
+function signersOf(certificate: DetailedPeerCertificate): readonly string[] {
+  const signers: string[] = [];
+  let current: DetailedPeerCertificate | undefined = certificate;
+  for (let depth = 0; depth < MAX_CHAIN; depth++) {
+    const issuer: DetailedPeerCertificate | undefined = current?.issuerCertificate;
+    // The issuer of a root is the root itself.
+    if (issuer === undefined || issuer === current) break;
+    signers.push(issuer.fingerprint256);
+    current = issuer;
+  }
+  return signers;
 }

@@ -8,6 +8,7 @@ import type { WatchStream } from '#machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseFormat } from '../request.ts';
 import { jsonLayout, protobufLayout } from './list-layout.ts';
 import type { ListLayout } from './list-layout.ts';
+import { sentWarnings, warningHeader } from './warnings.ts';
 
 /** What differs between the versions of HTTP. */
 export interface ResponseSink {
@@ -59,7 +60,8 @@ function headersOf(request: ApiRequest | undefined, response: ApiResponse): Head
   const auditId = request?.auditId;
   // A proxied API server may have set its own.
   if (auditId !== undefined && headers['audit-id'] === undefined) headers['audit-id'] = auditId;
-  if (request !== undefined && request.warnings.length > 0) headers['warning'] = request.warnings.map(warningHeader);
+  if (request !== undefined && request.warnings.length > 0)
+    headers['warning'] = sentWarnings(request.warnings).map(warningHeader);
   return headers;
 }
 
@@ -104,7 +106,7 @@ async function respondInPieces(request: ApiRequest | undefined, response: ApiRes
       await sendWatch(sink, body.events, format);
       return;
     case 'text':
-      headers['content-type'] = body.contentType;
+      if (body.contentType !== '') headers['content-type'] = body.contentType;
       await sendWhole(request, sink, code, headers, Buffer.from(body.text, 'utf8'), head);
       return;
     case 'bytes':
@@ -112,22 +114,13 @@ async function respondInPieces(request: ApiRequest | undefined, response: ApiRes
       await sendWhole(request, sink, code, headers, body.bytes, head);
       return;
     case 'stream':
-      headers['content-type'] = body.contentType;
-      sink.begin(code, headers, undefined);
+      if (body.contentType !== '') headers['content-type'] = body.contentType;
+      sink.begin(code, headers, body.length);
       await sendStream(sink, body.stream);
       return;
     case 'taken':
       await body.done;
   }
-}
-
-/** RFC 7234: code 299 (miscellaneous, persistent), no agent, the text quoted. */
-export function warningHeader(text: string): string {
-  // A header takes no control characters, and nobody should have to send kilobytes of them.
-  // eslint-disable-next-line no-control-regex
-  const clean = text.replace(/[\u0000-\u001f\u007f]/g, ' ').slice(0, 4096);
-  const latin = Buffer.from(clean, 'utf8').toString('latin1');
-  return `299 - "${latin.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
 async function encode(object: EncodedObject, format: ResponseFormat): Promise<Uint8Array> {

@@ -97,7 +97,7 @@ export class NodeRelay {
         upgrade: true,
       }),
     );
-    if (answer.kind === 'upgraded') return { code: 101, body: { kind: 'taken', done: join(clock, upgrade, answer) } };
+    if (answer.kind === 'upgraded') return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, answer) } };
     const code = answer.message.statusCode ?? 502;
     if (code < 400) {
       answer.message.destroy();
@@ -145,7 +145,7 @@ export class NodeRelay {
 }
 
 /** Returns the body as it is to be sent; undefined if there is none. */
-async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readable | undefined> {
+export async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readable | undefined> {
   if (body.kind === 'object') return body.object === undefined ? undefined : Buffer.from(JSON.stringify(body.object), 'utf8');
   if (body.stream !== undefined) return body.stream();
   const bytes = await body.read();
@@ -164,7 +164,7 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
 }
 
 /** Passes the peer's response head to the client, then joins the connections. Resolves when both are closed. */
-async function join(clock: Clock, client: Upgrade, peer: Extract<Answer, { kind: 'upgraded' }>): Promise<void> {
+export async function joinUpgraded(clock: Clock, client: Upgrade, peer: Extract<Answer, { kind: 'upgraded' }>): Promise<void> {
   const { socket, head } = client.take();
   const { message } = peer;
   let response = `HTTP/1.1 ${message.statusCode} ${message.statusMessage}\r\n`;

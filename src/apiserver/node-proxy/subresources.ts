@@ -90,6 +90,7 @@ export function logSubresource(services: NodeProxyServices): Unnamed {
   return {
     kind: { group: '', version: 'v1', kind: 'Pod' },
     connectMethods: ['GET'],
+    readsOnly: true,
     rest: {
       connect: async (request, name) => {
         const { namespace } = request.info;
@@ -97,7 +98,7 @@ export function logSubresource(services: NodeProxyServices): Unnamed {
         const pod = await podOf(find, namespace, name);
         const container = chooseContainer(pod, request.query.get('container') ?? '');
         // A pod that is not on a node yet has said nothing yet.
-        if ((pod.spec.nodeName ?? '') === '') return { code: 200, body: { kind: 'text', contentType: 'text/plain', text: '' } };
+        if ((pod.spec.nodeName ?? '') === '') return { code: 204, body: { kind: 'none' } };
         const target: RelayTarget = {
           node: await nodeTargetOf(find, nodeNameOf(pod)),
           path: withQuery(`/containerLogs/${namespace}/${name}/${container}`, query),

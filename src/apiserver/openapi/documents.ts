@@ -1,7 +1,9 @@
-// OpenAPI v2 and v3 documents of what is served: one v2 document for all, one v3 document per group and version.
+// OpenAPI v2 and v3 documents of what is served: one v2 document for all, one v3 document per group and version. They are made in steps:
+// with thousands of custom kinds, a document may have a hundred megabytes.
 
 import type { OpenApiType } from '#api/machinery/codec/object-codec.ts';
 import { OpenApiDefinitions, type OpenApiSchema, PATCH_DEFINITION } from '#api/machinery/openapi/index.ts';
+import type { Steps } from '#machinery/turn.ts';
 import type { Operation, Parameter } from './operations.ts';
 
 export interface DocumentInfo {
@@ -12,10 +14,14 @@ export interface DocumentInfo {
 
 const STATUS_TEXT: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 401: 'Unauthorized' };
 
+/** Operations that are described, or rendered, in one step. */
+const [DEFINED_PER_STEP, RENDERED_PER_STEP] = [8, 200];
+
 /** Returns the definitions of everything that the operations take and return. */
-function definitionsOf(operations: readonly Operation[], version: 2 | 3): Record<string, OpenApiSchema> {
+function* definitionsOf(operations: readonly Operation[], version: 2 | 3): Steps<Record<string, OpenApiSchema>> {
   const definitions = new OpenApiDefinitions(version, { groupVersions: groupVersionsOf(operations) });
-  for (const { body, answer } of operations) {
+  for (const [index, { body, answer }] of operations.entries()) {
+    if (index % DEFINED_PER_STEP === DEFINED_PER_STEP - 1) yield;
     if (body !== undefined && body !== 'patch') body.define(definitions);
     answer?.define(definitions);
   }
@@ -30,12 +36,14 @@ function groupVersionsOf(operations: readonly Operation[]): { group: string; ver
   return [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, groupVersion]) => groupVersion);
 }
 
-function byPath(
+function* byPath(
   operations: readonly Operation[],
   render: (operation: Operation) => unknown,
-): Record<string, Record<string, unknown>> {
+): Steps<Record<string, Record<string, unknown>>> {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of operations.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
+  const sorted = operations.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  for (const [index, operation] of sorted.entries()) {
+    if (index % RENDERED_PER_STEP === RENDERED_PER_STEP - 1) yield;
     const item = (paths[operation.path] ??= {});
     item[operation.method] = render(operation);
   }
@@ -48,7 +56,7 @@ function kindOf({ action, gvk }: Operation): OpenApiSchema {
 
 const schemaNameOf = (body: OpenApiType | 'patch'): string => (body === 'patch' ? PATCH_DEFINITION : body.name);
 
-export function documentV2(operations: readonly Operation[], info: DocumentInfo): OpenApiSchema {
+export function* documentV2(operations: readonly Operation[], info: DocumentInfo): Steps<OpenApiSchema> {
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
     uniqueItems: true,
     type,
@@ -68,7 +76,7 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
   return {
     swagger: '2.0',
     info,
-    paths: byPath(operations, (operation) => ({
+    paths: yield* byPath(operations, (operation) => ({
       description: operation.description,
       consumes: operation.consumes,
       produces: operation.produces,
@@ -88,13 +96,13 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
       ]),
       ...kindOf(operation),
     })),
-    definitions: definitionsOf(operations, 2),
+    definitions: yield* definitionsOf(operations, 2),
     securityDefinitions: { BearerToken: { description: 'A bearer token.', type: 'apiKey', name: 'authorization', in: 'header' } },
     security: [{ BearerToken: [] }],
   };
 }
 
-export function documentV3(operations: readonly Operation[], info: DocumentInfo): OpenApiSchema {
+export function* documentV3(operations: readonly Operation[], info: DocumentInfo): Steps<OpenApiSchema> {
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
     name,
     in: place,
@@ -109,7 +117,7 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
   return {
     openapi: '3.0.0',
     info,
-    paths: byPath(operations, (operation) => ({
+    paths: yield* byPath(operations, (operation) => ({
       tags: [operation.tag],
       description: operation.description,
       operationId: operation.operationId,
@@ -133,7 +141,7 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
       ...kindOf(operation),
     })),
     components: {
-      schemas: definitionsOf(operations, 3),
+      schemas: yield* definitionsOf(operations, 3),
       securitySchemes: { BearerToken: { type: 'apiKey', description: 'A bearer token.', name: 'authorization', in: 'header' } },
     },
   };

@@ -1,18 +1,25 @@
 // Serves OpenAPI: /openapi/v2 (JSON, and the protobuf form that older kubectls ask for) and /openapi/v3 with a document per
 // group and version. A document is made when it is first requested, and kept as bytes.
 
-import { createHash } from 'node:crypto';
+import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { LruCache } from '#machinery/collections/lru.ts';
+import { runStepsInTurns } from '#machinery/turn.ts';
+import type { Steps } from '#machinery/turn.ts';
 import { trimEnd } from '#machinery/text/trim.ts';
 import { MAX_ACCEPT_LENGTH } from '#machinery/serving/accept.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
-import type { CatalogSnapshot, VersionIndex } from '../catalog/snapshot.ts';
+import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
+import { jsonDocument, kept, sha256 } from './made.ts';
+import { mergeV2 } from './merge-v2.ts';
 import { documentV2Protobuf } from './protobuf.ts';
+import { type OpenApiDocument, servedDocument } from './served-document.ts';
+import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type SwaggerPart, type V3Entry } from './remote-documents.ts';
 
 export interface OpenApi {
   readonly handles: (path: string) => boolean;
@@ -24,6 +31,8 @@ export interface OpenApiConfig {
   readonly scheme: Scheme;
   /** The version of the API: v1.36.3. */
   readonly version: string;
+  /** The documents of other API servers. Default: there are none. */
+  readonly remote?: RemoteDocuments;
 }
 
 const JSON_TYPE = 'application/json';
@@ -32,55 +41,55 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobu
 /** As it is answered: the '@' of the other spelling is not allowed in a media type, and clients that parse the answer refuse it. */
 const PROTOBUF_TYPE_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-interface Made {
-  readonly bytes: Uint8Array;
-  readonly hash: string;
+interface Found {
+  readonly document: OpenApiDocument;
+  readonly contentType: string;
 }
 
-export function createOpenApi({ catalog, scheme, version }: OpenApiConfig): OpenApi {
+/** Documents of a snapshot together with what other servers have, by identity. */
+type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Promise<OpenApiDocument>>>;
+
+export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOCUMENTS }: OpenApiConfig): OpenApi {
   const documents = new Documents(scheme, { title: 'Kubernetes', version });
 
   /** Undefined: nothing is there. */
-  const find = (path: string, accept: string): { readonly document: Made; readonly contentType: string } | undefined => {
+  const find = async (path: string, accept: string): Promise<Found | undefined> => {
     const snapshot = catalog.snapshot();
     if (path === '/openapi/v2') {
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
       const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
       const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
       const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
-      if (protobuf !== undefined) return { document: documents.v2Protobuf(snapshot), contentType: PROTOBUF_TYPE_ANSWERED };
-      if (!plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
-      return { document: documents.v2(snapshot), contentType: JSON_TYPE };
+      if (protobuf === undefined && !plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
+      const parts = await remote.v2Parts();
+      return protobuf === undefined
+        ? { document: await documents.v2(snapshot, parts), contentType: JSON_TYPE }
+        : { document: await documents.v2Protobuf(snapshot, parts), contentType: PROTOBUF_TYPE_ANSWERED };
     }
-    if (path === '/openapi/v3') return { document: documents.v3Index(snapshot), contentType: JSON_TYPE };
+    if (path === '/openapi/v3') {
+      return { document: await documents.v3Index(snapshot, await remote.v3Index()), contentType: JSON_TYPE };
+    }
     const index = versionAt(snapshot, path.slice('/openapi/v3/'.length));
-    return index && { document: documents.v3(index), contentType: JSON_TYPE };
+    return index && { document: await documents.v3(index), contentType: JSON_TYPE };
   };
 
-  const answer = (request: ApiRequest): ApiResponse => {
+  const answer = async (request: ApiRequest): Promise<ApiResponse> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw apierrors.methodNotSupported({ group: '', resource: 'openapi' }, request.method.toLowerCase());
     }
     const path = trimEnd(request.path, '/');
-    const found = find(path, request.headers['accept'] ?? '');
-    if (found === undefined)
-      throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
-    const { bytes, hash } = found.document;
-    const etag = `"${hash}"`;
-    const headers: Record<string, string> = { etag, vary: 'Accept' };
-    const asked = request.query.get('hash') ?? '';
-    if (asked !== '' && path.startsWith('/openapi/v3/')) {
-      if (asked !== hash) return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
-      // A client that asks by hash may keep the answer for good.
-      headers['cache-control'] = 'public, immutable';
+    const found = await find(path, request.headers['accept'] ?? '');
+    if (found === undefined) {
+      const forwarded = remote.forwardV3(request, path.slice('/openapi/v3/'.length));
+      if (forwarded !== undefined) return forwarded;
+      return { code: 404, body: { kind: 'none' } };
     }
-    if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
-    return { code: 200, headers, body: { kind: 'bytes', contentType: found.contentType, bytes } };
+    return servedDocument(request, path.startsWith('/openapi/v3/') ? path : undefined, found.document, found.contentType);
   };
 
   return {
     handles: (path) => /^\/openapi\/v[23](\/|$)/.test(path),
-    handle: async (request) => answer(request),
+    handle: answer,
   };
 }
 
@@ -94,53 +103,110 @@ function versionAt(snapshot: CatalogSnapshot, path: string): VersionIndex | unde
   return index !== undefined && pathOf(index) === path ? index : undefined;
 }
 
+/** Documents of custom kinds that are kept: there may be thousands, and most are asked for once. */
+const KEPT_DOCUMENTS = 64;
+
 /**
  * Makes documents at the first request and keeps them with what they describe: a version of a group (v3), or a snapshot of the catalog
  * (v2, and the index of v3). After a change, only the v3 documents of group versions that have changed are made again.
+ *
+ * The index of v3 needs the hash of every document. A document whose kinds have fingerprints is not made for that.
  */
 class Documents {
   readonly #scheme: Scheme;
   readonly #info: DocumentInfo;
-  readonly #v2 = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v2Protobuf = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v3Index = new WeakMap<CatalogSnapshot, Made>();
-  readonly #v3 = new WeakMap<VersionIndex, Made>();
+  readonly #v2: Merged<readonly SwaggerPart[]> = new WeakMap();
+  readonly #v2Protobuf: Merged<readonly SwaggerPart[]> = new WeakMap();
+  readonly #v3Index: Merged<ReadonlyMap<string, V3Entry>> = new WeakMap();
+  readonly #hashes = new WeakMap<VersionIndex, string>();
+  readonly #v3Entries = new WeakMap<GroupIndex, readonly string[]>();
+  readonly #v3 = new WeakMap<VersionIndex, Promise<OpenApiDocument>>();
+  readonly #v3OfCustomKinds = new LruCache<VersionIndex, Promise<OpenApiDocument>>({ capacity: KEPT_DOCUMENTS });
 
   constructor(scheme: Scheme, info: DocumentInfo) {
     this.#scheme = scheme;
     this.#info = info;
   }
 
-  v2(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v2, snapshot, () => jsonOf(this.#documentV2(snapshot)));
+  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<OpenApiDocument> {
+    const documentV2 = (): Steps<OpenApiSchema> => this.#documentV2(snapshot);
+    function* make(): Steps<OpenApiDocument> {
+      return yield* jsonDocument(mergeV2(yield* documentV2(), parts));
+    }
+    return kept(ofSnapshot(this.#v2, snapshot), parts, () => runStepsInTurns(make()));
   }
 
-  v2Protobuf(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v2Protobuf, snapshot, () => documentV2Protobuf(this.#documentV2(snapshot)));
+  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<OpenApiDocument> {
+    const documentV2 = (): Steps<OpenApiSchema> => this.#documentV2(snapshot);
+    function* make(): Steps<OpenApiDocument> {
+      const bytes = documentV2Protobuf(mergeV2(yield* documentV2(), parts));
+      return { bytes, hash: sha256(bytes) };
+    }
+    return kept(ofSnapshot(this.#v2Protobuf, snapshot), parts, () => runStepsInTurns(make()));
   }
 
-  v3Index(snapshot: CatalogSnapshot): Made {
-    return kept(this.#v3Index, snapshot, () => {
-      const entries = snapshot.published
-        .flatMap(({ published }) => published)
-        .map(
-          (index) => [pathOf(index), { serverRelativeURL: `/openapi/v3/${pathOf(index)}?hash=${this.v3(index).hash}` }] as const,
-        );
-      return jsonOf({ paths: Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))) });
-    });
+  async v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Promise<OpenApiDocument> {
+    // Documents that are needed for their hashes. Those of custom kinds are not.
+    const needed = snapshot.published.flatMap(({ published }) => published).filter((index) => this.#hashOf(index) === undefined);
+    for (const index of needed) this.#hashes.set(index, (await this.v3(index)).hash);
+    const make = (): OpenApiDocument => {
+      // What this server serves is described by itself alone.
+      const isOwn = (path: string): boolean => versionAt(snapshot, path) !== undefined;
+      const foreign = [...others].filter(([path]) => !isOwn(path)).map(([path, entry]) => entryOf(path, entry));
+      const own = snapshot.published.flatMap((group) => this.#v3EntriesOf(group));
+      const bytes = Buffer.from(`{"paths":{${[...own, ...foreign].toSorted().join(',')}}}`, 'utf8');
+      return { bytes, hash: sha256(bytes) };
+    };
+    return kept(ofSnapshot(this.#v3Index, snapshot), others, () => Promise.resolve(make()));
   }
 
-  v3(index: VersionIndex): Made {
-    return kept(this.#v3, index, () => {
-      const { group, version, published } = index;
-      const root = `/${pathOf(index)}/`;
-      const discovery = discoveryOperations(new Map([[group, [version]]]), this.#scheme).filter(({ path }) => path === root);
-      return jsonOf(documentV3([...discovery, ...this.#operationsOf(published)], this.#info));
-    });
+  /** The entries of a group's versions, as JSON. The hashes are known. */
+  #v3EntriesOf(group: GroupIndex): readonly string[] {
+    let entries = this.#v3Entries.get(group);
+    if (entries === undefined) {
+      entries = group.published.map((index) => {
+        const path = pathOf(index);
+        return entryOf(path, { serverRelativeURL: `/openapi/v3/${path}?hash=${this.#hashOf(index) ?? ''}` });
+      });
+      this.#v3Entries.set(group, entries);
+    }
+    return entries;
   }
 
-  #documentV2(snapshot: CatalogSnapshot): ReturnType<typeof documentV2> {
-    const versions = new Map(snapshot.published.map(({ name, published }) => [name, published.map(({ version }) => version)]));
+  /** Returns the hash of a document of v3, if that is known without making the document. */
+  #hashOf(index: VersionIndex): string | undefined {
+    let hash = this.#hashes.get(index);
+    if (hash === undefined) {
+      hash = fingerprintHash(index, this.#info);
+      if (hash !== undefined) this.#hashes.set(index, hash);
+    }
+    return hash;
+  }
+
+  v3(index: VersionIndex): Promise<OpenApiDocument> {
+    const hash = fingerprintHash(index, this.#info);
+    const documentV3 = (): Steps<OpenApiSchema> => this.#documentV3(index);
+    const documents = hash === undefined ? this.#v3 : this.#v3OfCustomKinds;
+    function* make(): Steps<OpenApiDocument> {
+      const made = yield* jsonDocument(yield* documentV3());
+      return hash === undefined ? made : { ...made, hash };
+    }
+    return kept(documents, index, () => runStepsInTurns(make()));
+  }
+
+  #documentV3(index: VersionIndex): Steps<OpenApiSchema> {
+    const { group, version, published } = index;
+    const root = `/${pathOf(index)}/`;
+    const versions = hasTypedKind(index) ? new Map([[group, [version]]]) : new Map<string, string[]>();
+    const discovery = discoveryOperations(versions, this.#scheme).filter(({ path }) => path === root);
+    return documentV3([...discovery, ...this.#operationsOf(published)], this.#info);
+  }
+
+  #documentV2(snapshot: CatalogSnapshot): Steps<OpenApiSchema> {
+    const described = snapshot.published
+      .map(({ name, published }) => [name, published.filter(hasTypedKind).map(({ version }) => version)] as const)
+      .filter(([, versions]) => versions.length > 0);
+    const versions = new Map(described);
     const operations = this.#operationsOf(snapshot.publishedKinds());
     return documentV2([...discoveryOperations(versions, this.#scheme), ...operations], this.#info);
   }
@@ -150,14 +216,30 @@ class Documents {
   }
 }
 
-function kept<K extends object>(documents: WeakMap<K, Made>, key: K, make: () => Uint8Array): Made {
-  let document = documents.get(key);
-  if (document === undefined) {
-    const bytes = make();
-    document = { bytes, hash: createHash('sha256').update(bytes).digest('hex').toUpperCase() };
-    documents.set(key, document);
-  }
-  return document;
+function entryOf(path: string, entry: V3Entry): string {
+  return `${JSON.stringify(path)}:${JSON.stringify(entry)}`;
 }
 
-const jsonOf = (object: unknown): Uint8Array => Buffer.from(JSON.stringify(object), 'utf8');
+/** Reports whether a version has a kind that is not custom. Upstream describes the discovery of no others. */
+function hasTypedKind({ published }: VersionIndex): boolean {
+  return published.some(({ isCustom }) => isCustom !== true);
+}
+
+/** Returns the hash of a document, made of the fingerprints of its kinds. Undefined: a kind has none. */
+function fingerprintHash({ group, version, published }: VersionIndex, info: DocumentInfo): string | undefined {
+  const fingerprints = published.map(({ fingerprint, type }) => fingerprint && [type.resource, fingerprint]);
+  if (fingerprints.includes(undefined)) return undefined;
+  return sha256(JSON.stringify([info.version, group, version, fingerprints]));
+}
+
+function ofSnapshot<Others extends object>(
+  documents: Merged<Others>,
+  snapshot: CatalogSnapshot,
+): WeakMap<Others, Promise<OpenApiDocument>> {
+  let found = documents.get(snapshot);
+  if (found === undefined) {
+    found = new WeakMap();
+    documents.set(snapshot, found);
+  }
+  return found;
+}

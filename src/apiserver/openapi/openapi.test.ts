@@ -77,7 +77,8 @@ function operationsOf(document: DocumentV2): Found[] {
 function references(document: unknown, prefix: string): Set<string> {
   const found = new Set<string>();
   JSON.stringify(document, (key, value: unknown) => {
-    if (key === '$ref') found.add(String(value).slice(prefix.length));
+    // A field may have this name, too.
+    if (key === '$ref' && typeof value === 'string') found.add(value.slice(prefix.length));
     return value;
   });
   return found;

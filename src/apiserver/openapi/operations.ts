@@ -134,7 +134,7 @@ const upperGroup = (group: string): string => upperFirst(lowerGroup(group));
 function lowerGroup(group: string): string {
   const [first = 'core', ...others] = group
     .replace(/\.k8s\.io$/, '')
-    .split('.')
+    .split(/[.-]/)
     .filter(Boolean);
   return first + others.map(upperFirst).join('');
 }
@@ -237,7 +237,8 @@ class ResourceContext {
           ),
         );
       }
-      if (rest.watch !== undefined) operations.push(...this.#oldWatches());
+      // They are older than custom kinds.
+      if (rest.watch !== undefined && this.#served.isCustom !== true) operations.push(...this.#oldWatches());
     }
     if (rest.create !== undefined) {
       operations.push(
@@ -292,7 +293,9 @@ class ResourceContext {
     const path = `${base}/{name}/${subresource.name}`;
     const suffix = upperFirst(subresource.name);
     const codec = subresourceCodec(this.#scheme, this.#served, subresource);
-    const operations = this.#itemOperations(path, subresource.kind, codec, suffix, subresource.rest);
+    // Upstream names the kind of the resource for all that is below a custom one.
+    const gvk = this.#served.isCustom === true ? this.#codec.kind : subresource.kind;
+    const operations = this.#itemOperations(path, gvk, codec, suffix, subresource.rest);
     if (subresource.rest.create !== undefined) {
       const { openApi: object } = codec;
       operations.push(

@@ -99,6 +99,7 @@ export class StoredObject implements ServedObject {
   readonly #decoder: StateDecoder;
   #decoded: DecodedObject | undefined;
   #jsonLine: Buffer | undefined;
+  /** With kind and apiVersion. */
   #itemLength: number | undefined;
   #protobuf: Buffer | undefined;
 
@@ -133,12 +134,14 @@ export class StoredObject implements ServedObject {
     return this.#jsonLine;
   }
 
-  itemLength(): number {
+  itemLength(identified = false): number {
+    this.#itemLength ??= splicedLength(this.kv.value, this.#revision);
     // One byte of the header stays: its brace.
-    return (this.#itemLength ??= splicedLength(this.kv.value, this.#revision) - this.#format.header.length + 1);
+    return identified ? this.#itemLength : this.#itemLength - this.#format.header.length + 1;
   }
 
-  copyItem(target: Buffer, offset: number): number {
+  copyItem(target: Buffer, offset: number, identified = false): number {
+    if (identified) return spliceInto(target, offset, this.kv.value, this.#revision);
     const end = spliceInto(target, offset + 1, this.kv.value, this.#revision, this.#format.header.length);
     target[offset] = OPEN_BRACE;
     return end;
@@ -185,12 +188,12 @@ export class FreshObject implements EncodedObject {
     return this.#jsonLine;
   }
 
-  itemLength(): number {
-    return this.#asItem().length;
+  itemLength(identified = false): number {
+    return this.#asItem(identified).length;
   }
 
-  copyItem(target: Buffer, offset: number): number {
-    const item = this.#asItem();
+  copyItem(target: Buffer, offset: number, identified = false): number {
+    const item = this.#asItem(identified);
     return offset + item.copy(target, offset);
   }
 
@@ -204,9 +207,9 @@ export class FreshObject implements EncodedObject {
     return this.#protobuf;
   }
 
-  #asItem(): Buffer {
+  #asItem(identified: boolean): Buffer {
+    if (identified || this.#identified) return withoutNewline(this.jsonLine());
     if (this.#item === undefined) {
-      if (this.#identified) return (this.#item = withoutNewline(this.jsonLine()));
       const { kind: _kind, apiVersion: _apiVersion, ...rest } = this.#object as KubeObject;
       this.#item = Buffer.from(JSON.stringify(rest), 'utf8');
     }

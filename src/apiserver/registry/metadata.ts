@@ -56,10 +56,8 @@ export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
       ...metadata,
       resourceVersion: before.resourceVersion,
       uid: metadata.uid === undefined || metadata.uid === '' ? before.uid : metadata.uid,
-      creationTimestamp:
-        metadata.creationTimestamp === undefined || metadata.creationTimestamp === null || metadata.creationTimestamp === ''
-          ? before.creationTimestamp
-          : metadata.creationTimestamp,
+      // Another one is not an error: it is ignored.
+      creationTimestamp: before.creationTimestamp,
       ...(metadata.deletionTimestamp === undefined &&
         before.deletionTimestamp !== undefined && { deletionTimestamp: before.deletionTimestamp }),
       ...(metadata.deletionGracePeriodSeconds === undefined &&

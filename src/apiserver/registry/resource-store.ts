@@ -252,7 +252,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
       }
       try {
-        return await this.#insert(prepared, strategyContext, options.storedForm ?? asItIs);
+        return await this.#insert(prepared, strategyContext, options);
       } catch (error) {
         if (!(error instanceof StorageError)) throw error;
         if (error.reason === 'KeyExists' && generated && attempt < GENERATE_NAME_ATTEMPTS) continue;
@@ -342,8 +342,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     context.warnings.push(...strategy.warningsOnCreate(object, strategyContext));
   }
 
-  async #insert(reservation: Reservation<T>, context: StrategyContext, storedForm: StoredForm): Promise<EncodedObject> {
+  async #insert(
+    reservation: Reservation<T>,
+    context: StrategyContext,
+    { storedForm = asItIs, large = false }: Pick<CreateOptions, 'storedForm' | 'large'>,
+  ): Promise<EncodedObject> {
     const object = storedForm(reservation.object);
+    if (large) await nextTurn();
     const key = this.#key(object.metadata.namespace ?? '', object.metadata.name);
     let kv: KeyValue;
     try {

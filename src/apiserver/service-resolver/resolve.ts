@@ -80,10 +80,7 @@ export async function readyEndpoints(
   const slices = (await findAll<Slice>('discovery.k8s.io', 'endpointslices', namespace)).filter(
     (slice) => slice.metadata.labels?.[SERVICE_NAME] === name,
   );
-  if (slices.length === 0) {
-    const endpoints = await find<Immutable<core.Endpoints>>('', 'endpoints', namespace, name);
-    return rotated(ofEndpoints(endpoints, portName), random);
-  }
+  if (slices.length === 0) return endpointsOf({ find, random }, namespace, name, portName);
   const primary = spec.ipFamilies?.[0];
   const first = slices.filter(({ addressType }) => primary === undefined || addressType === primary);
   const others = slices.filter((slice) => !first.includes(slice));
@@ -93,6 +90,16 @@ export async function readyEndpoints(
       random,
     ),
   );
+}
+
+/** Returns the ready addresses in the Endpoints object of a service, for a named port ('' for a port without a name), in random order. */
+export async function endpointsOf(
+  { find, random }: Pick<ResolverServices, 'find' | 'random'>,
+  namespace: string,
+  name: string,
+  portName: string,
+): Promise<readonly ServiceEndpoint[]> {
+  return rotated(ofEndpoints(await find<Immutable<core.Endpoints>>('', 'endpoints', namespace, name), portName), random);
 }
 
 function ofSlice({ addressType, ports, endpoints }: Slice, portName: string): ServiceEndpoint[] {

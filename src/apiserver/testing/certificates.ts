@@ -17,11 +17,12 @@ const DAY_MS = 24 * 3600 * 1000;
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string;
-  server(): Promise<TlsConfig>;
+  /** `dnsNames`: in the certificate, beside 127.0.0.1 and localhost. */
+  server(dnsNames?: readonly string[]): Promise<TlsConfig>;
   client(name: string, groups?: readonly string[]): Promise<Credentials>;
 }
 
-export async function makeTestAuthority(): Promise<TestAuthority> {
+export async function makeTestAuthority(name = 'test-ca'): Promise<TestAuthority> {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   const keys = (): Promise<webcrypto.CryptoKeyPair> => webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
@@ -30,7 +31,7 @@ export async function makeTestAuthority(): Promise<TestAuthority> {
   const notAfter = new Date(performance.timeOrigin + DAY_MS);
   const authorityKeys = await keys();
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=test-ca',
+    name: `CN=${name}`,
     keys: authorityKeys,
     notBefore,
     notAfter,
@@ -58,13 +59,13 @@ export async function makeTestAuthority(): Promise<TestAuthority> {
   const cert = authority.toString('pem');
   return {
     cert,
-    server: async () => {
-      const names = new x509.SubjectAlternativeNameExtension([
+    server: async (names = []) => {
+      const alternatives = new x509.SubjectAlternativeNameExtension([
         { type: 'ip', value: '127.0.0.1' },
-        { type: 'dns', value: 'localhost' },
+        ...['localhost', ...names].map((value) => ({ type: 'dns' as const, value })),
       ]);
-      return { ...(await sign('CN=server', [names])), clientCa: cert };
+      return { ...(await sign('CN=server', [alternatives])), clientCa: cert };
     },
-    client: (name, groups = []) => sign([`CN=${name}`, ...groups.map((group) => `O=${group}`)].join(','), []),
+    client: (user, groups = []) => sign([`CN=${user}`, ...groups.map((group) => `O=${group}`)].join(','), []),
   };
 }

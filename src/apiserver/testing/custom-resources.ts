@@ -55,7 +55,8 @@ export async function established(client: Client, name: string): Promise<CustomR
   const definitions = client.resource<CustomResourceDefinition>(customResourceDefinitions);
   const stream = await definitions.watch({ fieldSelector: `metadata.name=${name}` });
   try {
-    for await (const { object } of stream) if (isConditionTrue(object.status, 'Established')) return object as CustomResourceDefinition;
+    for await (const { object } of stream)
+      if (isConditionTrue(object.status, 'Established')) return object as CustomResourceDefinition;
   } finally {
     stream.stop();
   }

@@ -7,6 +7,7 @@ import { RequestState } from '../request-state.ts';
 import { AuditIds } from '../http/audit-ids.ts';
 import { respond } from '../http/respond.ts';
 import type { ResponseSink } from '../http/respond.ts';
+import { sentWarnings } from '../http/warnings.ts';
 import type { ApiServer } from '../server.ts';
 import { Writable } from 'node:stream';
 import { ADMIN } from './server.ts';
@@ -100,7 +101,7 @@ export async function sendTo(handler: Handler, raw: RawRequest): Promise<RawResp
     get json() {
       return JSON.parse(text) as Answer;
     },
-    warnings: request.warnings,
+    warnings: sentWarnings(request.warnings),
   };
 }
 

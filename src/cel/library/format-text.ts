@@ -25,16 +25,32 @@ import { WorkLimit } from '../work-limit.ts';
 const CLAUSE = /%(?:%|(?:\.(\d+))?(.?))/gsu;
 const MAX_PRECISION = 1000;
 
+/** Returns the letter of each clause of a template in turn; undefined: it is a percent sign. Throws EvaluationError. */
+export function* clausesOf(template: string): Generator<string | undefined, void> {
+  for (const [clause, , verb] of template.matchAll(CLAUSE)) {
+    if (clause === '%%') {
+      yield undefined;
+      continue;
+    }
+    requireVerb(verb);
+    yield verb;
+  }
+}
+
+function requireVerb(verb: string | undefined): asserts verb is string {
+  if (verb === undefined || verb === '') throw evaluationError('unexpected end of string');
+  if (!'sdfebxXo'.includes(verb)) {
+    throw evaluationError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
+  }
+}
+
 export function formatText(template: string, args: readonly unknown[] | ListValue): string {
   const values = listItems(args);
   let next = 0;
   const limit = new WorkLimit();
   const text = template.replaceAll(CLAUSE, (clause, precision: string | undefined, verb: string | undefined) => {
     if (clause === '%%') return '%';
-    if (verb === undefined || verb === '') throw evaluationError('unexpected end of string');
-    if (!'sdfebxXo'.includes(verb)) {
-      throw evaluationError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
-    }
+    requireVerb(verb);
     if (next >= values.length) throw evaluationError(`index ${next} out of range`);
     if (precision !== undefined && Number(precision) > MAX_PRECISION) throw evaluationError('precision is too large');
     const written = formatClause(verb, precision === undefined ? undefined : Number(precision), values[next++], limit);

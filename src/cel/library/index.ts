@@ -6,6 +6,7 @@ import { bindingsLibrary } from './bindings.ts';
 import { encoderLibrary } from './encoders.ts';
 import { formatLibrary } from './format.ts';
 import { ipLibrary } from './ip.ts';
+import { listTransformLibrary } from './list-transforms.ts';
 import { listLibrary } from './lists.ts';
 import { mathLibrary } from './math.ts';
 import { optionalLibrary } from './optional.ts';
@@ -27,6 +28,7 @@ export const kubernetesLibraries: readonly Library[] = [
   stringLibrary,
   setLibrary,
   listLibrary,
+  listTransformLibrary,
   regexLibrary,
   urlLibrary,
   quantityLibrary,

@@ -85,7 +85,7 @@ function parseCIDR(text: string): CIDRValue {
   const mapped = parsePrefix(text) !== undefined;
   const why = mapped
     ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
-    : `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): unable to parse prefix`;
+    : `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): ${text.includes('/') ? 'unable to parse prefix' : "no '/'"}`;
   throw evaluationError(`network address parse error during conversion from string: ${why}`);
 }
 

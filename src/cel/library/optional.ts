@@ -10,6 +10,7 @@ import {
   Duration,
   isList,
   isMap,
+  listItem,
   listItems,
   listSize,
   mapSize,
@@ -40,8 +41,13 @@ export function isZero(value: Value): boolean {
 
 const of = (value: Value): Optional => new Optional(value);
 
+type List = readonly unknown[] | ListValue;
+
+const itemOf = (items: List, index: number): Optional =>
+  index >= 0 && index < listSize(items) ? of(listItem(items, index)) : Optional.none;
+
 /** The values of those that have one. */
-function unwrap(items: readonly unknown[] | ListValue): Value[] {
+function unwrap(items: List): Value[] {
   return listItems(items).flatMap((item) => (item instanceof Optional ? (item.hasValue ? [item.value()] : []) : [item]));
 }
 
@@ -58,6 +64,8 @@ export const optionalLibrary: Library = {
     'optional.none': [global('optional_none', [], optional(T), () => Optional.none)],
     'optional.unwrap': [global('optional_unwrap', [list(optional(T))], list(T), unwrap)],
     unwrapOpt: [member('optional_unwrapOpt', [list(optional(T))], list(T), unwrap)],
+    first: [member('list_first', [list(T)], optional(T), (items: List) => itemOf(items, 0))],
+    last: [member('list_last', [list(T)], optional(T), (items: List) => itemOf(items, listSize(items) - 1))],
     value: [member('optional_value', [optional(T)], T, (it: Optional) => it.value())],
     hasValue: [member('optional_hasValue', [optional(T)], BOOL, (it: Optional) => it.hasValue)],
     or: [

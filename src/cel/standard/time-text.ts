@@ -33,7 +33,7 @@ export function parseTimestamp(text: string): Timestamp {
     if (hours > 24 || minutes > 59) throw wrong();
     offset = (hours * 60 + minutes) * (zone.startsWith('-') ? -1 : 1);
   }
-  return Timestamp.checked((BigInt(date.getTime()) - BigInt(offset) * 60_000n) * 1_000_000n + fraction);
+  return Timestamp.checked((BigInt(date.getTime()) - BigInt(offset) * 60_000n) * 1_000_000n + fraction, offset);
 }
 
 /** Milliseconds (rounded to the past) and the nanoseconds beyond whole seconds. */
@@ -45,9 +45,16 @@ export function splitTimestamp(time: Timestamp): { readonly milliseconds: number
 
 export function formatTimestamp(time: Timestamp): string {
   const { milliseconds, nanoseconds } = splitTimestamp(time);
-  const whole = new Date(milliseconds).toISOString().slice(0, 19);
+  const whole = new Date(milliseconds + time.offset * 60_000).toISOString().slice(0, 19);
   const fraction = String(nanoseconds).padStart(9, '0').replace(/0+$/, '');
-  return fraction === '' ? `${whole}Z` : `${whole}.${fraction}Z`;
+  return `${whole}${fraction === '' ? '' : `.${fraction}`}${zoneOf(time.offset)}`;
+}
+
+function zoneOf(offset: number): string {
+  if (offset === 0) return 'Z';
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const minutes = Math.abs(offset);
+  return `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
 /** Throws EvaluationError. */

@@ -1,8 +1,8 @@
 // Loops, as what they were written as.
 
 import type { Frame } from '../cost.ts';
-import { noSuchOverload, type EvaluationError } from '../errors.ts';
-import { adaptDynamic, isList, isMap, listItem, listSize, mapGet, mapKeys, type Value } from '../values.ts';
+import { evaluationError, noSuchOverload, type EvaluationError } from '../errors.ts';
+import { adaptDynamic, isList, isMap, listItem, listSize, mapGet, mapKeys, typeOfValue, type Value } from '../values.ts';
 import { absorbed, type Step } from './step.ts';
 
 export interface Loop {
@@ -31,7 +31,7 @@ function iterate(frame: Frame, loop: Loop, body: () => boolean): void {
     }
     return;
   }
-  if (!isMap(range)) throw noSuchOverload();
+  if (!isMap(range)) throw evaluationError(`got '${goTypeName(range)}', expected iterable type`);
   for (const key of mapKeys(range)) {
     slots[first] = key;
     if (second !== undefined) slots[second] = adaptDynamic(mapGet(range, key));
@@ -112,4 +112,22 @@ export function general(loop: Loop, condition: Step, step: Step, result: Step): 
     });
     return result(frame);
   };
+}
+
+const GO_NAMES: Readonly<Record<string, string>> = {
+  bool: 'types.Bool',
+  int: 'types.Int',
+  uint: 'types.Uint',
+  double: 'types.Double',
+  string: 'types.String',
+  bytes: 'types.Bytes',
+  null: 'types.Null',
+  timestamp: 'types.Timestamp',
+  duration: 'types.Duration',
+};
+
+/** Upstream's message has Go's name of the type. */
+function goTypeName(value: Value): string {
+  const { kind } = typeOfValue(value);
+  return GO_NAMES[kind] ?? kind;
 }

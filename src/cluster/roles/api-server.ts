@@ -19,6 +19,7 @@ import { type EtcdConfig, openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { selectAdmissionPlugins } from './admission-plugins.ts';
+import { aggregationOf } from './aggregation-flags.ts';
 import { CertificateFiles, checkKeys, readAccountKeys, readTokenFile } from './api-server-files.ts';
 import { checkAuthority, checkKeyPair, readFlagFile, type RoleConfig, type RunningRole } from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
@@ -46,6 +47,16 @@ export interface ApiServerRoleConfig extends RoleConfig {
   readonly kubeletClientKey?: string;
   /** Default: the clients' authority. */
   readonly kubeletCertificateAuthority?: string;
+  readonly proxyClientCertFile?: string;
+  readonly proxyClientKeyFile?: string;
+  readonly requestheaderClientCaFile?: string;
+  readonly requestheaderAllowedNames?: readonly string[];
+  readonly requestheaderUsernameHeaders?: readonly string[];
+  readonly requestheaderUidHeaders?: readonly string[];
+  readonly requestheaderGroupHeaders?: readonly string[];
+  readonly requestheaderExtraHeadersPrefix?: readonly string[];
+  /** Default: true. */
+  readonly aggregatorRejectForwardingRedirect?: boolean;
   readonly serviceAccountSigningKeyFile?: string;
   /** Public keys or certificates. Their tokens are accepted, and those of the signing key. */
   readonly serviceAccountKeyFile?: readonly string[];
@@ -146,6 +157,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     kubeletClient === undefined || kubeletCa === undefined
       ? undefined
       : createTlsNodeConnector({ clock, ...kubeletClient, ca: kubeletCa });
+  const aggregation = aggregationOf(config, files);
   const maxExpirationSeconds = maxTokenExpiration(config.serviceAccountMaxTokenExpiration);
   const signingKey = files.required('service-account-signing-key-file', config.serviceAccountSigningKeyFile, 'sa.key');
   checkKeys('--service-account-signing-key-file', () => tokenSigner(signingKey));
@@ -190,6 +202,8 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       anonymous: anonymousRequests(config.anonymousAuth, authorizationModes),
       authorizationModes,
       tls,
+      requestHeader: aggregation.requestHeader,
+      aggregation: aggregation.config,
       sharesStorage: store === 'etcd',
       maxInFlight: {
         maxReads: limitOf(config.maxRequestsInflight),
@@ -216,6 +230,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       { clock, logger, name: 'apiserver', current: tls, periodMs: RELOAD_PERIOD_MS, latest: () => readServing() ?? serving, use },
       reloading.signal,
     );
+    void aggregation.keepRenewed({ clock, logger }, reloading.signal);
     let stopping: Promise<void> | undefined;
     return {
       url,

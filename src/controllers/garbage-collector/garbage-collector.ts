@@ -12,6 +12,7 @@ import { RateLimitingQueue, reconciled, requeue, runWorkers } from '#client/work
 import type { Reconcile, ReconcileResult } from '#client/workqueue/index.ts';
 import { ExponentialRateLimiter } from '#client/workqueue/rate-limiter.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import type { Timer } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Counter } from '#machinery/metrics/instruments.ts';
@@ -37,6 +38,8 @@ export interface GarbageCollectorConfig extends Omit<ControllerConfig, 'informer
 const IGNORED: ReadonlySet<string> = new Set(['events.', 'events.events.k8s.io']);
 /** How long the first lists may take before work begins without them. */
 const SYNC_TIMEOUT_MS = 30_000;
+/** Definitions change several times while they are established: so long after the first change, resources are discovered again. */
+const REDISCOVERY_DELAY_MS = 250;
 
 /** A cluster-scoped object names an owner that is in a namespace: there is nothing that it could mean. */
 class UnresolvableOwnerError extends Error {
@@ -66,6 +69,11 @@ export class GarbageCollector implements Controller {
   /** Resolves once every resource that was found has been listed, or took too long. */
   readonly #ready: Promise<void>;
   #resolveReady: () => void = () => undefined;
+  #isReady = false;
+  /** The last discovery that was begun, or is to begin. Never rejects. */
+  #discovery: Promise<void> = Promise.resolve();
+  #rediscovery: Timer | undefined;
+  #running: AbortSignal = AbortSignal.abort();
   /** 'apiVersion kind' → the resource that serves it, from the last discovery. */
   #resources: ReadonlyMap<string, DiscoveredResource> = new Map();
   /** Owners that were looked for and not found, as `absentKey` names them; UIDs do not come back. */
@@ -98,12 +106,14 @@ export class GarbageCollector implements Controller {
       invalidNamespace: (dependent, reference, namespace) => this.#reportNamespace(dependent, reference, namespace),
       absent: (identity) => this.#absent.set(absentKey(identity, identity.namespace), true),
     });
-    this.#monitors = new Monitors({ client, clock, random, logger, graph: this.#graph });
+    const onDefinition = (): void => this.#rediscoverSoon();
+    this.#monitors = new Monitors({ client, clock, random, logger, graph: this.#graph, onDefinition });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { workers = 20, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
-    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () => this.#discover(signal));
+    this.#running = signal;
+    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () => this.#discoverNext());
     try {
       await abortable(this.#ready, signal);
       await Promise.all([
@@ -111,10 +121,28 @@ export class GarbageCollector implements Controller {
         runWorkers(this.#orphanQueue, workers, againOnConflict(this.#attemptToOrphan.bind(this)), signal, { logger, describe }),
       ]);
     } finally {
+      this.#rediscovery?.cancel();
       await discovering;
+      await this.#discovery;
       await this.#monitors.stop();
       this.#recorder.stop();
     }
+  }
+
+  /** Discovers the resources in a moment, if that is not planned already. */
+  #rediscoverSoon(): void {
+    // The first discovery finds them anyway.
+    if (!this.#isReady || this.#running.aborted) return;
+    this.#rediscovery ??= this.#config.clock.setTimer(REDISCOVERY_DELAY_MS, () => {
+      this.#rediscovery = undefined;
+      void this.#discoverNext();
+    });
+  }
+
+  /** Discovers the resources after the discovery that runs, so that the newest result is used last. */
+  #discoverNext(): Promise<void> {
+    this.#discovery = this.#discovery.then(() => (this.#running.aborted ? undefined : this.#discover(this.#running)));
+    return this.#discovery;
   }
 
   async #discover(signal: AbortSignal): Promise<void> {
@@ -134,9 +162,13 @@ export class GarbageCollector implements Controller {
           hasVerbs(resource, 'delete', 'list', 'watch') &&
           !IGNORED.has(`${resource.resource}.${resource.group}`),
       );
+      const watching = this.#monitors.watch(monitored);
+      // Later, a resource that cannot be listed must not keep others from being discovered.
+      if (this.#isReady) return;
       const synced = new LinkedAbort(signal);
       const timeout = clock.sleep(SYNC_TIMEOUT_MS, synced.signal);
-      await Promise.race([this.#monitors.watch(monitored), timeout]).finally(() => synced.abort());
+      await Promise.race([watching, timeout]).finally(() => synced.abort());
+      this.#isReady = true;
       this.#resolveReady();
     } catch (err) {
       if (signal.aborted) return;

@@ -17,7 +17,17 @@ export interface MonitorsConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly graph: Graph;
+  /** Called when an object was written or deleted that may change which resources there are. */
+  readonly onDefinition: () => void;
 }
+
+/** Objects of these resources say which other resources are served. 'resource.group' */
+const DEFINITIONS: ReadonlySet<string> = new Set([
+  'customresourcedefinitions.apiextensions.k8s.io',
+  'apiservices.apiregistration.k8s.io',
+]);
+
+const NOTHING = (): void => undefined;
 
 interface Monitor {
   readonly stop: AbortController;
@@ -55,6 +65,7 @@ export class Monitors {
 
   #start(id: string, resource: DiscoveredResource): Monitor {
     const { client, clock, random, logger, graph } = this.#config;
+    const onChange = DEFINITIONS.has(`${resource.resource}.${resource.group}`) ? this.#config.onDefinition : NOTHING;
     const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
     const stop = new AbortController();
     let listed = false;
@@ -67,14 +78,21 @@ export class Monitors {
       name: id,
       source: client.resource(resource),
       store: {
-        put: (object) => graph.put(object, type),
-        delete: (object) => graph.delete(object.metadata.uid),
+        put: (object) => {
+          graph.put(object, type);
+          onChange();
+        },
+        delete: (object) => {
+          graph.delete(object.metadata.uid);
+          onChange();
+        },
         replace: (objects) => {
           // What it has not seen cannot have gone; to look for it is to look at the whole graph.
           if (listed) graph.replace(objects, type);
           else for (const object of objects) graph.put(object, type);
           listed = true;
           resolveSynced();
+          onChange();
         },
       },
       clock,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
@@ -65,6 +66,38 @@ test('expressions that do not fit the kinds of their policy are told, once for e
   const validations = [{ expression: 'object.spec.replicas > 1' }];
   await inCluster(cluster).patch('typo', 'application/merge-patch+json', { spec: { validations } });
   expect(await warnings('typo')).toBeUndefined();
+  await cluster.stop();
+});
+
+test('a policy is checked against the custom kinds that there are, and with parameters of a custom kind', async () => {
+  const cluster = await startTestCluster();
+  await cluster.run((config) => new ValidatingAdmissionPolicyStatusController(config));
+  const schema = (properties: object) => ({ openAPIV3Schema: { type: 'object', properties } });
+  const define = async (plural: string, kind: string, properties: object): Promise<void> => {
+    const name = `${plural}.example.com`;
+    const names = { plural, kind };
+    const versions = [{ name: 'v1', served: true, storage: true, schema: schema(properties) }];
+    await cluster.client.resource(customResourceDefinitions).create({
+      metadata: { name },
+      spec: { group: 'example.com', scope: 'Cluster', names, versions },
+    } as never);
+    await cluster.clock.settle();
+  };
+  const policy = async (name: string, expression: string, more: object = {}) => {
+    await create(cluster, name, [rule(['example.com'], ['widgets'])], [{ expression }], more);
+    await cluster.clock.settle();
+    return (await inCluster(cluster).get(name)).status.typeChecking?.expressionWarnings?.map(({ warning }) => warning);
+  };
+  expect(await policy('before', 'object.spec.nothing > 1')).toBeUndefined();
+  await define('widgets', 'Widget', { spec: { type: 'object', properties: { size: { type: 'integer' } } } });
+  await define('limits', 'Limit', { max: { type: 'integer' } });
+  expect(await policy('good', 'object.spec.size > 1 && object.metadata.labels.a == "b"')).toBeUndefined();
+  expect(await policy('typo', 'object.spec.nothing > 1')).toEqual([expect.stringContaining("undefined field 'nothing'")]);
+  const paramKind = { apiVersion: 'example.com/v1', kind: 'Limit' };
+  expect(await policy('params', 'object.spec.size < params.max', { paramKind })).toBeUndefined();
+  expect(await policy('wrong-params', 'object.spec.size < params.min', { paramKind })).toEqual([
+    expect.stringContaining("undefined field 'min'"),
+  ]);
   await cluster.stop();
 });
 

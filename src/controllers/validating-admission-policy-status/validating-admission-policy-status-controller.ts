@@ -4,7 +4,6 @@
 import { validatingAdmissionPolicies } from '#api/groups/admissionregistration/v1/index.ts';
 import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';
 import { typeCheckPolicy } from '#api/groups/admissionregistration/v1/type-checking.ts';
-import type { CheckedKinds } from '#api/groups/admissionregistration/v1/type-checking.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
@@ -13,6 +12,7 @@ import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
+import { KindResolver } from './checked-kinds.ts';
 
 type Policy = Immutable<ValidatingAdmissionPolicy>;
 
@@ -20,14 +20,12 @@ export class ValidatingAdmissionPolicyStatusController implements Controller {
   readonly name = 'validatingadmissionpolicy-status-controller';
   readonly run: Controller['run'];
   readonly #config: ControllerConfig;
-  /** The kinds that have typed descriptors. Of others nothing is known that could be checked. */
-  readonly #kinds: CheckedKinds;
+  readonly #kinds: KindResolver;
   readonly #policies: SharedInformer<Policy>;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    const scheme = newDefaultScheme();
-    this.#kinds = { resources: scheme.schemas.resources(), typeOf: (kind) => scheme.codecOf(kind)?.celType };
+    this.#kinds = new KindResolver(newDefaultScheme(), config.client);
     const builder = new ControllerBuilder(config, {
       queue: 'validatingadmissionpolicy-status',
       workers: 5,
@@ -42,7 +40,7 @@ export class ValidatingAdmissionPolicyStatusController implements Controller {
     if (policy === undefined) return reconciled;
     const { generation = 0 } = policy.metadata;
     if ((policy.status.observedGeneration ?? 0) >= generation) return reconciled;
-    const expressionWarnings = typeCheckPolicy(policy, this.#kinds);
+    const expressionWarnings = typeCheckPolicy(policy, await this.#kinds.kindsOf(policy, signal));
     const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
     const status = { ...policy.status, observedGeneration: generation, typeChecking };
     try {

@@ -117,7 +117,7 @@ describe('decodeObject', () => {
     expect(errorOf(allSchemas.message('core/v1.Service'), { spec: { ports: [{ targetPort: true }] } })).toBe(
       'json: cannot unmarshal bool into Go value of type int32',
     );
-    expect(errorOf(allSchemas.message('core/v1.Secret'), { data: { a: 'x' } })).toBe('illegal base64 data at input byte 1');
+    expect(errorOf(allSchemas.message('core/v1.Secret'), { data: { a: 'x' } })).toBe('illegal base64 data at input byte 0');
     expect(errorOf(pod, { spec: { overhead: { cpu: 'lots' } } })).toContain('quantities must match the regular expression');
   });
 

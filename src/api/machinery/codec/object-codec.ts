@@ -42,6 +42,12 @@ export interface ObjectCodec {
   /** Fills in the defaults of the kind, at every depth. The draft must be fresh from `decode`; it is changed. */
   applyDefaults(draft: Record<string, unknown>): void;
 
+  /**
+   * Whether upstream's server has no type for the objects, but keeps them as maps: custom resources. Some of its errors, and lists, differ
+   * then. Default: false.
+   */
+  readonly isUntyped?: boolean;
+
   /** The form of the kind in protobuf. Absent: it has none (see negotiation.ts and body.ts of the API server's endpoints). */
   readonly protobuf?: ProtobufCodec;
 

@@ -28,6 +28,8 @@ import { TypedValueError, validateTyped } from './validate.ts';
 export interface ManagedKind {
   readonly kind: GroupVersionKind;
   readonly mergeType: MergeType;
+  /** See ObjectCodec. */
+  readonly isUntyped?: boolean;
   /** Returns the state before the first field is applied. */
   emptyObject(): object;
   wireForm<T extends object>(object: T): T;
@@ -157,7 +159,14 @@ export class FieldManager {
       return withEntries(object, yield* this.#entriesOfNew(object, manager));
     }
     yield;
-    const { managers } = yield* this.#updated(live, object, before.managers, manager);
+    let managers: Managers;
+    try {
+      ({ managers } = yield* this.#updated(live, object, before.managers, manager));
+    } catch (error) {
+      // As upstream: an object that cannot be converted loses its owners. It is written nevertheless.
+      if (this.#config.codec.isUntyped === true && isUnconvertible(error)) return withEntries(object, undefined);
+      throw error;
+    }
     if (before.isLive && managers === before.managers) return withEntries(object, liveEntries);
     yield;
     return withEntries(object, yield* encodeManagers(capUpdaters(managers)));
@@ -188,7 +197,12 @@ export class FieldManager {
       managers = capUpdaters((yield* this.#updated(undefined, live, noManagers, BEFORE_FIRST_APPLY)).managers);
     }
     const base = unmanaged(live ?? this.#emptyObject());
-    const result = yield* this.#applied(base, applied, managers, manager, force);
+    let result: Applied;
+    try {
+      result = yield* this.#applied(base, applied, managers, manager, force);
+    } catch (error) {
+      throw error instanceof TypedValueError ? apierrors.badRequest(error.message) : error;
+    }
     yield;
     const owners = this.#settled(managers, result, this.#manager(manager, 'Apply'), deepEqual(base, result.object));
     yield;
@@ -233,6 +247,7 @@ export class FieldManager {
     const id = managerId(manager);
     // An empty list or map that was given has no owner, unless it is applied.
     const written = this.#config.codec.wireForm(object);
+    yield;
     const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), written, before, id);
     yield;
     const owned = changed.difference(NEVER_OWNED);
@@ -398,6 +413,11 @@ function withEntries<T extends ManagedObject>(object: T, entries: readonly Manag
 }
 
 /** A group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'. */
+/** Reports whether an object could not be converted to the version that an owner means its fields in. */
+function isUnconvertible(error: unknown): boolean {
+  return error instanceof TypedValueError || error instanceof apierrors.StatusError;
+}
+
 function describeKind(apiVersion: unknown, kind: unknown): string {
   const version = stringOr(apiVersion);
   return `${version.includes('/') ? version : `/${version}`}, Kind=${stringOr(kind)}`;

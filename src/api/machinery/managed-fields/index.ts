@@ -5,6 +5,7 @@ export type { FieldManagerConfig, ManagedKind, ManagedObject } from './field-man
 export { FieldSet } from './field-set.ts';
 export type { Path } from './field-set.ts';
 export { fieldsOfSet, setOfFields } from './fields-v1.ts';
+export { ManagedFieldsError, validateManagedFields } from './managers.ts';
 export type { ManagedFieldsEntry } from './managers.ts';
 export { merge } from './merge.ts';
 export { asList, asMap, deduced, mergeTypeOf } from './merge-type.ts';

@@ -72,6 +72,11 @@ export function decodeManagers(entries: readonly ManagedFieldsEntry[] | undefine
   return managers;
 }
 
+/** Throws ManagedFieldsError if the entries cannot be read. */
+export function validateManagedFields(entries: readonly ManagedFieldsEntry[]): void {
+  decodeManagers(entries);
+}
+
 function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolean): Manager {
   const { manager = '', operation, apiVersion = '', time, fieldsType = '', fieldsV1, subresource = '' } = entry;
   if (operation !== 'Apply' && operation !== 'Update') throw new ManagedFieldsError('operation must be `Apply` or `Update`');

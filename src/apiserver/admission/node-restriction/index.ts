@@ -42,9 +42,8 @@ export class NodeRestriction implements AdmissionPlugin {
     return checked === undefined ? attributes.object : checked.then(() => attributes.object);
   }
 
-  validate(attributes: AdmissionAttributes): void | Promise<void> {
-    // There is no object that `admit` could have been asked about.
-    return attributes.operation === 'DELETE' ? this.#check(attributes) : undefined;
+  admitRequest(attributes: AdmissionAttributes): undefined | Promise<undefined> {
+    return attributes.operation === 'DELETE' ? this.#check(attributes)?.then(() => undefined) : undefined;
   }
 
   /** At once where nothing has to be looked up: kubelets tell of their pods all the time. */

@@ -7,25 +7,33 @@ import { OutOfBudgetError } from './evaluation.ts';
 /** What all conditions of a policy may cost for one request, in upstream's units. */
 const MATCH_CONDITIONS_BUDGET = 2_500_000;
 
-/** A false one decides, whatever is wrong with others. `problem`: it cannot be said. */
-export type Matched = { readonly matches: boolean; readonly problem?: undefined } | { readonly problem: string };
+/**
+ * A condition that is false decides, whatever is wrong with others. `problem`: it cannot be decided. `failures`: of conditions, up to the
+ * one that decided.
+ */
+export type Matched =
+  | { readonly matches: boolean; readonly failures: number; readonly problem?: undefined }
+  | { readonly problem: string; readonly failures: number };
 
 export async function evaluateMatchConditions(evaluation: Evaluation, conditions: readonly Expression[]): Promise<Matched> {
   const budget = new Budget(MATCH_CONDITIONS_BUDGET);
   const problems = new Set<string>();
   let matches = true;
+  let failures = 0;
   for (const condition of conditions) {
     let outcome;
     try {
       outcome = await evaluation.evaluate(condition, budget);
     } catch (error) {
       if (!(error instanceof OutOfBudgetError)) throw error;
-      return { problem: error.message };
+      return { problem: error.message, failures };
     }
-    if (outcome.problem !== undefined) problems.add(outcome.problem);
-    else if (outcome.value === false) matches = false;
+    if (outcome.problem !== undefined) {
+      problems.add(outcome.problem);
+      if (matches) failures++;
+    } else if (outcome.value === false) matches = false;
   }
-  if (!matches || problems.size === 0) return { matches };
+  if (!matches || problems.size === 0) return { matches, failures };
   const texts = [...problems].join(', ');
-  return { problem: problems.size === 1 ? texts : `[${texts}]` };
+  return { problem: problems.size === 1 ? texts : `[${texts}]`, failures };
 }

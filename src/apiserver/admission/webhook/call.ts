@@ -2,6 +2,7 @@
 
 import type { AdmissionResponse } from '#api/groups/admission/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
+import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Status } from '#machinery/apierrors.ts';
@@ -15,8 +16,11 @@ import type { WebhookServices } from './services.ts';
 
 /** The time limit of a webhook whose configuration says nothing, as its default says. */
 const DEFAULT_TIMEOUT_SECONDS = 10;
+/** A patch that replaces the largest object, in base64, is shorter. */
+const MAX_RESPONSE_BYTES = 6 * 1024 * 1024;
 const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
+const INTERNAL = 500;
 
 /**
  * Resolves with a response that allows the request; its warnings are among those of the request. Rejects with CallingWebhookError,
@@ -42,7 +46,7 @@ export async function callWebhook(
   const json = await post(invocation, reviewOf(version, uid, request, invocation), request, services);
   let response;
   try {
-    response = verifiedResponse(version, type, uid, decodeReview(services.scheme, json));
+    response = verifiedResponse(version, type, uid, decodeReview(services.scheme, version, json));
   } catch (error) {
     if (error instanceof DecodeError) throw failure(name, `failed to call webhook: ${error.message}`, error);
     if (error instanceof InvalidResponseError) throw failure(name, `received invalid webhook response: ${error.message}`, error);
@@ -64,9 +68,15 @@ async function post({ hook }: Invocation, review: object, request: PolicyRequest
   const left = caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();
   const timeoutMs = Math.max(0, Math.min(timeoutSeconds * 1000, left));
   try {
-    return await services.webhooks.call(name, clientConfig, review, { timeoutMs, ...(caller && { signal: caller.signal }) });
+    return await services.webhooks.call(name, clientConfig, review, {
+      timeoutMs,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+      maxResponseValues: MAX_BODY_VALUES,
+      ...(caller && { signal: caller.signal }),
+    });
   } catch (error) {
     if (!(error instanceof WebhookCallError)) throw error;
+    if (error.misconfigured) throw failure(name, `could not get REST client: ${error.message}`, error, INTERNAL);
     throw failure(name, `failed to call webhook: ${error.message}`, error, error.status?.code);
   }
 }

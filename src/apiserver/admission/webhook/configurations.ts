@@ -82,7 +82,7 @@ export class WebhookConfigurations {
         id: `${metadata.name}/${index}/${webhook.name}`,
         type: this.#type,
         webhook,
-        match: { resourceRules: rules, matchPolicy, namespaceSelector, objectSelector } as MatchResources,
+        match: { resourceRules: rules, matchPolicy, namespaceSelector, objectSelector },
         get conditions() {
           conditions ??= celMetrics.compile(() => compileConditions(matchConditions));
           return conditions;

@@ -17,7 +17,11 @@ export interface Invocation {
 }
 
 /** Undefined: the webhook has nothing to do with the request. Rejects with StatusError if that cannot be decided. */
-export async function findInvocation(hook: Hook, request: PolicyRequest, services: WebhookServices): Promise<Invocation | undefined> {
+export async function findInvocation(
+  hook: Hook,
+  request: PolicyRequest,
+  services: WebhookServices,
+): Promise<Invocation | undefined> {
   // A webhook without rules is for nothing; a policy without rules is for everything.
   if ((hook.match.resourceRules ?? []).length === 0) return undefined;
   let matched;
@@ -52,10 +56,11 @@ async function conditionsHold(
   const started = clock.monotonic();
   const evaluation = new Evaluation({ request, matched, objects, authorizer, metrics: celMetrics });
   const outcome = await evaluateMatchConditions(evaluation, conditions);
-  const failed = outcome.problem !== undefined;
-  webhookMetrics.observeMatch(webhook.name, type, operation, (clock.monotonic() - started) / 1000, failed ? 1 : 0);
-  if (!failed && outcome.matches) return true;
-  if (failed && webhook.failurePolicy !== 'Ignore') throw apierrors.forbidden(resource, name, outcome.problem);
+  const { problem } = outcome;
+  // Upstream does not time conditions that all hold.
+  if (problem === undefined && outcome.matches) return true;
+  webhookMetrics.observeMatch(webhook.name, type, operation, (clock.monotonic() - started) / 1000, outcome.failures);
+  if (problem !== undefined && webhook.failurePolicy !== 'Ignore') throw apierrors.forbidden(resource, name, problem);
   webhookMetrics.observeExclusion(webhook.name, type, operation);
   return false;
 }

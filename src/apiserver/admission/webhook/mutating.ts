@@ -1,7 +1,9 @@
 // MutatingAdmissionWebhook: asks webhooks what is to be changed in a request, one after the other.
 
 import { mutatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { findCodec } from '#apiserver/catalog/codec.ts';
@@ -18,6 +20,7 @@ import type { Invocation } from './invocation.ts';
 import { decided } from './outcome.ts';
 import { patched } from './patch.ts';
 import type { Patched } from './patch.ts';
+import { notRegistered } from './review.ts';
 import type { WebhookServices } from './services.ts';
 
 export class MutatingAdmissionWebhook implements AdmissionPlugin {
@@ -60,7 +63,10 @@ export class MutatingAdmissionWebhook implements AdmissionPlugin {
       if (invocation === undefined || !rounds.takes(hook.id)) continue;
       const outcome = await decided(hook, seen.attributes, services, () => this.#call(invocation, seen));
       if (outcome !== undefined) request = new PolicyRequest(await this.#changed(seen, invocation, outcome), services);
-      rounds.done(hook.id, { changed: outcome?.changed === true, ifNeeded: hook.webhook.reinvocationPolicy === 'IfNeeded' });
+      // What is decoded has no fractions of seconds, as upstream sees it: the first patch changes times that this request has set.
+      const newTimes = outcome !== undefined && rounds.first('patch') && hasNewTimes(seen.attributes);
+      const changed = outcome?.changed === true || newTimes;
+      rounds.done(hook.id, { changed, ifNeeded: hook.webhook.reinvocationPolicy === 'IfNeeded' });
     }
     rounds.end(subjectOf(request.attributes), false);
     return request.attributes;
@@ -69,12 +75,32 @@ export class MutatingAdmissionWebhook implements AdmissionPlugin {
   async #call(invocation: Invocation, request: PolicyRequest): Promise<Patched | undefined> {
     const { hook, matched, objects } = invocation;
     const response = await callWebhook(invocation, request, this.#services);
-    const codec = findCodec(this.#services.scheme, request.snapshot, matched.kind);
-    return patched(hook.webhook.name, response, objects.object as Readonly<Record<string, unknown>> | undefined, codec);
+    const object = objects.object as Readonly<Record<string, unknown>> | undefined;
+    const result = patched(hook.webhook.name, response, object, (kind) => this.#codecFor(kind, request));
+    if (result === undefined || apiVersionOf(matched.kind) === result.object['apiVersion']) {
+      if (result === undefined || matched.kind.kind === result.object['kind']) return result;
+    }
+    const from = `${String(result.object['apiVersion'])}.${String(result.object['kind'])}`;
+    throw apierrors.internalError(
+      `converting (${from}) to (${apiVersionOf(matched.kind)}.${matched.kind.kind}): unknown conversion`,
+    );
+  }
+
+  /** Throws StatusError (500). */
+  #codecFor({ apiVersion, kind }: { apiVersion: string; kind: string }, { snapshot }: PolicyRequest): ObjectCodec {
+    const parsed = parseApiVersion(apiVersion);
+    if (parsed === undefined) throw apierrors.internalError(`unexpected GroupVersion string: ${apiVersion}`);
+    const codec = findCodec(this.#services.scheme, snapshot, { ...parsed, kind });
+    if (codec === undefined) throw apierrors.internalError(notRegistered(apiVersion, kind));
+    return codec;
   }
 
   /** Resolves with the attributes with what the webhook has made of the object, in the version of the request. */
-  async #changed({ attributes, snapshot }: PolicyRequest, { matched }: Invocation, { object }: Patched): Promise<AdmissionAttributes> {
+  async #changed(
+    { attributes, snapshot }: PolicyRequest,
+    { matched }: Invocation,
+    { object }: Patched,
+  ): Promise<AdmissionAttributes> {
     if (attributes.object === undefined) return { ...attributes, connectOptions: () => object };
     const { scheme } = this.#services;
     try {
@@ -84,6 +110,12 @@ export class MutatingAdmissionWebhook implements AdmissionPlugin {
       throw apierrors.internalError(errorMessage(error));
     }
   }
+}
+
+/** Reports whether the managed fields have times that the stored object does not have: those of this request. */
+function hasNewTimes({ object, oldObject }: AdmissionAttributes): boolean {
+  const known = new Set((oldObject?.metadata.managedFields ?? []).map(({ time }) => time));
+  return (object?.metadata?.managedFields ?? []).some(({ time }) => !known.has(time));
 }
 
 /** Returns what webhooks may change. */

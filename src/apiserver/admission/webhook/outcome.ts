@@ -8,6 +8,7 @@ import type { RejectionError } from './metrics.ts';
 import type { WebhookServices } from './services.ts';
 
 const OK = 200;
+const ALLOTTED = 'request did not complete within the allotted timeout';
 
 /**
  * Calls a webhook by `call` and resolves with its value; undefined if the call failed and the webhook's failure policy is Ignore. Rejects
@@ -55,15 +56,17 @@ function failed(
   observe: (code: number, rejection?: RejectionError | 'caller has gone') => void,
 ): undefined {
   const gone = caller?.signal.aborted === true;
+  const late = caller?.deadlineMs !== undefined && clock.monotonic() >= caller.deadlineMs;
   if (webhook.failurePolicy !== 'Ignore') {
     observe(error.code, gone ? 'caller has gone' : 'calling_webhook_error');
     logger.warn('failed calling webhook, failing closed', { webhook: webhook.name, err: error });
-    throw apierrors.internalError(error.message);
+    // The client is told of its own time limit, not of the webhook's.
+    throw late ? apierrors.timeoutError(ALLOTTED) : apierrors.internalError(error.message);
   }
   observe(error.code);
   logger.warn('failed calling webhook, failing open', { webhook: webhook.name, err: error });
   if (!gone) webhookMetrics.observeFailOpen(webhook.name, type);
-  const late = caller?.deadlineMs !== undefined && clock.monotonic() >= caller.deadlineMs;
-  if (gone || late) throw apierrors.timeoutError('request did not complete within requested timeout');
+  if (late) throw apierrors.timeoutError(ALLOTTED);
+  if (gone) throw apierrors.timeoutError('request did not complete within requested timeout');
   return undefined;
 }

@@ -2,11 +2,12 @@
 
 import type { AdmissionResponse } from '#api/groups/admission/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
+import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { deepEqual } from '#machinery/deep.ts';
+import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
 import type { JsonPatchOperation } from '#machinery/patch/json-patch.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
@@ -15,6 +16,11 @@ import { JsonError, parseJson } from '#machinery/text/json.ts';
 import { CallingWebhookError } from './errors.ts';
 
 const UNAVAILABLE = 503;
+const BAD_REQUEST = 400;
+const OPERATIONS: ReadonlySet<string> = new Set(['add', 'copy', 'move', 'remove', 'replace', 'test']);
+
+/** Returns the codec of a kind that a patched object says it is of. Throws StatusError (500) if there is none. */
+export type CodecFor = (kind: { readonly apiVersion: string; readonly kind: string }) => ObjectCodec;
 
 export interface Patched {
   /** With its defaults, in the version that the webhook sees. */
@@ -25,37 +31,52 @@ export interface Patched {
 
 /**
  * Returns the object as the response patches it; undefined without a patch. `object`: undefined if the request has none that could be
- * patched. Throws CallingWebhookError for a patch that is none, StatusError (500) for one that cannot be applied.
+ * patched. `codecFor` decodes what the patch has made. Throws CallingWebhookError for a patch that is none, StatusError (500) for one that cannot be applied.
  */
 export function patched(
   name: string,
   response: Immutable<AdmissionResponse>,
   object: Readonly<Record<string, unknown>> | undefined,
-  codec: ObjectCodec | undefined,
+  codecFor: CodecFor,
 ): Patched | undefined {
   const { patch = '', patchType = '' } = response;
   if (patch === '') return undefined;
   const operations = decodePatch(name, Buffer.from(patch, 'base64'));
   if (operations.length === 0) return undefined;
-  if (object === undefined || codec === undefined) {
+  if (object === undefined) {
     const why = 'attempted to modify the object, which is not supported for this operation';
     throw apierrors.internalError(`admission webhook ${quote(name)} ${why}`);
   }
   if (patchType !== 'JSONPatch') {
-    throw new CallingWebhookError(name, `unsupported patch type ${quote(patchType)}`, response.status?.code ?? 0);
+    throw new CallingWebhookError(
+      name,
+      `unsupported patch type ${quote(patchType)}`,
+      Math.max(response.status?.code ?? 0, BAD_REQUEST),
+    );
   }
-  const decoded = decodeObject(codec, apply(operations, object), 'metadata' in object);
+  const json = apply(operations, object);
+  const codec = codecFor(kindOf(json, object));
+  const decoded = decodeObject(codec, json, 'metadata' in object);
   const changed = !deepEqual(decoded, object);
   codec.applyDefaults(decoded);
   return { object: decoded, changed };
 }
 
-function decodePatch(name: string, bytes: Buffer): readonly unknown[] {
+/** Returns the kind of a patched object: where the patch has removed it, that of the object before. */
+function kindOf(json: unknown, before: Readonly<Record<string, unknown>>): { apiVersion: string; kind: string } {
+  const of = (name: 'apiVersion' | 'kind'): string => {
+    const given = isPlainObject(json) ? json[name] : undefined;
+    return typeof given === 'string' && given !== '' ? given : String(before[name]);
+  };
+  return { apiVersion: of('apiVersion'), kind: of('kind') };
+}
+
+function decodePatch(name: string, bytes: Buffer): readonly Readonly<Record<string, unknown>>[] {
   const undecodable = (why: string): CallingWebhookError =>
     new CallingWebhookError(name, `received undecodable patch in webhook response: ${why}`, UNAVAILABLE);
   let value: unknown;
   try {
-    value = parseJson(bytes);
+    value = parseJson(bytes, { maxValues: MAX_BODY_VALUES });
   } catch (error) {
     if (error instanceof JsonError) throw undecodable(error.message);
     throw error;
@@ -63,10 +84,35 @@ function decodePatch(name: string, bytes: Buffer): readonly unknown[] {
   // JSON null is a patch without operations.
   if (value === null) return [];
   if (!Array.isArray(value)) throw undecodable(`json: cannot unmarshal ${jsonType(value)} into Go value of type jsonpatch.Patch`);
-  return value;
+  const other: unknown = value.find((operation) => !isPlainObject(operation));
+  if (other !== undefined)
+    throw undecodable(`json: cannot unmarshal ${jsonType(other)} into Go value of type jsonpatch.Operation`);
+  return value as Readonly<Record<string, unknown>>[];
 }
 
-function apply(operations: readonly unknown[], object: Readonly<Record<string, unknown>>): unknown {
+/** Returns what is wrong with an operation that is an object, in the words of upstream's library. */
+function problemOf(operation: Readonly<Record<string, unknown>>): string | undefined {
+  const { op, path, from, value } = operation;
+  if (typeof op !== 'string' || !OPERATIONS.has(op)) return `Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`;
+  const undecodable = (name: string, given: unknown): string | undefined => {
+    if (typeof given === 'string') return undefined;
+    const why = given === undefined ? 'missing value' : `json: cannot unmarshal ${jsonType(given)} into Go value of type string`;
+    return `${op} operation failed to decode ${name}: ${why}`;
+  };
+  const problem = op === 'move' || op === 'copy' ? undecodable('from', from) : undefined;
+  if (problem !== undefined) return problem;
+  if (op === 'replace' && path === '' && (typeof value !== 'object' || value === null)) {
+    return 'replace operation value must be object or array: %!w(<nil>)';
+  }
+  return undecodable('path', path);
+}
+
+/** Throws StatusError (500). */
+function apply(operations: readonly Readonly<Record<string, unknown>>[], object: Readonly<Record<string, unknown>>): unknown {
+  for (const operation of operations) {
+    const problem = problemOf(operation);
+    if (problem !== undefined) throw apierrors.internalError(problem);
+  }
   try {
     const parsed: readonly JsonPatchOperation[] = parseJsonPatch(operations);
     return applyJsonPatch(object, parsed);

@@ -36,12 +36,33 @@ export function reviewOf(version: ReviewVersion, uid: string, request: PolicyReq
   };
 }
 
-/** Decodes a response. Throws DecodeError. */
-export function decodeReview(scheme: Scheme, json: unknown): Immutable<AdmissionReview> {
-  return typedCodec(scheme, REVIEW).decode(json).object as unknown as AdmissionReview;
+/** Decodes a response to a review of the version. Throws DecodeError. */
+export function decodeReview(scheme: Scheme, version: ReviewVersion, json: unknown): Immutable<AdmissionReview> {
+  const problem = typeof json === 'object' ? kindProblem(version, (json ?? {}) as Readonly<Record<string, unknown>>) : undefined;
+  if (problem !== undefined) throw new DecodeError(problem, '');
+  return typedCodec(scheme, REVIEW).decode(json).object;
 }
 
-export { DecodeError };
+/** Returns what is wrong with the kind of a response. What the response does not say is as it should be. */
+function kindProblem(version: ReviewVersion, json: Readonly<Record<string, unknown>>): string | undefined {
+  const { apiVersion = '', kind = '' } = json;
+  // Wrong types are the decoder's business.
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
+  if (apiVersion.split('/').length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
+  const expected = `${GROUP}/${version}`;
+  const [givenVersion, givenKind] = [apiVersion === '' ? expected : apiVersion, kind === '' ? REVIEW.kind : kind];
+  if (givenVersion === expected && givenKind === REVIEW.kind) return undefined;
+  const isReview = givenKind === REVIEW.kind && (givenVersion === `${GROUP}/v1` || givenVersion === `${GROUP}/v1beta1`);
+  if (isReview || (givenVersion === 'v1' && givenKind === 'Status')) {
+    return `converting (${givenVersion.split('/').at(-1)}.${givenKind}) to (${version}.${REVIEW.kind}): unknown conversion`;
+  }
+  return notRegistered(givenVersion, givenKind);
+}
+
+/** Returns upstream's message for a kind that nothing knows. */
+export function notRegistered(apiVersion: string, kind: string): string {
+  return `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+}
 
 /** Returns the response in a review. Throws InvalidResponseError. */
 export function verifiedResponse(

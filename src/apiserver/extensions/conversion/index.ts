@@ -1,9 +1,45 @@
 // Conversion between the versions of a custom resource.
 
+import type { Random } from '#machinery/random.ts';
+import { ConversionError } from '#apiserver/registry/object-converter.ts';
 import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
+import type { WebhookClients } from '#apiserver/webhooks/client/index.ts';
 import type { CustomResource } from '../description.ts';
 import { noConversion } from './none.ts';
+import { webhookConversion } from './webhook.ts';
 
-export function converterOf(_resource: CustomResource): ObjectConverter {
-  return noConversion;
+export interface ConversionServices {
+  readonly webhooks: Pick<WebhookClients, 'call'>;
+  readonly random: Random;
+}
+
+/** Returns the converter of a resource, by the strategy of its definition. */
+export function converterOf(resource: CustomResource, { webhooks, random }: ConversionServices): ObjectConverter {
+  const { name, conversion } = resource;
+  const client = conversion.webhook?.clientConfig;
+  if (conversion.strategy !== 'Webhook' || client === undefined) return betweenVersions(resource, noConversion);
+  const reviewVersions = conversion.webhook?.conversionReviewVersions ?? [];
+  return betweenVersions(resource, webhookConversion({ name, client: trimmed(client), reviewVersions, webhooks, random }));
+}
+
+/** A caBundle of white space alone counts as none. */
+function trimmed(client: NonNullable<NonNullable<CustomResource['conversion']['webhook']>['clientConfig']>): typeof client {
+  const { caBundle = '', ...rest } = client;
+  return Buffer.from(caBundle, 'base64').toString('latin1').trim() === '' ? rest : client;
+}
+
+/** Objects may be stored in versions that the definition does not have any more. */
+function betweenVersions({ group, versions }: CustomResource, converter: ObjectConverter): ObjectConverter {
+  const known = new Set(versions.map(({ name }) => `${group}/${name}`));
+  const checked = (direction: string, apiVersion: string): void => {
+    if (known.has(apiVersion)) return;
+    throw new ConversionError(`request to convert CR ${direction} an invalid group/version: ${apiVersion}`);
+  };
+  return {
+    convert(objects, apiVersion) {
+      checked('to', apiVersion);
+      for (const object of objects) checked('from', object.apiVersion ?? '');
+      return converter.convert(objects, apiVersion);
+    },
+  };
 }

@@ -23,6 +23,7 @@ export interface CustomCodecConfig {
 
 export class CustomCodec implements ObjectCodec {
   readonly kind: GroupVersionKind;
+  readonly isUntyped = true;
   readonly openApi: OpenApiType;
   readonly openApiList: OpenApiType;
   readonly #config: CustomCodecConfig;

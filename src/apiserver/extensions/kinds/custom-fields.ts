@@ -13,6 +13,7 @@ export function nameOfField(jsonPath: string): string {
 
 /** `jsonPaths`: simple paths, which lead to one value at most; the definition's validation has seen to that. */
 export function customFields(jsonPaths: readonly string[], namespaced: boolean): SelectableFields {
+  if (jsonPaths.length === 0) return namespaced ? NAMESPACED : CLUSTER_SCOPED;
   const fields = jsonPaths.map((jsonPath) => {
     let path: readonly PathNode[] | undefined;
     const value = (object: KubeObject): string => {
@@ -22,5 +23,10 @@ export function customFields(jsonPaths: readonly string[], namespaced: boolean):
     };
     return [nameOfField(jsonPath), { value, indexed: true }] as const;
   });
-  return new SelectableFields(fields, { namespaced, unsupported: (label) => `field label not supported: ${label}` });
+  return new SelectableFields(fields, { namespaced, unsupported });
 }
+
+const unsupported = (label: string): string => `field label not supported: ${label}`;
+/** Shared by all kinds that declare no fields. */
+const NAMESPACED = new SelectableFields([], { namespaced: true, unsupported });
+const CLUSTER_SCOPED = new SelectableFields([], { namespaced: false, unsupported });

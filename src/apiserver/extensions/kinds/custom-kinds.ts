@@ -1,18 +1,20 @@
 // From a definition to the kinds that the server installs for it: one for each version.
 
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Kind, Subresource } from '#apiserver/catalog/kind.ts';
 import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
-import { ResourceStore } from '#apiserver/registry/resource-store.ts';
 import type { StoreServices } from '#apiserver/registry/resource-store.ts';
 import { normalized } from '../conversion/normalize.ts';
 import { storedConverter } from '../conversion/stored-converter.ts';
+import type { TableConvertor } from '#apiserver/tables/table.ts';
 import type { CustomResource, CustomVersion } from '../description.ts';
 import { CustomCodec } from './custom-codec.ts';
 import { customFields, nameOfField } from './custom-fields.ts';
 import { deprecationOf } from './deprecation.ts';
+import { LazyStore } from './lazy-store.ts';
 import { objectStrategy, statusStrategy } from './object-strategy.ts';
 import { customTable } from './printer-columns.ts';
 import { customScale } from './scale.ts';
@@ -20,10 +22,14 @@ import type { SchemaPool } from './schema-pool.ts';
 
 export interface CustomKindServices extends StoreServices {
   readonly pool: SchemaPool;
+  /** The codec of the subresource scale. */
+  readonly scaleCodec: ObjectCodec;
   /** Returns the schema of a version; undefined if it has none. Called whenever the schema has to be compiled. */
   readonly schemaOf: (version: string) => JSONSchemaProps | undefined;
   /** Converts between the versions of the resource, by the definition's strategy. */
   readonly converter: ObjectConverter;
+  /** Is another one for every other state of the definition. */
+  readonly fingerprint: string;
   /** Reports whether the definition is being deleted: no objects are created then. */
   readonly isTerminating: () => boolean;
 }
@@ -71,15 +77,19 @@ function customKind(
   const codec = codecs.get(apiVersionOf(type)) as CustomCodec;
   const strategy = objectStrategy({ codec, version, resource: type, isTerminating: services.isTerminating });
   const fields = customFields(version.selectableFields, resource.namespaced);
-  const store = new ResourceStore({
-    ...services,
-    type,
-    storedType,
-    strategy,
-    selectableFields: fields,
-    normalize: (object) => normalized(codec, object),
-    converter: storedConverter(services.converter, (apiVersion) => codecs.get(apiVersion)),
-  });
+  const store = new LazyStore(
+    () => ({
+      ...services,
+      type,
+      storedType,
+      strategy,
+      selectableFields: fields,
+      normalize: (object) => normalized(codec, object),
+      converter: storedConverter(services.converter, (apiVersion) => codecs.get(apiVersion)),
+    }),
+    strategy.resetFields ?? [],
+  );
+  const table = customTable(version.columns);
   const deprecation = deprecationOf(resource, version);
   const others = versions.filter((each) => each !== version).map((each) => kindOf(typeOf(resource, each)));
   return {
@@ -88,30 +98,44 @@ function customKind(
     rest: store,
     strategy,
     selectableFields: fields,
-    table: customTable(version.columns),
+    table,
     listKind: names.listKind,
-    subresources: subresourcesOf(resource, version, { codec, store }),
+    subresources: subresourcesOf(resource, version, { codec, store, table, scaleCodec: services.scaleCodec }),
     ...(others.length > 0 && { otherVersions: others, converter: services.converter }),
     ...(!version.storage && { storedKind: kindOf(storedType) }),
     ...(deprecation !== undefined && { deprecation }),
     ...(!version.served && { visibility: 'internal' }),
-    discovery: { verbs: VERBS, fullResponseKind: true },
+    isCustom: true,
+    fingerprint: services.fingerprint,
+    discovery: { verbs: VERBS },
   };
+}
+
+interface SubresourceParts {
+  readonly codec: CustomCodec;
+  readonly store: LazyStore;
+  readonly table: TableConvertor;
+  readonly scaleCodec: ObjectCodec;
 }
 
 function subresourcesOf(
   resource: CustomResource,
   version: CustomVersion,
-  { codec, store }: { readonly codec: CustomCodec; readonly store: ResourceStore },
+  { codec, store, table, scaleCodec }: SubresourceParts,
 ): readonly Subresource[] {
   const subresources: Subresource[] = [];
   if (version.hasStatus) {
     const strategy = statusStrategy(codec, version);
-    const kind = kindOf(store.type);
+    const { kind } = codec;
     // Upstream shows a status in the columns of its resource.
-    subresources.push({ name: 'status', kind, rest: store.view(strategy), strategy, table: customTable(version.columns) });
+    subresources.push({ name: 'status', kind, rest: store.view(strategy), strategy, table });
   }
-  if (version.scale !== undefined) subresources.push({ name: 'scale', ...customScale(resource, version.scale, store) });
+  if (version.scale !== undefined) {
+    subresources.push({
+      name: 'scale',
+      ...customScale({ resource, paths: version.scale, store, codec: scaleCodec, version: version.name }),
+    });
+  }
   return subresources;
 }
 

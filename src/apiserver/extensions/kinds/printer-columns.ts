@@ -26,8 +26,13 @@ const NAME: TableColumn = {
 };
 
 export function customTable(columns: readonly PrinterColumn[]): TableConvertor {
-  return tableOf(columns.length === 0 ? [AGE] : columns);
+  if (columns.length > 0) return tableOf(columns);
+  ageTable ??= tableOf([AGE]);
+  return ageTable;
 }
+
+/** Shared by all kinds without columns. */
+let ageTable: TableConvertor | undefined;
 
 /** The table of the scale subresource. */
 export function scaleTable({ specReplicasPath, statusReplicasPath }: ScalePaths): TableConvertor {

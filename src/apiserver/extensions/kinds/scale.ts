@@ -4,13 +4,13 @@ import type * as autoscaling from '#api/groups/autoscaling/v1/index.ts';
 import { parentEntries, scaleEntries } from '#api/machinery/managed-fields/index.ts';
 import type { ManagedFieldsEntry, ScaledKind } from '#api/machinery/managed-fields/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
-import type { ResourceStore } from '#apiserver/registry/resource-store.ts';
 import type { ObjectUpdate, UpdateOptions } from '#apiserver/registry/rest.ts';
 import type { CustomResource, ScalePaths } from '../description.ts';
+import type { LazyStore } from './lazy-store.ts';
 import { namesOfPath, NestedFieldError, nestedInteger, nestedString, withNestedField } from './nested.ts';
 import { scaleTable } from './printer-columns.ts';
 
@@ -19,10 +19,20 @@ type Scale = Immutable<autoscaling.Scale>;
 /** What a Scale has as its replicas if the object has none: the smallest int32. It must not come back. */
 const NO_REPLICAS = -2_147_483_648;
 
-export function customScale(resource: CustomResource, paths: ScalePaths, store: ResourceStore): Omit<Subresource, 'name'> {
-  const scale = new ScaleView(paths, replicasOwners(resource, apiVersionOf(store.type)));
+export interface CustomScaleConfig {
+  readonly resource: CustomResource;
+  readonly paths: ScalePaths;
+  readonly store: Pick<LazyStore, 'get' | 'update'>;
+  /** Of the resource. */
+  readonly version: string;
+  readonly codec: ObjectCodec;
+}
+
+export function customScale({ resource, paths, store, version, codec }: CustomScaleConfig): Omit<Subresource, 'name'> {
+  const scale = new ScaleView(paths, replicasOwners(resource, `${resource.group}/${version}`));
   return {
     kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    codec,
     table: scaleTable(paths),
     rest: {
       get: async (context, name, options) => {

@@ -1,7 +1,7 @@
 // The compiled schemas of custom kinds. A compiled schema takes many times the memory of its text, and most definitions are idle: a
 // schema is compiled when it is first needed, and those that have not been used for longest go when there are too many.
 
-import { StructuralCodec } from '#api/machinery/codec/structural/index.ts';
+import type { StructuralCodec } from '#api/machinery/codec/structural/index.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 
 const DEFAULT_CAPACITY = 256;

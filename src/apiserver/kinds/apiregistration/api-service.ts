@@ -22,16 +22,7 @@ const apiServiceStrategy: ResourceStrategy<APIService> = {
   validate: (service) => validateAPIService(service),
   prepareForUpdate: (service, old) => ({ ...service, status: old.status }),
   validateUpdate: (service) => validateAPIService(service),
-  warningsOnCreate: warnings,
-  warningsOnUpdate: warnings,
 };
-
-/** A service is stored, but its group and version stay not found for clients. */
-function warnings({ spec: { service } }: APIService): readonly string[] {
-  return service === undefined
-    ? []
-    : ['requests are not forwarded to other API servers: the APIService is stored and has no effect'];
-}
 
 const apiServiceStatusStrategy: SubresourceStrategy<APIService> = {
   allowUnconditionalUpdate: false,

@@ -1,9 +1,10 @@
 // API services through the server: those of its own groups.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
+import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
 import { requestsOf } from '#apiserver/testing/workloads.ts';
 
 let t: TestServer;
@@ -57,13 +58,19 @@ test('what was made here is put right at the next start, unless somebody has tak
   expect((await services().get('v1.policy')).object.metadata.resourceVersion).toBe(resourceVersion);
 });
 
-test('clients are warned that requests are not forwarded to another server', async () => {
-  const spec = { group: 'metrics.k8s.io', version: 'v1beta1', groupPriorityMinimum: 100, versionPriority: 100 };
-  const service = { name: 'metrics-server', namespace: 'kube-system' };
-  const name = 'v1beta1.metrics.k8s.io';
-  const warning = 'requests are not forwarded to other API servers: the APIService is stored and has no effect';
-  const made = await services().create({ metadata: { name }, spec: { ...spec, service, insecureSkipTLSVerify: true } });
-  expect([made.code, made.warnings]).toEqual([201, [warning]]);
-  expect((await services().patch(name, { spec: { versionPriority: 99 } })).warnings).toEqual([warning]);
-  expect((await services().patch('v1.apps', { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
+test('group versions that are not built in have API services while they are served', async () => {
+  const name = 'v1.w.example.com';
+  const has = (code: number): Promise<void> => vi.waitFor(async () => expect((await services().get(name)).code).toBe(code));
+  const installed = t.server.catalog.install([widgetKind(t, widgetType('v1', 'w.example.com'))]);
+  await has(200);
+  const { object } = await services().get(name);
+  expect(object.metadata.labels).toEqual({ 'kube-aggregator.kubernetes.io/automanaged': 'true' });
+  expect(object.spec).toEqual({ group: 'w.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 100 });
+  expect(object.status['conditions']).toMatchObject([{ type: 'Available', status: 'True', reason: 'Local' }]);
+  const { uid } = object.metadata;
+  await services().delete(name);
+  await vi.waitFor(async () => expect((await services().get(name)).object.metadata.uid).not.toBe(uid));
+  await has(200);
+  installed.uninstall();
+  await has(404);
 });

@@ -22,20 +22,22 @@ export interface IdentityReviewServices {
 /** SelfSubjectReview alone of the reviews has a creation time, as upstream. */
 function selfSubjectReview(clock: Clock): Rest {
   return {
-    create: (context, _name, object) => {
+    create: async (context, _name, object, { validate }) => {
+      await validate?.(object, undefined);
       const metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) };
-      return Promise.resolve(new FreshObject({ ...object, metadata, status: { userInfo: wireUser(context.user) } }));
+      return new FreshObject({ ...object, metadata, status: { userInfo: wireUser(context.user) } });
     },
   };
 }
 
 function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
   return {
-    create: async (context, _name, object) => {
+    create: async (context, _name, object, { validate }) => {
       if (context.namespace !== '') throw apierrors.badRequest('namespace is not allowed on this type: ' + context.namespace);
       const review = object as Immutable<TokenReview>;
       const { token = '', audiences = [] } = review.spec;
       if (token === '') throw apierrors.badRequest('token is required for TokenReview in authentication');
+      await validate?.(review, undefined);
       const answer = await authenticate(authenticators, token, audiences);
       const status =
         answer === undefined

@@ -36,9 +36,10 @@ interface WhatSpec {
 
 function selfSubjectAccessReview(authorizer: Authorizer): Rest {
   return {
-    create: async (context, _name, object) => {
+    create: async (context, _name, object, { validate }) => {
       const review = object as Immutable<SelfSubjectAccessReview>;
       refuse('SelfSubjectAccessReview', validateSelfSubjectAccessReview(review));
+      await validate?.(review, undefined);
       return answer(authorizer, review, attributesOf(context.user, review.spec));
     },
   };
@@ -46,9 +47,10 @@ function selfSubjectAccessReview(authorizer: Authorizer): Rest {
 
 function subjectAccessReview(authorizer: Authorizer): Rest {
   return {
-    create: async (_context, _name, object) => {
+    create: async (_context, _name, object, { validate }) => {
       const review = object as Immutable<SubjectAccessReview>;
       refuse('SubjectAccessReview', validateSubjectAccessReview(review));
+      await validate?.(review, undefined);
       return answer(authorizer, review, attributesOf(userOf(review.spec), review.spec));
     },
   };
@@ -56,10 +58,11 @@ function subjectAccessReview(authorizer: Authorizer): Rest {
 
 function localSubjectAccessReview(authorizer: Authorizer): Rest {
   return {
-    create: async (_context, _name, object) => {
+    create: async (_context, _name, object, { validate }) => {
       const review = object as Immutable<LocalSubjectAccessReview>;
       const { spec } = review;
       refuse('LocalSubjectAccessReview', validateLocalSubjectAccessReview(review));
+      await validate?.(review, undefined);
       return answer(authorizer, review, attributesOf(userOf(spec), spec));
     },
   };
@@ -67,10 +70,11 @@ function localSubjectAccessReview(authorizer: Authorizer): Rest {
 
 function selfSubjectRulesReview(authorizer: Authorizer): Rest {
   return {
-    create: async (context, _name, object) => {
+    create: async (context, _name, object, { validate }) => {
       const review = object as Immutable<SelfSubjectRulesReview>;
       const namespace = review.spec.namespace ?? '';
       if (namespace === '') throw apierrors.badRequest('no namespace on request');
+      await validate?.(review, undefined);
       const { resourceRules, nonResourceRules, incomplete } = await authorizer.rulesFor(context.user, namespace);
       return new FreshObject({ ...review, status: { resourceRules, nonResourceRules, incomplete } });
     },

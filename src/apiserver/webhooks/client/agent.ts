@@ -99,7 +99,7 @@ export class WebhookAgent extends Agent {
     const { target, locate, clock } = this.#config;
     const serverName = target.serverName ?? host ?? '';
     const address = await locate(target, host ?? '', Number(port));
-    this.#context ??= secureContext(target.caBundle);
+    this.#context ??= secureContext(target.authorities);
     return dial({
       ...address,
       clock,
@@ -121,6 +121,6 @@ function keepsAlive(result: unknown): boolean {
   return result !== false;
 }
 
-function secureContext(caBundle: string): SecureContext {
-  return createSecureContext(caBundle === '' ? {} : { ca: Buffer.from(caBundle, 'base64').toString() });
+function secureContext(authorities: readonly string[] | undefined): SecureContext {
+  return createSecureContext(authorities === undefined ? {} : { ca: [...authorities] });
 }

@@ -1,5 +1,8 @@
 // What a webhook is called with: as it stands in webhook configurations, and in the conversion of a CustomResourceDefinition.
 
+import { quote } from '#machinery/text/go-format.ts';
+import { certificateAuthorities } from './certificate-authorities.ts';
+
 export interface WebhookClientConfig {
   /** An https URL. Exactly one of `url` and `service` is set. */
   readonly url?: string;
@@ -35,28 +38,41 @@ export interface WebhookTarget {
   readonly service?: { readonly namespace: string; readonly name: string; readonly port: number };
   /** The name in the certificate. Absent: the host of the request. */
   readonly serverName?: string;
-  readonly caBundle: string;
+  /** PEM. Absent: those that the platform trusts. */
+  readonly authorities?: readonly string[];
 }
 
 const HTTPS_PORT = 443;
 
-/** Throws Error for a configuration that validation would not have let pass. */
+/** A webhook has no URL, or one that cannot be called. */
+export class UnusableUrlError extends Error {
+  override readonly name = 'UnusableUrlError';
+}
+
+/** Throws UnusableUrlError, and Error for a caBundle without certificates. */
 export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): WebhookTarget {
+  const trust =
+    caBundle === '' ? {} : { authorities: certificateAuthorities(Buffer.from(caBundle, 'base64').toString('latin1')) };
   if (service !== undefined) {
     const { namespace, name, path = '', port = HTTPS_PORT } = service;
     const host = `${name}.${namespace}.svc`;
     const place = { authority: `${host}:${port}`, host, port, path: cleanPath(path) };
-    return { place, service: { namespace, name, port }, serverName: host, caBundle };
+    return { place, service: { namespace, name, port }, serverName: host, ...trust };
   }
-  if (url === undefined || url === '') throw new Error('webhook configuration must have either service or URL');
+  if (url === undefined || url === '') throw new UnusableUrlError('webhook configuration must have either service or URL');
   const { path, ...place } = placeOf(url);
-  return { place: { ...place, path: cleanPath(decodePath(path)) }, caBundle };
+  return { place: { ...place, path: cleanPath(decodePath(path)) }, ...trust };
 }
 
-/** Returns the place that an https URL names. Throws Error for anything else. */
+/** Returns the place that an https URL names. Throws UnusableUrlError for anything else. */
 export function placeOf(url: string): Place {
-  const parsed = new URL(url);
-  if (parsed.protocol !== 'https:') throw new Error(`${parsed.protocol.slice(0, -1)} is not allowed, only https`);
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch (error) {
+    throw new UnusableUrlError(`Unparsable URL: parse ${quote(url)}: invalid URL`, { cause: error });
+  }
+  if (parsed.protocol !== 'https:') throw new UnusableUrlError(`${parsed.protocol.slice(0, -1)} is not allowed, only https`);
   const authority = /^https:\/*(?:[^/?#@]*@)?([^/?#]*)/i.exec(url)?.[1] ?? parsed.host;
   const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
   return { authority, host, port: parsed.port === '' ? HTTPS_PORT : Number(parsed.port), path: parsed.pathname };

@@ -7,9 +7,15 @@ export class WebhookCallError extends Error {
   override readonly name = 'WebhookCallError';
   /** The webhook's own error, if it answered with a status code that means one. */
   readonly status: Status | undefined;
+  /** The configuration does not allow a call: no connection was tried. */
+  readonly misconfigured: boolean;
 
-  constructor(message: string, options: { readonly status?: Status; readonly cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { readonly status?: Status; readonly misconfigured?: boolean; readonly cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.status = options.status;
+    this.misconfigured = options.misconfigured ?? false;
   }
 }

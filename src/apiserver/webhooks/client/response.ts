@@ -2,31 +2,64 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 
+import { parseYaml, YamlError } from '#api/machinery/codec/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Status } from '#machinery/apierrors.ts';
 import { isPlainObject } from '#machinery/deep.ts';
+import { jsonType } from '#machinery/text/go-value.ts';
 import { JsonError, parseJson } from '#machinery/text/json.ts';
 import { WebhookCallError } from './errors.ts';
+import { mediaTypeProblem } from './media-type.ts';
 import type { WebhookResponse } from './send.ts';
 
 const JSON_TYPE = 'application/json';
 /** So much of a body that is text becomes part of a message. */
 const MAX_TEXT_BYTES = 2048;
+/** A longer body is no Status. */
+const MAX_STATUS_BYTES = 256 * 1024;
+/** A longer body that is no JSON object is no response. YAML takes long to read. */
+const MAX_YAML_BYTES = 16 * 1024;
 
-/** Throws WebhookCallError. `method`: of the request. */
-export function parseResponse({ code, headers, body }: WebhookResponse, method: string): unknown {
+/** Throws WebhookCallError. `method`: of the request. `maxValues`: the most values of the response. */
+export function parseResponse({ code, headers, body }: WebhookResponse, method: string, maxValues = Infinity): unknown {
   const contentType = headers['content-type'] ?? '';
+  const malformed = contentType === '' ? undefined : mediaTypeProblem(contentType);
+  if (malformed !== undefined) throw failure(apierrors.internalError(malformed).status);
   if (code < 200 || code > 206) throw failure(statusError(code, headers, body, method));
   if (body.length === 0) {
     const type = contentType === '' ? JSON_TYPE : contentType;
     throw new WebhookCallError(`0-length response with status code: ${code} and content type: ${type}`);
   }
+  return isJsonObject(body) || body.length > MAX_YAML_BYTES ? parseJsonBody(body, maxValues) : parseYamlBody(body);
+}
+
+function parseJsonBody(body: Buffer, maxValues: number): unknown {
   try {
-    return parseJson(body);
+    return parseJson(body, { maxValues });
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new WebhookCallError(`couldn't get version/kind; json parse error: ${error.message}`, { cause: error });
   }
+}
+
+/** As upstream, takes everything for YAML that does not begin as a JSON object. */
+function parseYamlBody(body: Buffer): unknown {
+  let value: unknown;
+  try {
+    value = parseYaml(body.toString());
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    throw new WebhookCallError(`error converting YAML to JSON: yaml: ${error.message}`, { cause: error });
+  }
+  if (value === null || isPlainObject(value)) return value;
+  const type = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+  throw new WebhookCallError(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type ${type}`,
+  );
+}
+
+function isJsonObject(body: Buffer): boolean {
+  return body.toString('latin1', 0, MAX_TEXT_BYTES).trimStart().startsWith('{');
 }
 
 /** Returns the seconds that a response asks to wait before the request is sent again. Undefined: it does not ask. */
@@ -61,7 +94,7 @@ function statusError(code: number, headers: IncomingHttpHeaders, body: Buffer, m
 function statusIn(body: Buffer): Status | undefined {
   let value: unknown;
   try {
-    value = parseJson(body);
+    value = parseJson(body, { maxBytes: MAX_STATUS_BYTES });
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;

@@ -48,13 +48,13 @@ export async function send(config: WebhookRequest): Promise<WebhookResponse> {
   try {
     return await sendOnce(config);
   } catch (error) {
-    // The webhook has closed a connection that was idle: the request did not get there.
+    // The webhook has closed a connection that was idle: nothing of the request was sent. Otherwise it may have been handled.
     if (!(error instanceof StaleConnectionError) || config.signal.aborted) throw error;
     return sendOnce(config);
   }
 }
 
-/** A connection from an earlier call was closed before any byte of the response. */
+/** A connection from an earlier call was closed before any byte of the request was sent. */
 class StaleConnectionError extends Error {}
 
 function sendOnce({ agent, method, place, query, body, maxResponseBytes, signal }: WebhookRequest): Promise<WebhookResponse> {
@@ -78,14 +78,16 @@ function sendOnce({ agent, method, place, query, body, maxResponseBytes, signal 
     const onAbort = (): void => void outgoing.destroy(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
     let informational = 0;
+    let writtenBefore = 0;
+    outgoing.on('socket', (socket) => (writtenBefore = socket.bytesWritten));
     let incoming: IncomingMessage | undefined;
-    outgoing.on('error', (error: Error & { code?: string }) => {
+    outgoing.on('error', (error) => {
       if (incoming !== undefined) {
         reject(bodyError(signal, error.message));
         return;
       }
-      const stale = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-      reject(stale && !signal.aborted ? new StaleConnectionError(error.message, { cause: error }) : error);
+      const sent = (outgoing.socket?.bytesWritten ?? 0) > writtenBefore;
+      reject(outgoing.reusedSocket && !sent ? new StaleConnectionError(error.message, { cause: error }) : error);
     });
     outgoing.on('close', () => {
       signal.removeEventListener('abort', onAbort);

@@ -52,6 +52,7 @@ export function describeTransportError(error: unknown, now: number): string {
   if (first !== undefined) return describeTransportError(first, now);
   const known = error as SystemError;
   const { code = '' } = known;
+  // Node's words for a connection that ends before the response begins.
   if (code === 'ECONNRESET' && error.message !== 'read ECONNRESET') return 'EOF';
   return describeConnect(known) ?? describeTls(known, now) ?? describeHttp(known) ?? described(known);
 }

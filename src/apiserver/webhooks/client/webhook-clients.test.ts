@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
@@ -76,14 +76,25 @@ describe('connections', () => {
   });
 
   test('that the webhook has closed are replaced', async () => {
-    await call();
-    let closed = 0;
+    let last: Socket | undefined;
     webhook.handler = (request, response, socket) => {
-      if (closed++ === 0) socket.destroy();
-      else void echo(request, response, socket);
+      last = socket;
+      void echo(request, response, socket);
     };
+    await call();
+    last?.destroy();
+    await once(last as Socket, 'close');
+    // The end of the connection has to arrive at the client, too.
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
     expect(await call()).toMatchObject({ echo: { hello: 1 } });
     expect(webhook.connections).toBe(2);
+  });
+
+  test('are not used for a second attempt once something was sent', async () => {
+    await call();
+    webhook.handler = (_request, _response, socket) => void socket.destroy();
+    expect(await failure(call())).toBe(`${POST}EOF`);
+    expect(webhook.received.length).toBe(2);
   });
 
   test('are closed when they are idle for long, and with the client', async () => {
@@ -183,9 +194,9 @@ describe('a webhook that', () => {
     expect(await call('/307')).toEqual({ url: '/end?x=1', echo: { hello: 1 } });
     expect(await call('/302')).toEqual({ url: '/end?x=1', echo: 0 });
     answers((_request, response) => void response.writeHead(307, { location: '/again' }).end());
-    expect(await failure(call())).toBe('Post "https://127.0.0.1:PORT/again": stopped after 10 redirects');
+    expect(await failure(call())).toBe('Post "/again": stopped after 10 redirects');
     answers((_request, response) => void response.writeHead(301, { location: 'http://127.0.0.1/' }).end());
-    expect(await failure(call())).toBe('Get "http://127.0.0.1/": a redirect may only lead to https');
+    expect(await failure(call())).toBe('Post "http://127.0.0.1/": a redirect may only lead to https');
   });
 
   test('asks to be called later is called again', async () => {

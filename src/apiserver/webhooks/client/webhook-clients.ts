@@ -3,12 +3,13 @@
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
+import { errorMessage } from '#machinery/error-message.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Find, FindAll } from '../../catalog/internal-client.ts';
 import { resolveService } from '../../service-resolver/resolve.ts';
 import { WebhookAgent } from './agent.ts';
-import { placeOf, targetOf } from './config.ts';
+import { placeOf, targetOf, UnusableUrlError } from './config.ts';
 import type { Place, WebhookClientConfig, WebhookTarget } from './config.ts';
 import { WebhookCallError } from './errors.ts';
 import { parseResponse, retryAfter } from './response.ts';
@@ -37,6 +38,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Default: 16 MiB. */
   readonly maxResponseBytes?: number;
+  /** The most fields of objects and items of lists in the response. Default: no limit but that of its size. */
+  readonly maxResponseValues?: number;
 }
 
 /** The time limit of the call is over. */
@@ -46,11 +49,16 @@ class DeadlineError extends Error {
   }
 }
 
+interface Entry {
+  readonly target: WebhookTarget;
+  readonly agent: WebhookAgent;
+}
+
 export class WebhookClients {
   readonly #config: WebhookClientsConfig;
   readonly #random: Random;
   /** By configuration; the last ones were used last. */
-  readonly #agents = new Map<string, { readonly target: WebhookTarget; readonly agent: WebhookAgent }>();
+  readonly #agents = new Map<string, Entry>();
   #sweeping: { cancel(): void } | undefined;
   #closed = false;
 
@@ -100,31 +108,33 @@ export class WebhookClients {
       const exchange = new Exchange(this.#config.clock, agent, options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES, signal);
       const response = await exchange.run(target.place, query, body);
       const seconds = attempt < MAX_RETRIES ? retryAfter(response) : undefined;
-      if (seconds === undefined) return parseResponse(response, exchange.method);
+      if (seconds === undefined) return parseResponse(response, exchange.method, options.maxResponseValues);
       await this.#config.clock.sleep(seconds * 1000, signal).catch(() => undefined);
     }
   }
 
-  #agentFor(name: string, config: WebhookClientConfig): { readonly target: WebhookTarget; readonly agent: WebhookAgent } {
+  #agentFor(name: string, config: WebhookClientConfig): Entry {
     const { url, service, caBundle } = config;
     const key = JSON.stringify([url, service?.namespace, service?.name, service?.path, service?.port, caBundle]);
-    let entry = this.#agents.get(key);
-    if (entry === undefined) {
-      const target = checkedTarget(name, config);
-      const { clock } = this.#config;
-      entry = { target, agent: new WebhookAgent({ target, clock, locate: this.#locate }) };
-      this.#sweeping ??= clock.setInterval(SWEEP_MS, () => this.#sweep());
-    } else {
-      this.#agents.delete(key);
+    const entry = this.#agents.get(key) ?? this.#newAgent(checkedTarget(name, config));
+    if (this.#closed) {
+      entry.agent.retire();
+      return entry;
     }
-    if (this.#closed) return entry;
+    this.#sweeping ??= this.#config.clock.setInterval(SWEEP_MS, () => this.#sweep());
+    // The one that is used last is the last.
+    this.#agents.delete(key);
     this.#agents.set(key, entry);
-    if (this.#agents.size > MAX_AGENTS) {
-      const [[oldest, { agent }]] = this.#agents as unknown as [[string, { readonly agent: WebhookAgent }]];
+    for (const [oldest, { agent }] of this.#agents) {
+      if (this.#agents.size <= MAX_AGENTS) break;
       this.#agents.delete(oldest);
       agent.retire();
     }
     return entry;
+  }
+
+  #newAgent(target: WebhookTarget): Entry {
+    return { target, agent: new WebhookAgent({ target, clock: this.#config.clock, locate: this.#locate }) };
   }
 
   #sweep(): void {
@@ -148,7 +158,9 @@ function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget
   try {
     return targetOf(config);
   } catch (error) {
-    throw new WebhookCallError(`failed calling webhook ${quote(name)}: ${(error as Error).message}`, { cause: error });
+    const why = errorMessage(error);
+    const message = error instanceof UnusableUrlError ? `failed calling webhook ${quote(name)}: ${why}` : why;
+    throw new WebhookCallError(message, { misconfigured: true, cause: error });
   }
 }
 
@@ -172,7 +184,7 @@ class Exchange {
     let place = first;
     let query = firstQuery;
     let body: Buffer | undefined = sent;
-    for (let redirects = 0; ; redirects++) {
+    for (let redirects = 1; ; redirects++) {
       const response = await this.#send(place, query, body);
       const location = redirectOf(response);
       if (location === undefined) return response;
@@ -181,10 +193,13 @@ class Exchange {
         body = undefined;
       }
       const next = resolveLocation(location, urlOf(place, query));
-      if (next === undefined) throw this.#failure(urlOf(place, query), `failed to parse Location header ${quote(location)}`);
-      if (redirects >= MAX_REDIRECTS) throw this.#failure(next, `stopped after ${MAX_REDIRECTS} redirects`);
-      // The body may hold secrets, and has its own copy in the log of no one.
-      if (!next.startsWith('https:')) throw this.#failure(next, 'a redirect may only lead to https');
+      if (next === undefined) {
+        const why = `failed to parse Location header ${quote(location)}: ${describeUrlError(location)}`;
+        throw failure(urlOf(place, query), why);
+      }
+      if (redirects >= MAX_REDIRECTS) throw failure(location, `stopped after ${MAX_REDIRECTS} redirects`);
+      // The review must not leave the machine unencrypted.
+      if (!next.startsWith('https:')) throw failure(location, 'a redirect may only lead to https');
       place = placeOf(next);
       query = new URL(next).search;
     }
@@ -207,14 +222,14 @@ class Exchange {
         throw new WebhookCallError(message, { cause: error });
       }
       const reason = error instanceof Error && error.message === '' && error.cause instanceof Error ? error.cause : error;
-      throw this.#failure(urlOf(place, query), describeTransportError(reason, this.#clock.now()), error);
+      throw failure(urlOf(place, query), describeTransportError(reason, this.#clock.now()), error);
     }
   }
+}
 
-  #failure(url: string, why: string, cause?: unknown): WebhookCallError {
-    const operation = this.method === 'POST' ? 'Post' : 'Get';
-    return new WebhookCallError(`${operation} ${quote(url)}: ${why}`, { cause });
-  }
+/** The first request names the method in errors, also of redirects. */
+function failure(url: string, why: string, cause?: unknown): WebhookCallError {
+  return new WebhookCallError(`Post ${quote(url)}: ${why}`, { cause });
 }
 
 function urlOf({ authority, path }: Place, query: string): string {
@@ -223,6 +238,12 @@ function urlOf({ authority, path }: Place, query: string): string {
 
 function redirectOf({ code, headers }: WebhookResponse): string | undefined {
   return [301, 302, 303, 307, 308].includes(code) && headers.location !== '' ? headers.location : undefined;
+}
+
+/** Returns what Go says of a URL that it cannot parse. */
+function describeUrlError(url: string): string {
+  const why = /^[^[]*\[[^\]]*$/.test(url) ? "missing ']' in host" : 'invalid URL';
+  return `parse ${quote(url)}: ${why}`;
 }
 
 function resolveLocation(location: string, base: string): string | undefined {

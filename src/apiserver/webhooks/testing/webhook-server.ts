@@ -6,7 +6,6 @@ import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
 import { makeTestAuthority } from '../../testing/certificates.ts';
-import type { Credentials } from '../../testing/certificates.ts';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -33,16 +32,14 @@ export interface WebhookServer {
 }
 
 export interface WebhookServerConfig {
-  /** The names in the certificate. Default: those of a server, '127.0.0.1' and 'localhost' among them. */
-  readonly certificate?: Credentials;
-  /** Absent: the authority of the default certificate. */
-  readonly caBundle?: string;
+  /** Names in the certificate, beside 127.0.0.1 and localhost. */
+  readonly dnsNames?: readonly string[];
   readonly handler: WebhookHandler;
 }
 
 export async function startWebhookServer(config: WebhookServerConfig): Promise<WebhookServer> {
-  const authority = config.certificate === undefined ? await makeTestAuthority() : undefined;
-  const { cert, key } = config.certificate ?? (await (authority as NonNullable<typeof authority>).server());
+  const authority = await makeTestAuthority();
+  const { cert, key } = await authority.server(config.dnsNames);
   const sockets = new Set<Socket>();
   const received: ReceivedRequest[] = [];
   let connections = 0;
@@ -70,7 +67,7 @@ export async function startWebhookServer(config: WebhookServerConfig): Promise<W
   const webhook = {
     port,
     url: `https://127.0.0.1:${port}`,
-    caBundle: config.caBundle ?? Buffer.from(authority?.cert ?? '').toString('base64'),
+    caBundle: Buffer.from(authority.cert).toString('base64'),
     received,
     get connections() {
       return connections;

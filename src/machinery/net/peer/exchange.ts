@@ -36,6 +36,8 @@ export interface ExchangeConfig {
   readonly headTimeoutMs?: number;
   /** The longest time in which no byte comes from or goes to the peer. Default: IDLE_TIMEOUT_MS. */
   readonly idleTimeoutMs?: number;
+  /** The longest head of a response. Default: Node's, 16 KiB. */
+  readonly maxHeaderBytes?: number;
   /** Whether the peer may answer 101 and change the protocol. Default: false. */
   readonly upgrade?: boolean;
 }
@@ -67,6 +69,7 @@ class PeerExchange {
   }
 
   send(): void {
+    const { maxHeaderBytes: maxHeaderSize } = this.#config;
     const { signal, clock, method, path, headers, idleTimeoutMs = IDLE_TIMEOUT_MS, headTimeoutMs = idleTimeoutMs } = this.#config;
     const connection = this.#connection;
     if (signal.aborted) {
@@ -97,7 +100,7 @@ class PeerExchange {
     }
     let outgoing: ClientRequest;
     try {
-      outgoing = httpRequest({ method, path, headers, createConnection: () => connection });
+      outgoing = httpRequest({ method, path, headers, createConnection: () => connection, maxHeaderSize });
     } catch (error) {
       // A header or path that cannot be sent.
       this.#fail(error);

@@ -1,6 +1,7 @@
 // Defaults of the core group: what a field means when it is left out, written into the object when it is created or updated, as
 // Kubernetes documents each. A defaulter may change the object it is given: it is a fresh draft, straight from the decoder.
 
+import { encodeBase64 } from '#api/machinery/codec/base64.ts';
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setOwn } from '#machinery/deep.ts';
 import { MILLI, parseQuantity } from '#machinery/text/quantity.ts';
@@ -129,7 +130,7 @@ export function setSecretDefaults(secret: Secret): void {
   // What was written as text is kept as data; the text is never answered.
   if (secret.stringData !== undefined && Object.keys(secret.stringData).length > 0) {
     const data = { ...secret.data };
-    for (const [key, text] of Object.entries(secret.stringData)) setOwn(data, key, Buffer.from(text, 'utf8').toString('base64'));
+    for (const [key, text] of Object.entries(secret.stringData)) setOwn(data, key, encodeBase64(text));
     secret.data = data;
   }
   delete secret.stringData;

@@ -15,7 +15,13 @@ export function celSchema({ source }: StructuralSchema): Schema {
  * all of an object's metadata.
  */
 export function celTypeOf(name: string, schema: StructuralSchema): ObjectType {
-  const type = typeOfSchema({ ...celSchema(schema), type: 'object', additionalProperties: undefined }, name, true);
+  return celTypeOfObjects(name, celSchema(schema));
+}
+
+/** As celTypeOf, by the schema of a kind as OpenAPI documents have it. What it says of the metadata is not looked at. */
+export function celTypeOfObjects(name: string, schema: Schema): ObjectType {
+  const { metadata: _, ...properties } = schema.properties ?? {};
+  const type = typeOfSchema({ ...schema, type: 'object', additionalProperties: false, properties }, name, true);
   if (type?.kind !== 'object') throw new Error(`the type of ${name} is ${type?.kind}, not an object`);
   const metadata = { type: typeOfMessage(metaSchemas.message('meta/v1.ObjectMeta')) };
   return { ...type, field: (field) => (field === 'metadata' ? metadata : type.field(field)) };

@@ -16,18 +16,23 @@ export interface NumberRules {
   readonly source: JSONSchemaProps;
 }
 
-/** Validates a number. `name`: its path. */
-export function validateNumber({ type, format, source }: NumberRules, value: number, name: string, errors: ValueErrors): void {
+/** Where a value is. The path is written out only for errors. */
+interface Located {
+  readonly path: string;
+}
+
+/** Validates a number. */
+export function validateNumber({ type, format, source }: NumberRules, value: number, at: Located, errors: ValueErrors): void {
   const inRange = (number: number, what: string): boolean => {
     if (fits(number, type, format)) return true;
     const expected = format === '' ? `${type} (default format)` : `${type} with format ${format}`;
-    errors.add(schemaError(`${what} value must be of type ${expected} in ${name}`));
+    errors.add(schemaError(`${what} value must be of type ${expected} in ${at.path}`));
     return false;
   };
   inRange(value, 'Checked');
   const { multipleOf, minimum, maximum } = source;
   if (typeof multipleOf === 'number') {
-    validateMultiple(value, multipleOf, inRange(multipleOf, 'MultipleOf') && isInt64(value), name, errors);
+    validateMultiple(value, multipleOf, inRange(multipleOf, 'MultipleOf') && isInt64(value), at, errors);
   }
   if (typeof minimum === 'number') {
     const whole = inRange(minimum, 'Minimum boundary') && isInt64(value);
@@ -35,7 +40,7 @@ export function validateNumber({ type, format, source }: NumberRules, value: num
     const exclusive = source.exclusiveMinimum === true;
     if (value < bound || (exclusive && value === bound)) {
       const relation = exclusive ? 'greater than' : 'greater than or equal to';
-      errors.add(outOfBounds(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`, whole));
+      errors.add(outOfBounds(at.path, value, `${at.path} in body should be ${relation} ${shown(bound, whole)}`, whole));
     }
   }
   if (typeof maximum === 'number') {
@@ -44,21 +49,23 @@ export function validateNumber({ type, format, source }: NumberRules, value: num
     const exclusive = source.exclusiveMaximum === true;
     if (value > bound || (exclusive && value === bound)) {
       const relation = exclusive ? 'less than' : 'less than or equal to';
-      errors.add(outOfBounds(name, value, `${name} in body should be ${relation} ${shown(bound, whole)}`, whole));
+      errors.add(outOfBounds(at.path, value, `${at.path} in body should be ${relation} ${shown(bound, whole)}`, whole));
     }
   }
 }
 
 /** `whole`: both are taken for integers, the factor without its fraction. */
-function validateMultiple(value: number, factor: number, whole: boolean, name: string, errors: ValueErrors): void {
+function validateMultiple(value: number, factor: number, whole: boolean, at: Located, errors: ValueErrors): void {
   const divisor = whole ? Math.trunc(factor) : factor;
   if (divisor <= 0) {
-    errors.add(invalidValue(name, divisor, `factor MultipleOf declared for ${name} must be positive: ${shown(divisor, whole)}`));
+    errors.add(
+      invalidValue(at.path, divisor, `factor MultipleOf declared for ${at.path} must be positive: ${shown(divisor, whole)}`),
+    );
     return;
   }
   const isMultiple = whole ? value % divisor === 0 : passesForInteger(divisor < 1 ? (1 / divisor) * value : value / divisor);
   if (!isMultiple) {
-    errors.add(outOfBounds(name, value, `${name} in body should be a multiple of ${shown(divisor, whole)}`, whole));
+    errors.add(outOfBounds(at.path, value, `${at.path} in body should be a multiple of ${shown(divisor, whole)}`, whole));
   }
 }
 

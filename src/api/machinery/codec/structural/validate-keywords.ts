@@ -219,7 +219,9 @@ function validateListKeys(source: JSONSchemaProps, at: FieldPath): FieldErrorLis
     return errors;
   }
   if (!isSchema(items)) {
-    errors.push(field.invalid(at.child('items'), shownItems(items), 'must only have a single schema if x-kubernetes-list-type is map'));
+    errors.push(
+      field.invalid(at.child('items'), shownItems(items), 'must only have a single schema if x-kubernetes-list-type is map'),
+    );
     return errors;
   }
   if (items.type !== 'object') {

@@ -118,7 +118,7 @@ export class ValueValidator {
     if (typeof value === 'string') passed += this.#checkString(parts, value, run, errors);
     else if (typeof value === 'number') {
       passed += 2;
-      validateNumber(this.#numbers, value, run.path, errors);
+      validateNumber(this.#numbers, value, run, errors);
     } else if (Array.isArray(value)) passed += this.#checkList(parts, value, run, errors, correlation) + 2;
     this.#checkEnum(value, run, errors);
     passed++;
@@ -182,12 +182,13 @@ export class ValueValidator {
     const { minLength, maxLength } = this.#source;
     if (!isNumber(minLength) && !isNumber(maxLength)) return undefined;
     const length = lengthOf(text);
-    const name = run.path;
     if (isNumber(maxLength) && length > maxLength) {
+      const name = run.path;
       const message = `${name} in body should be at most ${maxLength} chars long`;
       return errorAt(name, message, (at) => field.tooLong(at, '', maxLength));
     }
     if (!isNumber(minLength) || length >= minLength) return undefined;
+    const name = run.path;
     return invalidValue(name, text, `${name} in body should be at least ${minLength} chars long`);
   }
 
@@ -227,16 +228,15 @@ export class ValueValidator {
   #checkLength(list: readonly unknown[], run: ValidationRun, errors: ValueErrors): void {
     const { minItems, maxItems, uniqueItems } = this.#source;
     if (!isNumber(minItems) && !isNumber(maxItems) && uniqueItems !== true) return;
-    const name = run.path;
     if (isNumber(minItems) && list.length < minItems) {
-      errors.add(invalidValue(name, list.length, `${name} in body should have at least ${minItems} items`));
+      errors.add(invalidValue(run.path, list.length, `${run.path} in body should have at least ${minItems} items`));
     }
     if (isNumber(maxItems) && list.length > maxItems) {
-      const message = `${name} in body should have at most ${maxItems} items`;
-      errors.add(errorAt(name, message, (at) => field.tooMany(at, list.length, maxItems)));
+      const message = `${run.path} in body should have at most ${maxItems} items`;
+      errors.add(errorAt(run.path, message, (at) => field.tooMany(at, list.length, maxItems)));
     }
     if (uniqueItems === true && new Set(list.map(stableStringify)).size < list.length) {
-      errors.add(invalidValue(name, '', `${name} in body shouldn't contain duplicates`));
+      errors.add(invalidValue(run.path, '', `${run.path} in body shouldn't contain duplicates`));
     }
   }
 
@@ -275,13 +275,12 @@ export class ValueValidator {
   #checkSize(size: number, run: ValidationRun, errors: ValueErrors): void {
     const { minProperties, maxProperties } = this.#source;
     if (!isNumber(minProperties) && !isNumber(maxProperties)) return;
-    const path = run.path;
     if (isNumber(minProperties) && size < minProperties) {
-      errors.add(invalidValue(path, size, `${path} in body should have at least ${minProperties} properties`));
+      errors.add(invalidValue(run.path, size, `${run.path} in body should have at least ${minProperties} properties`));
     }
     if (isNumber(maxProperties) && size > maxProperties) {
-      const message = `${path} in body should have at most ${maxProperties} properties`;
-      errors.add(errorAt(path, message, (at) => field.tooMany(at, size, maxProperties)));
+      const message = `${run.path} in body should have at most ${maxProperties} properties`;
+      errors.add(errorAt(run.path, message, (at) => field.tooMany(at, size, maxProperties)));
     }
   }
 

@@ -113,7 +113,7 @@ export function validateCommon(metadata: Metadata, { anyFinalizer = false }: Nam
   return errors;
 }
 
-function validateAnnotations(annotations: Readonly<Record<string, string>>, at: FieldPath): FieldErrorList {
+export function validateAnnotations(annotations: Readonly<Record<string, string>>, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {

@@ -7,7 +7,6 @@ import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import { Budget } from '#cel/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
@@ -61,29 +60,35 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
   }
 
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    return (await this.#dispatch(attributes)).object as KubeObject;
+  }
+
+  async admitRequest(attributes: AdmissionAttributes): Promise<object | undefined> {
+    const { connectOptions } = await this.#dispatch(attributes);
+    return connectOptions === attributes.connectOptions ? undefined : connectOptions?.();
+  }
+
+  /** Resolves with the attributes as the policies have changed them. Rejects with StatusError. */
+  async #dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
     const hooks = await this.#source.hooksFor(attributes);
-    if (hooks.length === 0) return attributes.object;
+    if (hooks.length === 0) return attributes;
     const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks);
-    if (found.length === 0) return attributes.object;
+    if (found.length === 0) return attributes;
     const problems: Problem[] = [];
     const turns: Turn[] = [];
     for (const { invocation, misconfiguration } of found) {
       if (invocation !== undefined) turns.push(invocation);
       else problems.push({ ...misconfiguration, message: misconfiguration.problem, reason: 'Forbidden' });
     }
-    const object = await this.#mutate(attributes, turns, problems);
+    const mutated = await this.#mutate(attributes, turns, problems);
     const reasons = problems.filter(({ policy }) => policy.spec.failurePolicy !== 'Ignore');
     if (reasons.length > 0) throw denied(attributes, reasons);
-    return object;
+    return mutated;
   }
 
-  async #mutate(
-    attributes: AdmissionAttributes & { readonly object: KubeObject },
-    turns: readonly Turn[],
-    problems: Problem[],
-  ): Promise<KubeObject> {
-    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), this.name, attributes.object);
-    let object = attributes.object;
+  async #mutate(attributes: AdmissionAttributes, turns: readonly Turn[], problems: Problem[]): Promise<AdmissionAttributes> {
+    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), this.name, subjectOf(attributes));
+    let current = attributes;
     let mutated = false;
     for (const turn of turns) {
       const { policy, binding, compiled, param } = turn;
@@ -91,30 +96,32 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
         problems.push({ policy, binding, message, reason: 'Invalid' });
       };
       // Each sees what those before it have made of the object.
-      const conditions = await this.#evaluation(new PolicyRequest({ ...attributes, object }, this.#services), turn);
+      const conditions = await this.#evaluation(new PolicyRequest(current, this.#services), turn);
       const matched = await evaluateMatchConditions(conditions, compiled.matchConditions);
       if (matched.problem !== undefined && policy.spec.failurePolicy !== 'Ignore') problem(matched.problem);
       if (matched.problem !== undefined || !matched.matches) continue;
       const key = [policy, binding, param].map((one) => `${one?.metadata.namespace ?? ''}/${one?.metadata.name ?? ''}`).join(' ');
       if (!rounds.takes(key)) continue;
-      const before = object;
-      for (const mutation of compiled.mutations) {
-        const request = new PolicyRequest({ ...attributes, object }, this.#services);
+      const before = subjectOf(current);
+      // What is deleted cannot be changed.
+      for (const mutation of before === undefined ? [] : compiled.mutations) {
+        const request = new PolicyRequest(current, this.#services);
         const outcome = await this.#timed(turn, () => this.#apply(request, turn, mutation));
         if (outcome instanceof Error) {
           problem(outcome.message);
         } else {
-          object = outcome;
+          current = outcome;
           mutated = true;
         }
       }
-      rounds.done(key, { changed: !deepEqual(before, object), ifNeeded: policy.spec.reinvocationPolicy === 'IfNeeded' });
+      const changed = !deepEqual(before, subjectOf(current));
+      rounds.done(key, { changed, ifNeeded: policy.spec.reinvocationPolicy === 'IfNeeded' });
     }
-    rounds.end(object, mutated);
-    return object;
+    rounds.end(subjectOf(current), mutated);
+    return current;
   }
 
-  async #timed({ policy, binding }: Turn, mutate: () => Promise<KubeObject>): Promise<KubeObject | Error> {
+  async #timed({ policy, binding }: Turn, mutate: () => Promise<AdmissionAttributes>): Promise<AdmissionAttributes | Error> {
     const { clock, policyMetrics } = this.#services;
     const start = clock.monotonic();
     const observe = (error: string | undefined, action: 'allow' | 'deny'): void => {
@@ -122,9 +129,9 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
       policyMetrics.mutating.observe(policy.metadata.name, binding.metadata.name, errorTypeOf(error), action, seconds);
     };
     try {
-      const object = await mutate();
+      const attributes = await mutate();
       observe(undefined, 'allow');
-      return object;
+      return attributes;
     } catch (error) {
       if (error instanceof apierrors.StatusError) observe(error.message, 'deny');
       if (!(error instanceof MutationError) && !(error instanceof OutOfBudgetError)) throw error;
@@ -145,34 +152,62 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
     return new Evaluation({ request, matched, objects, params: param, namespace, authorizer, variables, metrics });
   }
 
-  /** The object in its own version. Throws MutationError, OutOfBudgetError, StatusError. */
-  async #apply(request: PolicyRequest, turn: Turn, { how, expression }: Mutation): Promise<KubeObject> {
+  /** Resolves with the attributes with what the mutation makes of the object. Rejects with MutationError, OutOfBudgetError, StatusError. */
+  async #apply(request: PolicyRequest, turn: Turn, { how, expression }: Mutation): Promise<AdmissionAttributes> {
     const { kind } = turn.matched;
-    const codec = findCodec(this.#services.scheme, this.#services.catalog.snapshot(), kind);
+    const { attributes, snapshot } = request;
+    const codec = findCodec(this.#services.scheme, snapshot, kind);
     if (codec === undefined) throw apierrors.serviceUnavailable(`Resource kind ${kind.kind} not found.`);
     if (expression.compiled.program === undefined) throw new MutationError(expression.compiled.problem);
     const outcome = await (await this.#evaluation(request, turn)).evaluate(expression, new Budget());
     if (outcome.problem !== undefined) throw new MutationError(outcome.problem);
     const object = (await request.inVersion(kind)).object as KubeObject & Record<string, unknown>;
+    if (attributes.object === undefined && how !== 'jsonPatch') {
+      // Options of connections are in no OpenAPI document, from which upstream knows how to merge.
+      const which = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+      throw new MutationError(
+        `error applying patch: failed to convert patch object to typed object: no corresponding type for ${which}`,
+      );
+    }
     const apply =
       how === 'jsonPatch'
         ? applyPatch
         : (...[json, value]: [typeof object, unknown]) => applyConfiguration(codec.mergeType, json, value);
     const changed = apply(object, outcome.value);
-    if (changed === object) return request.attributes.object as KubeObject;
+    if (changed === object) return attributes;
     return this.#back(request, codec, decode(codec, changed, how === 'jsonPatch'));
   }
 
-  /** With what a policy leaves to defaults, in the version of the request. */
-  #back(request: PolicyRequest, codec: ObjectCodec, decoded: Record<string, unknown>): Awaitable<KubeObject> {
+  /** Resolves with the attributes with the object, which has its defaults, in the version of the request. Rejects with MutationError. */
+  async #back(
+    { attributes, snapshot }: PolicyRequest,
+    codec: ObjectCodec,
+    decoded: Record<string, unknown>,
+  ): Promise<AdmissionAttributes> {
     const { kind } = codec;
+    const own = attributes.kind;
     const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
-    const draft = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest };
+    const draft = {
+      kind: kind.kind,
+      apiVersion: apiVersionOf(kind),
+      ...(attributes.object !== undefined && { metadata: metadata ?? {} }),
+      ...rest,
+    };
+    if (apiVersionOf(kind) !== apiVersionOf(own) && snapshot.getKind(kind)?.codec === undefined) {
+      // Upstream does not convert built-in kinds here: only custom ones may be changed in another version.
+      throw new MutationError(`converting (${kind.version}.${kind.kind}) to (${own.version}.${own.kind}): unknown conversion`);
+    }
     codec.applyDefaults(draft);
+    if (attributes.object === undefined) return { ...attributes, connectOptions: () => draft };
     const { scheme } = this.#services;
-    const { snapshot, attributes } = request;
-    return convertVersion({ scheme, snapshot }, draft as unknown as KubeObject, kind, attributes.kind);
+    const object = await convertVersion({ scheme, snapshot }, draft as unknown as KubeObject, kind, own);
+    return { ...attributes, object };
   }
+}
+
+/** Returns what policies may change. */
+function subjectOf({ object, connectOptions }: AdmissionAttributes): object | undefined {
+  return object ?? connectOptions?.();
 }
 
 /** Throws MutationError, or for a patch InternalError, if it has become no object of its kind. */

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import { deployments } from '#api/groups/apps/v1/index.ts';
-import { configMaps } from '#api/groups/core/v1/index.ts';
+import { configMaps, pods } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
+import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 
@@ -192,4 +193,71 @@ it('conditions decide, updates count, and what is bound to nothing does nothing'
     .namespace('default')
     .update({ ...updated, data: { a: 'd' } });
   expect(again.data).toEqual({ a: 'd' });
+});
+
+describe('a connection', () => {
+  const EXEC: Rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CONNECT'], resources: ['pods/exec'] };
+  const exec = async (): Promise<apierrors.Status> => {
+    const path = '/api/v1/namespaces/default/pods/p/exec?command=ls&container=c';
+    const { json } = await send(api.server, { method: 'POST', path });
+    return json as unknown as apierrors.Status;
+  };
+
+  beforeEach(async () => {
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    await api.client
+      .resource(pods)
+      .namespace('default')
+      .create({ metadata: { name: 'p' }, spec });
+  });
+
+  it('asks for what a JSON patch makes of its options', async () => {
+    expect((await exec()).message).toBe('pod p does not have a host assigned');
+    const expression = "[JSONPatch{op: 'replace', path: '/container', value: object.container + object.command[0]}]";
+    await policy('patched', { matchConstraints: { resourceRules: [EXEC] }, mutations: [patching(expression)] });
+    expect((await exec()).message).toBe('container cls is not valid for pod p');
+  });
+
+  it('has no type by which an apply configuration could be merged', async () => {
+    const mutations = [merging("Object{container: 'x'}")];
+    await policy('merged', { matchConstraints: { resourceRules: [EXEC] }, mutations });
+    const message =
+      "policy 'merged' with binding 'merged' denied request: error applying patch: failed to convert patch object to typed object: " +
+      'no corresponding type for /v1, Kind=PodExecOptions';
+    expect(await exec()).toMatchObject({ code: 403, reason: 'Invalid', message, details: { name: 'p', kind: 'pods' } });
+  });
+});
+
+it('a built-in kind is not changed in another version than that of the request', async () => {
+  const rule: Rule = { ...CONFIG_MAPS, apiGroups: ['autoscaling'], resources: ['horizontalpodautoscalers'] };
+  await policy('versions', {
+    matchConstraints: { resourceRules: [rule] },
+    mutations: [patching("[JSONPatch{op: 'replace', path: '/spec/maxReplicas', value: 9}]")],
+  });
+  const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }, maxReplicas: 3 };
+  const post = async (version: string): Promise<Readonly<Record<string, unknown>>> => {
+    const path = `/apis/autoscaling/${version}/namespaces/default/horizontalpodautoscalers`;
+    return (await send(api.server, { method: 'POST', path, body: { metadata: { name: version }, spec } })).json as never;
+  };
+  expect(await post('v1')).toMatchObject({ spec: { maxReplicas: 9 } });
+  expect(await post('v2')).toMatchObject({
+    code: 403,
+    reason: 'Invalid',
+    message:
+      "policy 'versions' with binding 'versions' denied request: converting (v1.HorizontalPodAutoscaler) to " +
+      '(v2.HorizontalPodAutoscaler): unknown conversion',
+  });
+});
+
+it('a deletion is not changed, and not refused for it', async () => {
+  const rule: Rule = { ...CONFIG_MAPS, operations: ['*'] };
+  await create({ a: 'b' });
+  await policy('any', {
+    matchConstraints: { resourceRules: [rule] },
+    mutations: [patching("[JSONPatch{op: 'remove', path: '/data/x'}]")],
+  });
+  await api.client.resource(configMaps).namespace('default').delete('a');
+  expect((await api.client.resource(configMaps).namespace('default').list()).items.map(({ metadata }) => metadata.name)).toEqual(
+    [],
+  );
 });

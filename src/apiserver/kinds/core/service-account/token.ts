@@ -5,6 +5,7 @@ import type { Node, Pod, ServiceAccount } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -16,6 +17,7 @@ import { formatTime } from '#machinery/text/time.ts';
 
 export interface TokenServices {
   readonly clock: Clock;
+  readonly random: Random;
   readonly find: Find;
   /** Absent: the server has no key to sign with. */
   readonly serviceAccountTokens?: ServiceAccountTokens;
@@ -27,7 +29,7 @@ const DEFAULT_SECONDS = 3600;
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
-export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenServices): Omit<Subresource, 'name'> {
+export function tokenSubresource({ clock, random, find, serviceAccountTokens }: TokenServices): Omit<Subresource, 'name'> {
   return {
     kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
     rest: {
@@ -39,7 +41,7 @@ export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenSer
         const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', context.namespace, name);
         if (account === undefined) throw apierrors.notFound(SERVICE_ACCOUNTS, name);
         const creationTimestamp = formatTime(clock.now());
-        const metadata = { ...given.metadata, name, namespace: context.namespace, creationTimestamp };
+        const metadata = { ...given.metadata, name, namespace: context.namespace, uid: random.uuid(), creationTimestamp };
         const request: Immutable<TokenRequest> = { ...given, metadata };
         const audiences = request.spec.audiences ?? [];
         const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;

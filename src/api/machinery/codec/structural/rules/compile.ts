@@ -20,6 +20,7 @@ export interface CompiledExpression {
 }
 
 export interface CompiledRule {
+  readonly rule: ValidationRule;
   /** Absent: the rule is empty, or has a problem. */
   readonly expression?: CompiledExpression;
   readonly problem?: string;
@@ -53,22 +54,24 @@ export class RuleCompiler {
   }
 
   compile(rule: ValidationRule, source: JSONSchemaProps): CompiledRule {
-    if (rule.rule.trim() === '') return { usesOldSelf: false };
+    if (rule.rule.trim() === '') return { rule, usesOldSelf: false };
     const environment = rule.optionalOldSelf === true ? this.#withOptionalOldSelf() : this.#withOldSelf();
-    const compiled = compileExpression(environment, rule.rule, types.BOOL);
+    const compiled = compileExpression(environment, rule.rule, types.BOOL, this.#type);
     if (compiled.error !== undefined) {
       const { error } = compiled;
       const isType = error.reason === 'resultType';
       return {
+        rule,
         usesOldSelf: false,
         problem: isType ? 'cel expression must evaluate to a bool' : `compilation failed: ${error.message}`,
       };
     }
     const at = (rule.fieldPath ?? '') === '' ? undefined : parseFieldPath(rule.fieldPath as string, source)?.toString();
     return {
+      rule,
       expression: compiled.expression,
       usesOldSelf: compiled.expression.program.variables.includes('oldSelf'),
-      ...compileMessage(environment, rule.messageExpression ?? ''),
+      ...compileMessage(environment, rule.messageExpression ?? '', this.#type),
       ...(at !== undefined && at !== '' && { fieldPath: at }),
     };
   }
@@ -90,9 +93,11 @@ export class RuleCompiler {
   }
 }
 
-function compileMessage(environment: Environment, source: string): Pick<CompiledRule, 'messageExpression' | 'messageProblem'> {
+type CompiledMessage = Pick<CompiledRule, 'messageExpression' | 'messageProblem'>;
+
+function compileMessage(environment: Environment, source: string, self: Type): CompiledMessage {
   if (source === '') return {};
-  const { expression, error } = compileExpression(environment, source, types.STRING);
+  const { expression, error } = compileExpression(environment, source, types.STRING, self);
   if (error === undefined) return { messageExpression: expression };
   const isType = error.reason === 'resultType';
   return {
@@ -106,7 +111,8 @@ type Compiled =
   | { readonly expression: CompiledExpression; readonly error?: undefined }
   | { readonly expression?: undefined; readonly error: CompileError };
 
-function compileExpression(environment: Environment, source: string, resultType: Type): Compiled {
-  const { program, error, estimate } = environment.compile(source, { resultType, exactResult: true, estimate: true });
+/** `self`: the type of the value, which costs are estimated by. */
+function compileExpression(environment: Environment, source: string, resultType: Type, self: Type): Compiled {
+  const { program, error, estimate } = environment.compile(source, { resultType, exactResult: true, estimateOver: self });
   return program === undefined ? { error } : { expression: { program, maxCost: estimate?.max ?? 0 } };
 }

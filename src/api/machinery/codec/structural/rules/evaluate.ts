@@ -1,6 +1,6 @@
 // Evaluates the rules of one node for one value.
 
-import { adapterOf, Budget, Optional, type Type } from '#cel/index.ts';
+import { adapterOf, Budget, type EvaluationError, Optional, type Type } from '#cel/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
@@ -49,90 +49,90 @@ export interface Subject {
   readonly ratchet: Ratchet | undefined;
 }
 
+const NO_RULES: readonly CompiledRule[] = [];
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
-export function evaluateRules(node: RuleNode, subject: Subject, run: RuleRun): void {
-  if (node.rules.length === 0) return;
-  const { compiled, type } = node;
-  if (compiled === undefined || type === undefined) {
-    const problem = 'rule compiler initialization error: failed to convert to declType for CEL validation rules';
-    run.errors.push(field.invalid(subject.place.toPath(), node.schema.type, problem));
-    return;
+/** Returns the rules of a node that are to be evaluated for a value. Reports the error if they cannot be. */
+export function rulesFor(node: RuleNode, subject: Subject, run: RuleRun): readonly CompiledRule[] {
+  if (node.rules.length === 0) return NO_RULES;
+  if (node.compiled === undefined) {
+    run.errors.push(
+      problemAt(node, subject, 'rule compiler initialization error: failed to convert to declType for CEL validation rules'),
+    );
+    return NO_RULES;
   }
   if (run.budget.remaining <= 0) {
-    run.stop(field.invalid(subject.place.toPath(), node.schema.type, OUT_OF_BUDGET));
-    return;
+    run.stop(problemAt(node, subject, OUT_OF_BUDGET));
+    return NO_RULES;
   }
-  // A message sees the old value only if a rule of the node does.
-  const seesOld = compiled.some(({ usesOldSelf }) => usesOldSelf);
-  for (let index = 0; index < compiled.length && !run.isStopped; index++) {
-    evaluateRule(compiled[index] as CompiledRule, node.rules[index] as ValidationRule, { ...subject, type, seesOld, node }, run);
-  }
+  return node.compiled;
 }
 
-interface RuleSubject extends Subject {
-  readonly type: Type;
-  readonly seesOld: boolean;
-  readonly node: RuleNode;
+/** An error of a rule that could not be evaluated. */
+function problemAt(node: RuleNode, subject: Subject, detail: string): FieldError {
+  return field.invalid(subject.place.toPath(), node.schema.type, detail);
 }
 
-function evaluateRule(compiled: CompiledRule, rule: ValidationRule, subject: RuleSubject, run: RuleRun): void {
-  const { value, place, type } = subject;
-  const shown = subject.node.schema.type;
-  const fail = (detail: string): FieldError => field.invalid(place.toPath(), shown, detail);
+export function evaluateRule(compiled: CompiledRule, node: RuleNode, subject: Subject, run: RuleRun): void {
+  const { expression, rule, usesOldSelf } = compiled;
   if (compiled.problem !== undefined) {
-    run.errors.push(fail(`rule compile error: ${compiled.problem}`));
+    run.errors.push(problemAt(node, subject, `rule compile error: ${compiled.problem}`));
     return;
   }
-  if (compiled.expression === undefined) return;
+  if (expression === undefined) return;
   const old = subject.old ?? undefined;
-  const isOptional = rule.optionalOldSelf === true;
-  if (compiled.usesOldSelf && old === undefined && !isOptional) return;
-  const oldSelf = !compiled.usesOldSelf
-    ? undefined
-    : !isOptional
-      ? old
-      : old === undefined
-        ? Optional.none
-        : new Optional(adapterOf(type)(old));
-  const { value: result, error, cost } = compiled.expression.program.evaluate({ self: value, oldSelf });
+  if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) return;
+  const oldSelf = usesOldSelf && rule.optionalOldSelf === true ? optionalOf(old, node) : old;
+  const { value: result, error, cost } = expression.program.evaluate({ self: subject.value, oldSelf });
   if (cost > run.budget.remaining) {
-    run.stop(fail(OUT_OF_BUDGET));
+    run.stop(problemAt(node, subject, OUT_OF_BUDGET));
     return;
   }
   run.budget.remaining -= cost;
   if (result === true) return;
-  if (error !== undefined) {
-    const { message } = error;
-    if (message.startsWith('no such overload')) {
-      const detail = 'call arguments did not match a supported operator, function or macro signature for rule';
-      run.errors.push(fail(`'${message}': ${detail}: ${ruleText(rule)}`));
-    } else if (error.reason === 'costLimitExceeded') {
-      const detail = 'no further validation rules will be run due to call cost exceeds limit for rule';
-      run.stop(fail(`'${message}': ${detail}: ${ruleText(rule)}`));
-    } else run.errors.push(fail(`${message} evaluating rule: ${ruleText(rule)}`));
-    return;
-  }
-  reportUnmet(compiled, rule, subject, run);
+  if (error === undefined) reportUnmet(compiled, node, subject, run);
+  else reportFailed(rule, error, node, subject, run);
 }
 
-function reportUnmet(compiled: CompiledRule, rule: ValidationRule, subject: RuleSubject, run: RuleRun): void {
-  const { value, old, type, seesOld, ratchet, node } = subject;
+function optionalOf(old: unknown, node: RuleNode): Optional {
+  return old === undefined ? Optional.none : new Optional(adapterOf(node.type as Type)(old));
+}
+
+function reportFailed(rule: ValidationRule, error: EvaluationError, node: RuleNode, subject: Subject, run: RuleRun): void {
+  const { message, reason } = error;
+  if (message.startsWith('no such overload')) {
+    const detail = 'call arguments did not match a supported operator, function or macro signature for rule';
+    run.errors.push(problemAt(node, subject, `'${message}': ${detail}: ${ruleText(rule)}`));
+  } else if (reason === 'costLimitExceeded') {
+    const detail = 'no further validation rules will be run due to call cost exceeds limit for rule';
+    run.stop(problemAt(node, subject, `'${message}': ${detail}: ${ruleText(rule)}`));
+  } else run.errors.push(problemAt(node, subject, `${message} evaluating rule: ${ruleText(rule)}`));
+}
+
+function reportUnmet(compiled: CompiledRule, node: RuleNode, subject: Subject, run: RuleRun): void {
+  const { rule } = compiled;
+  const { value, ratchet } = subject;
   const at = pathOf(subject.place, compiled.fieldPath);
-  const report = (error: FieldError): void => run.report(error, !compiled.usesOldSelf && ratchet?.isUnchanged === true);
+  const isDropped = !compiled.usesOldSelf && ratchet?.isUnchanged === true;
   let text: string | undefined;
   if (compiled.messageExpression !== undefined) {
-    const oldSelf = seesOld && (old ?? undefined) !== undefined ? adapterOf(type)(old) : undefined;
+    const oldSelf = oldSelfOfMessage(rule, node, subject.old ?? undefined);
     const evaluated = evaluateMessage(compiled.messageExpression, { self: value, oldSelf }, run.budget);
     if (evaluated.problem !== undefined) {
-      report(field.invalid(at, node.schema.type, evaluated.problem));
+      run.report(field.invalid(at, node.schema.type, evaluated.problem), isDropped);
       run.stop();
       return;
     }
     text = evaluated.text;
   }
   const isWhole = node.schema.type === 'object' || node.schema.type === 'array';
-  report(errorForReason(rule.reason, at, isWhole ? field.omitValue : value, text ?? fixedMessage(rule)));
+  run.report(errorForReason(rule.reason, at, isWhole ? field.omitValue : value, text ?? fixedMessage(rule)), isDropped);
+}
+
+/** A message sees the old value only if a rule of the node does; other than the rule itself, it never sees an optional value. */
+function oldSelfOfMessage(rule: ValidationRule, node: RuleNode, old: unknown): unknown {
+  if (old === undefined || !node.usesOldSelf) return undefined;
+  return rule.optionalOldSelf === true ? adapterOf(node.type as Type)(old) : old;
 }
 
 function pathOf(place: Place, below: string | undefined): FieldPath | undefined {

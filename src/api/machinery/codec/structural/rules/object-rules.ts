@@ -3,7 +3,7 @@
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
 import type { Steps } from '#machinery/turn.ts';
 import { hasKeys, itemKey, itemsByKey } from '../list-keys.ts';
-import { evaluateRules, type RuleRun, type Subject } from './evaluate.ts';
+import { evaluateRule, rulesFor, type RuleRun, type Subject } from './evaluate.ts';
 import { Place } from './place.ts';
 import type { RuleNode } from './rule-node.ts';
 
@@ -29,13 +29,15 @@ class ObjectRules {
     const run = this.#run;
     const { value } = subject;
     if (value === null || value === undefined) return;
-    evaluateRules(node, subject, run);
-    if (run.isStopped) return;
-    if (run.budget.remaining < this.#pauseAt) {
-      this.#pauseAt = run.budget.remaining - STEP_COST;
-      yield;
+    for (const rule of rulesFor(node, subject, run)) {
+      evaluateRule(rule, node, subject, run);
+      if (run.isStopped) return;
+      if (run.budget.remaining < this.#pauseAt) {
+        this.#pauseAt = run.budget.remaining - STEP_COST;
+        yield;
+      }
     }
-    if (node.isLeaf) return;
+    if (run.isStopped || node.isLeaf) return;
     if (Array.isArray(value)) yield* this.#evaluateItems(node, value, subject);
     else if (isPlainObject(value)) yield* this.#evaluateFields(node, value, subject);
   }

@@ -16,6 +16,7 @@ export class RuleNode {
   readonly #isResource: boolean;
   #compiled: readonly CompiledRule[] | undefined;
   #type: { readonly of: Type | undefined } | undefined;
+  #usesOldSelf: boolean | undefined;
 
   constructor(schema: StructuralSchema, isResource: boolean) {
     const values = valuesOf(schema);
@@ -45,11 +46,16 @@ export class RuleNode {
     return this.#type.of;
   }
 
+  get usesOldSelf(): boolean {
+    this.#usesOldSelf ??= this.compiled?.some(({ usesOldSelf }) => usesOldSelf) ?? false;
+    return this.#usesOldSelf;
+  }
+
   /** The rules, compiled, in their order. Undefined: rules cannot see values of the node. */
   get compiled(): readonly CompiledRule[] | undefined {
-    const { type } = this;
-    if (type === undefined) return undefined;
     if (this.#compiled === undefined) {
+      const { type } = this;
+      if (type === undefined) return undefined;
       const compiler = new RuleCompiler(type);
       this.#compiled = this.rules.map((rule) => compiler.compile(rule, this.schema.source));
     }

@@ -109,7 +109,9 @@ function update(given: SchemaCase, codec: StructuralCodec, name: string, [old, b
 function updateStatus(codec: StructuralCodec, name: string, [old, body]: readonly [Body, Body]): ObjectAnswer {
   const before = readOld(codec, old, name);
   const { status: _, ...rest } = old;
-  return read(codec, { ...rest, ...withStatusOf(body) }, name, (object, warn) => codec.validateStatusUpdate(object, before, { warn }));
+  return read(codec, { ...rest, ...withStatusOf(body) }, name, (object, warn) =>
+    codec.validateStatusUpdate(object, before, { warn }),
+  );
 }
 
 const withStatusOf = (object: Body): Body => (Object.hasOwn(object, 'status') ? { status: object['status'] } : {});

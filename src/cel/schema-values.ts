@@ -1,13 +1,63 @@
-// The formats of text that are values of another type in expressions: upstream reads such text in objects of custom kinds as its OpenAPI
-// validator does, which is not how functions of the language (`duration('1h')`) read it.
+// How values of custom kinds are read: as their schema says, or with an error. An object may have values of a wrong type, if they were there
+// before the schema was. Text of some formats is a value of another type; upstream reads it as its OpenAPI validator does, which is not how
+// functions of the language (`duration('1h')`) read it.
 
 import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { evaluationError, EvaluationError } from './errors.ts';
 import { parseTimestamp } from './standard/time-text.ts';
-import { Duration, type Timestamp, type Value } from './values.ts';
+import { adaptDynamic, Double, Duration, normalizeInt, type Timestamp, type Value } from './values.ts';
 
-/** Makes the value of a text. Throws EvaluationError. */
-export type ParseText = (text: string) => Value;
+/** Makes a value of what is in an object, null excepted. Throws EvaluationError. */
+export type ReadValue = (raw: unknown) => Value;
+
+const wrongType = (expected: string, raw: unknown): Error =>
+  evaluationError(`invalid data, expected ${expected}, got ${goType(raw)}`);
+
+function goType(raw: unknown): string {
+  if (Array.isArray(raw)) return '[]interface {}';
+  switch (typeof raw) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return Number.isInteger(raw) ? 'int64' : 'float64';
+    default:
+      return 'map[string]interface {}';
+  }
+}
+
+/** Reads text as `parse` does. */
+export const readText =
+  (parse: (text: string) => Value): ReadValue =>
+  (raw) => {
+    if (typeof raw !== 'string') throw wrongType('string', raw);
+    return parse(raw);
+  };
+
+export const readBool: ReadValue = (raw) => {
+  if (typeof raw !== 'boolean') throw wrongType('bool', raw);
+  return raw;
+};
+
+export const readInt: ReadValue = (raw) => {
+  if (typeof raw === 'bigint') return normalizeInt(raw);
+  if (typeof raw !== 'number' || !Number.isInteger(raw)) throw wrongType('int', raw);
+  return adaptDynamic(raw);
+};
+
+export const readDouble: ReadValue = (raw) => {
+  if (typeof raw !== 'number') throw wrongType('float', raw);
+  return new Double(raw);
+};
+
+export const readIntOrString: ReadValue = (raw) => {
+  if (typeof raw === 'string' || Number.isInteger(raw)) return adaptDynamic(raw);
+  throw evaluationError('invalid data, expected XIntOrString value to be either a string or integer');
+};
+
+export const notAMap = (): Error => evaluationError('invalid data, expected a map for the provided schema with type=object');
+export const notAList = (): Error => evaluationError('invalid data, expected an array for the provided schema with type=array');
 
 /** Reads base64 in the alphabet of URLs, as upstream does; validation accepts the other alphabet. */
 export function parseBytes(text: string): Uint8Array {

@@ -1,0 +1,36 @@
+// The memory of a server in another process after its garbage has been collected: asked of the probe inside it.
+
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '#machinery/clock.ts';
+
+/** With these the server's process has the probe. */
+export const MEMORY_FLAGS: readonly string[] = [
+  '--expose-gc',
+  '--require',
+  fileURLToPath(new URL('memory-probe.cjs', import.meta.url)),
+];
+
+const TIMEOUT_MS = 60_000;
+
+export interface Memory {
+  /** Of the main thread: JavaScript's heap and what it refers to outside. */
+  readonly heapMB: number;
+  /** Of all threads, what they have freed and not given back included. */
+  readonly residentMB: number;
+}
+
+export async function memoryOf(pid: number): Promise<Memory> {
+  const file = join(tmpdir(), `coxswain-memory-${pid}.json`);
+  const deadline = systemClock.monotonic() + TIMEOUT_MS;
+  process.kill(pid, 'SIGUSR2');
+  while (!existsSync(file)) {
+    if (systemClock.monotonic() > deadline) throw new Error(`process ${pid} does not say what memory it has`);
+    await systemClock.sleep(20);
+  }
+  const memory = JSON.parse(readFileSync(file, 'utf8')) as Memory;
+  rmSync(file);
+  return memory;
+}

@@ -1,0 +1,20 @@
+// Rules against upstream's answers to the same schemas and objects, which are recorded in testing/upstream-rules.json.
+
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { answer, type Answers } from '../testing/answers.ts';
+import { ruleCases } from '../testing/rule-cases.ts';
+
+const file = new URL('../testing/upstream-rules.json', import.meta.url);
+const recorded = JSON.parse(readFileSync(file, 'utf8')) as Answers;
+
+test.each(ruleCases)('$name', async (given) => {
+  const expected = recorded[given.name];
+  expect(expected).toBeDefined();
+  expect(withoutOwners(await answer(given))).toEqual(withoutOwners(expected));
+});
+
+/** Who owns which field is not what rules change. */
+function withoutOwners(given: unknown): unknown {
+  return JSON.parse(JSON.stringify(given, (key, value: unknown) => (key === 'fields' ? undefined : value)));
+}

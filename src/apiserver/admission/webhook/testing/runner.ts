@@ -1,0 +1,181 @@
+// Runs the cases at a server: configures their webhooks, sends their requests, and records what comes of it.
+
+import type { ReceivedRequest, WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import { allow, deny, drip, hang } from './behaviours.ts';
+import type { Behaviour, Review } from './behaviours.ts';
+import type { Case, CaseHook, CaseRequest } from './cases.ts';
+import { normalized } from './normalized.ts';
+
+export interface CaseAnswer {
+  readonly code: number;
+  /** Parsed, if it is JSON. */
+  readonly body: unknown;
+  readonly warnings: readonly string[];
+}
+
+export type Send = (request: CaseRequest) => Promise<CaseAnswer>;
+
+/** What came of one request: what the client got, and what the webhooks received, in order. */
+export interface Outcome {
+  readonly answer: unknown;
+  readonly received: readonly { readonly hook: number; readonly url: string; readonly body: unknown }[];
+}
+
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const RESOURCES = { mutating: 'mutatingwebhookconfigurations', validating: 'validatingwebhookconfigurations' } as const;
+const TYPES = ['mutating', 'validating'] as const;
+/** The webhooks of a case are known to the server once a request for a limit range is denied by one that was configured after them. */
+const MARKER = 'z-marker';
+const MARKER_PATH = '/api/v1/namespaces/default/limitranges?dryRun=All';
+const MARKED = { apiVersion: 'v1', kind: 'LimitRange', metadata: { name: 'marker' }, spec: { limits: [] } };
+const MAX_POLLS = 2000;
+const REMOVE: CaseRequest = { method: 'DELETE', path: '/api/v1/namespaces/default/configmaps/m' };
+const USUAL_RULES = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['configmaps'] }];
+
+export class CaseRunner {
+  readonly #send: Send;
+  readonly #webhook: WebhookServer;
+  /** Tells the requests of this server apart from those of another one that shares the webhook server. */
+  readonly #side: string;
+  readonly #received: ReceivedRequest[] = [];
+  #hooks: readonly CaseHook[] = [];
+
+  readonly #onHang: () => Promise<void>;
+  #hanging: Promise<void> = Promise.resolve();
+
+  /** `onHang`: called when a webhook is asked that will not answer in time. The next request waits for what it returns. */
+  constructor(config: {
+    readonly send: Send;
+    readonly webhook: WebhookServer;
+    readonly side: string;
+    readonly onHang?: () => Promise<void>;
+  }) {
+    this.#send = config.send;
+    this.#onHang = config.onHang ?? (() => Promise.resolve());
+    this.#webhook = config.webhook;
+    this.#side = config.side;
+  }
+
+  /** Answers a request of this server. */
+  serve(
+    request: ReceivedRequest,
+    response: Parameters<WebhookServer['handler']>[1],
+    socket: Parameters<WebhookServer['handler']>[2],
+  ): void {
+    const [, , hook = ''] = request.url.split(/[/?]/);
+    const isMarker = hook === 'marker';
+    if (!isMarker) this.#received.push(request);
+    const review = request.body === '' ? undefined : (JSON.parse(request.body) as Review);
+    const behaviour: Behaviour = isMarker ? deny({ message: 'marker' }) : (this.#hooks[Number(hook)]?.behaviour ?? allow);
+    if (review === undefined) response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
+    else behaviour({ request, review, response, socket });
+    if (behaviour === hang || behaviour === drip) this.#hanging = this.#onHang();
+  }
+
+  async run(each: Case): Promise<readonly Outcome[]> {
+    for (const request of each.before ?? []) await this.#send(request);
+    this.#hooks = each.hooks;
+    const configurations = [...this.#configurations(each), ...TYPES.map((type) => this.#marker(type))];
+    try {
+      for (const { path, body } of configurations) {
+        const { code, body: answer } = await this.#send({ method: 'POST', path, body });
+        if (code !== 201) throw new Error(`${each.name}: ${JSON.stringify(answer)}`);
+      }
+      await this.#await(true);
+      const outcomes: Outcome[] = [];
+      for (const request of each.requests) {
+        this.#received.length = 0;
+        const answer = await this.#send(request);
+        await this.#hanging;
+        outcomes.push({ answer: this.#normalized(answer), received: this.#receivedInOrder(each) });
+      }
+      return outcomes;
+    } finally {
+      for (const { path, name } of configurations) await this.#send({ method: 'DELETE', path: `${path}/${name}` });
+      await this.#await(false);
+      for (const request of [...(each.cleanup ?? []), REMOVE]) await this.#send(request);
+    }
+  }
+
+  #configurations({ hooks }: Case): { readonly path: string; readonly name: string; readonly body: object }[] {
+    const found = new Map<string, { path: string; name: string; webhooks: object[] }>();
+    hooks.forEach((hook, index) => {
+      const { type, configuration = 'a', fields = {}, clientConfig } = hook;
+      const key = `${type} ${configuration}`;
+      const entry = found.get(key) ?? { path: `${ADMISSION}/${RESOURCES[type]}`, name: configuration, webhooks: [] };
+      found.set(key, entry);
+      entry.webhooks.push({
+        name: `h${index}.hooks.example.com`,
+        clientConfig: clientConfig === undefined ? this.#client(String(index)) : this.#filled(clientConfig, index),
+        rules: USUAL_RULES,
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+        ...fields,
+      });
+    });
+    return [...found.values()].map(({ path, name, webhooks }) => ({ path, name, body: { metadata: { name }, webhooks } }));
+  }
+
+  #marker(type: (typeof TYPES)[number]): { readonly path: string; readonly name: string; readonly body: object } {
+    const rules = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['limitranges'] }];
+    const webhook = {
+      name: `${type}.marker.example.com`,
+      clientConfig: this.#client('marker'),
+      rules,
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+      // Told apart by the order in which both types are asked: the validating one is seen once the mutating one is not asked.
+      objectSelector: { matchLabels: { marker: type } },
+    };
+    return { path: `${ADMISSION}/${RESOURCES[type]}`, name: MARKER, body: { metadata: { name: MARKER }, webhooks: [webhook] } };
+  }
+
+  #client(path: string): object {
+    return { url: `${this.#webhook.url}/${this.#side}/${path}`, caBundle: this.#webhook.caBundle };
+  }
+
+  /** Fills in what a client config of a case leaves open. */
+  #filled(clientConfig: object, index: number): unknown {
+    const { port, caBundle } = this.#webhook;
+    const text = JSON.stringify(clientConfig)
+      .replaceAll('"PORT"', String(port))
+      .replaceAll('PORT', String(port))
+      .replaceAll('"CA"', JSON.stringify(caBundle))
+      .replaceAll('PATH', `/${this.#side}/${index}`);
+    return JSON.parse(text);
+  }
+
+  /** Waits until the server denies, or admits again, what the markers deny. */
+  async #await(denied: boolean): Promise<void> {
+    for (const type of TYPES) {
+      const body = { ...MARKED, metadata: { ...MARKED.metadata, labels: { marker: type } } };
+      for (let polls = 0; ; polls++) {
+        const { code } = await this.#send({ method: 'POST', path: MARKER_PATH, body });
+        if ((code === 400) === denied) break;
+        if (polls > MAX_POLLS) throw new Error(`the webhook configurations do not become ${denied ? 'known' : 'unknown'}`);
+      }
+    }
+  }
+
+  /** Mutating webhooks are called in their order, validating ones at the same time. */
+  #receivedInOrder({ withoutBodies = false }: Case): Outcome['received'] {
+    const entries = this.#received.map(({ url, body }) => {
+      const last = url.split(/[/?]/)[2] ?? '';
+      // A redirect may lead elsewhere.
+      const hook = /^\d+$/.test(last) ? Number(last) : -1;
+      const review: unknown = body === '' || withoutBodies ? null : JSON.parse(body);
+      return { hook, url: this.#text(url), body: this.#normalized(review) };
+    });
+    const of = (type: CaseHook['type']): typeof entries =>
+      entries.filter(({ hook }) => (this.#hooks[hook]?.type ?? 'validating') === type);
+    return [...of('mutating'), ...of('validating').toSorted((a, b) => a.hook - b.hook)];
+  }
+
+  #normalized(value: unknown): unknown {
+    return normalized(value, (text) => this.#text(text));
+  }
+
+  #text(text: string): string {
+    return text.replaceAll(String(this.#webhook.port), 'PORT').replaceAll(`/${this.#side}/`, '/SIDE/');
+  }
+}

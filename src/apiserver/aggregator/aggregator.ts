@@ -1,0 +1,198 @@
+// The aggregator of an API server: it forwards requests for the groups of other API servers, and keeps what is known of them.
+
+import type { Client } from '#client/client.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import { apiServices as apiServiceType } from '#api/groups/apiregistration/v1/index.ts';
+import type { RequestHeaderConfig } from '../authentication/request-header.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { Follower } from '../catalog/follow.ts';
+import type { UpdateStatus } from '../catalog/internal-client.ts';
+import type { ApiRequest, Handler } from '../request.ts';
+import { ApiServices, LEGACY_NAME, type RemoteApiService } from './api-services.ts';
+import { AuthenticationConfig } from './authentication-config.ts';
+import { AvailabilityController } from './availability/controller.ts';
+import { AvailabilityMetrics } from './availability/metrics.ts';
+import { Backends, type ClientCertificate, type DialBackend } from './proxy/backend.ts';
+import { GroupsView } from './discovery/groups-view.ts';
+import { RemoteDiscovery } from './discovery/remote-discovery.ts';
+import type { AggregatedGroups } from '../discovery/aggregated-groups.ts';
+import { AggregationProxy } from './proxy/proxy.ts';
+import { RemoteOpenApi } from './openapi/remote-openapi.ts';
+import { LocalApiServices } from './registration/local-api-services.ts';
+import { ServiceStates } from './service-states.ts';
+
+export interface AggregationConfig {
+  /** Returns the certificate that other API servers know this one by. Absent: none is presented. */
+  readonly proxyClientCertificate?: () => ClientCertificate | undefined;
+  /** Redirects of other API servers are answered with 502. Default: true. */
+  readonly rejectRedirects?: boolean;
+  /** How other API servers are reached. Default: TCP and TLS. */
+  readonly dial?: DialBackend;
+}
+
+export interface AggregatorConfig {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly client: Client;
+  readonly updateStatus: UpdateStatus;
+  readonly aggregation?: AggregationConfig | undefined;
+  /** Front proxies whose headers this server believes, which is published for others. */
+  readonly requestHeader?: RequestHeaderConfig | undefined;
+  /** PEM: the authority of clients, which is published for others. */
+  readonly clientCa?: string | undefined;
+}
+
+export class Aggregator {
+  readonly apiServices = new ApiServices();
+  readonly metrics = new AvailabilityMetrics();
+  /** The OpenAPI documents of other API servers. */
+  readonly openApi: RemoteOpenApi;
+  readonly #stopped = new AbortController();
+  readonly #follower: Follower;
+  readonly #services: ServiceStates;
+  readonly #authentication: AuthenticationConfig;
+  readonly #local: LocalApiServices;
+  readonly #availability: AvailabilityController;
+  readonly #proxy: AggregationProxy;
+  readonly #discovery: RemoteDiscovery;
+  readonly #groups: GroupsView;
+  readonly #logger: Logger;
+  #started: Promise<void> | undefined;
+
+  constructor(config: AggregatorConfig) {
+    const { catalog, clock, logger, random, aggregation = {} } = config;
+    this.#logger = logger;
+    const following = { catalog, clock, logger };
+    this.#follower = new Follower(following);
+    this.#services = new ServiceStates({
+      ...following,
+      onChange: (namespace, name) => this.#availability.serviceChanged(namespace, name),
+    });
+    const backends = new Backends({
+      clock,
+      random: random.derive('aggregator'),
+      services: this.#services,
+      certificate: aggregation.proxyClientCertificate ?? (() => undefined),
+      dial: aggregation.dial,
+    });
+    const { requestHeader } = config;
+    this.#proxy = new AggregationProxy({
+      clock,
+      logger,
+      backends,
+      rejectRedirects: aggregation.rejectRedirects,
+      identityHeaders: lowerCase(requestHeader, ['usernameHeaders', 'uidHeaders', 'groupHeaders']),
+      identityPrefixes: lowerCase(requestHeader, ['extraHeaderPrefixes']),
+    });
+    this.#authentication = new AuthenticationConfig({ ...config, requestHeader });
+    const { apiServices, metrics } = this;
+    this.#discovery = new RemoteDiscovery({ clock, logger, apiServices, backends, onChange: () => this.#groups.invalidate() });
+    this.openApi = new RemoteOpenApi({
+      clock,
+      logger,
+      apiServices,
+      backends,
+      forward: (request, service) => this.#proxy.forward(request, service),
+      signal: this.#stopped.signal,
+    });
+    this.#groups = new GroupsView(apiServices, this.#discovery);
+    this.#local = new LocalApiServices({ catalog, client: config.client, apiServices, clock, logger });
+    this.#availability = new AvailabilityController({
+      clock,
+      logger,
+      apiServices,
+      services: this.#services,
+      backends,
+      updateStatus: config.updateStatus,
+      metrics,
+    });
+    apiServices.onChange((_name, now, before) => {
+      if (now?.spec.service !== undefined || before?.spec.service !== undefined) void this.#followServices();
+    });
+  }
+
+  /** Reads the APIServices and the services that they name. Rejects if the store cannot be read. Idempotent. */
+  start(): Promise<void> {
+    this.#started ??= (async () => {
+      await this.#follower.follow(apiServiceType.group, apiServiceType.resource, this.apiServices);
+      await this.#followServices();
+    })();
+    return this.#started;
+  }
+
+  /** Puts the APIServices of this server's own group versions right, and publishes how clients are known. */
+  async registerLocal(): Promise<void> {
+    await this.#local.syncAtStart();
+    this.#groups.registered(this.#local.served);
+    await this.#authentication.start(this.#follower);
+  }
+
+  /** Returns what discovery shows of other servers: the same value until that changes. */
+  get groups(): AggregatedGroups {
+    return this.#groups.current;
+  }
+
+  /** Keeps APIServices and their conditions until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#availability.run(signal),
+      this.#local.run(signal),
+      this.#discovery.run(signal),
+      this.#authentication.run(signal),
+    ]);
+  }
+
+  stop(): void {
+    this.#stopped.abort(new Error('the API server is shutting down'));
+    this.#follower.stop();
+    this.#services.stop();
+  }
+
+  /** Forwards requests of other API servers' groups; all others go on to `next`. */
+  wrap(next: Handler): Handler {
+    return (request) => {
+      if (!this.apiServices.hasRemote) return next(request);
+      const service = this.#serviceOf(request);
+      return service === undefined ? next(request) : this.#proxy.forward(request, service);
+    };
+  }
+
+  #serviceOf({ path }: ApiRequest): RemoteApiService | undefined {
+    const [empty, root, first = '', second = ''] = path.split('/', 4);
+    if (empty !== '') return undefined;
+    if (root === 'api') return this.apiServices.remote(LEGACY_NAME);
+    if (root !== 'apis' || first === '' || second === '') return undefined;
+    return this.apiServices.remote(`${decodeSegment(second)}.${decodeSegment(first)}`);
+  }
+
+  async #followServices(): Promise<void> {
+    const references = Array.from(this.apiServices.allRemote(), ({ spec: { service } }) => ({
+      namespace: service.namespace ?? '',
+      name: service.name ?? '',
+    }));
+    await this.#services.follow(references);
+    this.#logger.debug('aggregator: following services of APIServices', { services: references.length });
+  }
+}
+
+/** A segment that cannot be decoded names no group or version. */
+function decodeSegment(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch (error) {
+    if (error instanceof URIError) return segment;
+    throw error;
+  }
+}
+
+function lowerCase(
+  config: RequestHeaderConfig | undefined,
+  keys: readonly ('usernameHeaders' | 'uidHeaders' | 'groupHeaders' | 'extraHeaderPrefixes')[],
+): readonly string[] {
+  return config === undefined ? [] : keys.flatMap((key) => config[key].map((name) => name.toLowerCase()));
+}

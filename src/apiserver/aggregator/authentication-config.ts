@@ -1,0 +1,121 @@
+// Keeps the ConfigMap kube-system/extension-apiserver-authentication, which tells aggregated API servers how this server knows its clients:
+// the authority of clients, that of front proxies, and the headers in which front proxies name users. Servers that share a store, and may
+// have other authorities, add theirs; nothing that another server needs is removed but certificates that have expired.
+
+import { X509Certificate } from 'node:crypto';
+
+import { configMaps } from '#api/groups/core/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import type { Logger } from '#machinery/log.ts';
+import * as fields from '#machinery/selectors/fields.ts';
+import type { RequestHeaderConfig } from '../authentication/request-header.ts';
+import type { Follower } from '../catalog/follow.ts';
+import { Selection } from '../registry/selection.ts';
+
+const NAMESPACE = 'kube-system';
+const NAME = 'extension-apiserver-authentication';
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g;
+
+type Data = Readonly<Record<string, string>>;
+
+export interface AuthenticationConfigConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** PEM. */
+  readonly clientCa?: string | undefined;
+  readonly requestHeader?: RequestHeaderConfig | undefined;
+}
+
+export class AuthenticationConfig {
+  readonly #config: AuthenticationConfigConfig;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: AuthenticationConfigConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+  }
+
+  /** Writes the ConfigMap, and has it written again when it is changed. A server without authorities writes none. */
+  async start(follower: Follower): Promise<void> {
+    const { clientCa, requestHeader } = this.#config;
+    if (clientCa === undefined && requestHeader === undefined) return;
+    await this.#sync();
+    const again = (): void => this.#queue.add(NAME);
+    const selection = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', NAME) });
+    await follower.follow('', 'configmaps', { set: again, delete: again }, { namespace: NAMESPACE, selection });
+  }
+
+  /** Keeps it until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    const work = async (): Promise<typeof reconciled> => {
+      await this.#sync();
+      return reconciled;
+    };
+    const logger = this.#config.logger.with({ controller: 'cluster-authentication-trust' });
+    return runWorkers(this.#queue, 1, work, signal, { logger });
+  }
+
+  async #sync(): Promise<void> {
+    const access = this.#config.client.resource(configMaps).namespace(NAMESPACE);
+    try {
+      const current = await access.get(NAME);
+      const data = this.#combined(current.data ?? {});
+      if (!deepEqual(data, current.data ?? {})) await access.update({ ...current, data });
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
+      await access.create({ metadata: { name: NAME, namespace: NAMESPACE }, data: this.#combined({}) });
+    }
+  }
+
+  #combined(existing: Data): Data {
+    const { clientCa, requestHeader } = this.#config;
+    const clients = this.#certificates(existing['client-ca-file'], clientCa);
+    const frontProxies = this.#certificates(existing['requestheader-client-ca-file'], requestHeader?.ca);
+    const list = (key: string, own: readonly string[] = []): string =>
+      JSON.stringify([...new Set([...stringsOf(existing[key]), ...own])]);
+    const uidHeaders = list('requestheader-uid-headers', requestHeader?.uidHeaders);
+    return {
+      ...(clients !== '' && { 'client-ca-file': clients }),
+      ...(frontProxies !== '' && {
+        'requestheader-allowed-names': list('requestheader-allowed-names', requestHeader?.allowedNames),
+        'requestheader-client-ca-file': frontProxies,
+        'requestheader-extra-headers-prefix': list('requestheader-extra-headers-prefix', requestHeader?.extraHeaderPrefixes),
+        'requestheader-group-headers': list('requestheader-group-headers', requestHeader?.groupHeaders),
+        ...(uidHeaders !== '[]' && { 'requestheader-uid-headers': uidHeaders }),
+        'requestheader-username-headers': list('requestheader-username-headers', requestHeader?.usernameHeaders),
+      }),
+    };
+  }
+
+  /** Returns the certificates of both bundles, each once and without those that have expired. */
+  #certificates(existing = '', own = ''): string {
+    const all = [...(existing.match(PEM) ?? []), ...(own.match(PEM) ?? [])].map((pem) => `${pem.trim()}\n`);
+    return [...new Set(all)].filter((pem) => !this.#hasExpired(pem)).join('');
+  }
+
+  #hasExpired(pem: string): boolean {
+    try {
+      return Date.parse(new X509Certificate(pem).validTo) < this.#config.clock.now();
+    } catch (err) {
+      this.#config.logger.warn('aggregator: a certificate in a ConfigMap cannot be read', { configMap: NAME, err });
+      return true;
+    }
+  }
+}
+
+/** Anything but a list of strings counts as none: it is replaced. */
+function stringsOf(text = ''): readonly string[] {
+  if (text === '') return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,129 @@
+// Keeps the condition Available of every APIService. It is checked when the APIService, its service or the EndpointSlices change, and every
+// 30 seconds, since a network may fail without a change of any object.
+
+import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
+import { ExponentialRateLimiter, RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { UpdateStatus } from '../../catalog/internal-client.ts';
+import { type APIService, type ApiServices, isAvailable, isRemote } from '../api-services.ts';
+import type { Backends } from '../proxy/backend.ts';
+import type { ServiceStates } from '../service-states.ts';
+import { type Availability, failedDiscovery, LOCAL, PASSED, serviceProblem, withAvailability } from './conditions.ts';
+import type { AvailabilityMetrics } from './metrics.ts';
+import { probe } from './probe.ts';
+
+const WORKERS = 5;
+const RESYNC_MS = 30_000;
+const MAX_BACKOFF_MS = 30_000;
+
+export interface AvailabilityConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly apiServices: ApiServices;
+  readonly services: Pick<ServiceStates, 'get' | 'synced'>;
+  readonly backends: Backends;
+  readonly updateStatus: UpdateStatus;
+  readonly metrics: AvailabilityMetrics;
+}
+
+export class AvailabilityController {
+  readonly #config: AvailabilityConfig;
+  readonly #queue: RateLimitingQueue;
+  #resync: Timer | undefined;
+
+  constructor(config: AvailabilityConfig) {
+    this.#config = config;
+    const rateLimiter = new ExponentialRateLimiter<string>({ baseMs: 5, maxMs: MAX_BACKOFF_MS });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, rateLimiter });
+    config.apiServices.onChange((name, now, before) => {
+      if (now !== undefined && !isRemote(now) && isLocal(now)) {
+        if (before !== undefined && isRemote(before)) this.#queue.add(name);
+        else config.metrics.checked(name, true);
+        return;
+      }
+      this.#queue.add(name);
+    });
+  }
+
+  /** Checks the APIServices that the service belongs to. */
+  serviceChanged(namespace: string, name: string): void {
+    for (const { metadata, spec } of this.#config.apiServices.allRemote()) {
+      if (spec.service.namespace === namespace && spec.service.name === name) this.#queue.add(metadata.name);
+    }
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    this.#resync = this.#config.clock.setInterval(RESYNC_MS, () => {
+      for (const { metadata } of this.#config.apiServices.allRemote()) this.#queue.add(metadata.name);
+    });
+    try {
+      await runWorkers(this.#queue, WORKERS, (name, aborted) => this.#reconcile(name, aborted), signal, {
+        logger: logger.with({ controller: 'apiservice-availability' }),
+      });
+    } finally {
+      this.#resync.cancel();
+    }
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { apiServices: table, metrics } = this.#config;
+    const service = table.get(name);
+    if (service === undefined) {
+      metrics.forget(name);
+      return reconciled;
+    }
+    const availability = isRemote(service) ? await this.#check(name, signal) : LOCAL;
+    if (availability === undefined) return reconciled;
+    await this.#record(service, availability);
+    // The failure is in the condition, and in no log line that repeats every 30 seconds.
+    return availability.reason === 'FailedDiscoveryCheck' ? { next: 'requeue' } : reconciled;
+  }
+
+  async #check(name: string, signal: AbortSignal): Promise<Availability | undefined> {
+    const { apiServices: table, services, backends, clock } = this.#config;
+    const service = table.remote(name);
+    if (service === undefined) return undefined;
+    const { namespace = '', name: serviceName = '' } = service.spec.service;
+    await services.synced(namespace, serviceName);
+    const problem = serviceProblem(service.spec.service, services.get(namespace, serviceName));
+    if (problem !== undefined) return problem;
+    const failure = await probe({ clock, backends }, service, signal);
+    return failure === undefined ? PASSED : failedDiscovery(failure);
+  }
+
+  async #record(service: APIService, availability: Availability): Promise<void> {
+    const { metadata } = service;
+    const { updateStatus, metrics, clock, logger } = this.#config;
+    const available = availability.status === 'True';
+    metrics.checked(metadata.name, available);
+    const now = clock.now();
+    if (withAvailability(service, availability, now) === service) return;
+    const { group, resource } = apiServices;
+    let wasAvailable = false;
+    let changed = false;
+    await updateStatus<Mutable>(group, resource, '', metadata.name, (current) => {
+      // Another object of the name is checked when it is seen.
+      changed = false;
+      if (current.metadata.uid !== metadata.uid) return current;
+      wasAvailable = isAvailable(current);
+      const next = withAvailability(current, availability, now);
+      changed = next !== current;
+      return next as Mutable;
+    });
+    if (!changed || wasAvailable === available) return;
+    logger.info('aggregator: availability of an APIService changed', { apiService: metadata.name, ...availability });
+    if (!available) metrics.becameUnavailable(metadata.name, availability.reason);
+  }
+}
+
+type Mutable = APIService & { readonly kind: string; readonly apiVersion: string };
+
+function isLocal({ status }: APIService): boolean {
+  return (status?.conditions ?? []).some(
+    ({ type, status: value, reason }) => type === 'Available' && value === 'True' && reason === 'Local',
+  );
+}

@@ -1,0 +1,166 @@
+// What other API servers say they serve, read again every minute and after each change of an APIService. Of each server only the group
+// version that its APIService names is taken, whatever else it claims. What was read last is kept, marked as stale, while a server does
+// not answer.
+
+import type { APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
+import { ExponentialRateLimiter, RateLimitingQueue, requeueAfter, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import type { ReconcileResult } from '#client/workqueue/index.ts';
+import type { Logger } from '#machinery/log.ts';
+import { semanticEqual } from '#machinery/deep.ts';
+import type { UserInfo } from '../../request.ts';
+import { type ApiServices, groupVersionOf, isRemote, type RemoteApiService } from '../api-services.ts';
+import { BackendError } from '../proxy/backend.ts';
+import { fetchDocument, type FetchedDocument, type FetchServices } from '../proxy/fetch.ts';
+import { isAggregatedType, readAggregated, readLegacy } from './read-document.ts';
+
+const WORKERS = 2;
+const REFRESH_MS = 60_000;
+const FIRST_RETRY_MS = 500;
+const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+const AGGREGATED = ['v2', 'v2beta1'].map(
+  (version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+);
+const AGGREGATOR: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
+/** Upstream asks for the older form without a group. */
+const AGGREGATOR_ALONE: UserInfo = { name: 'system:kube-aggregator', groups: [] };
+
+export interface RemoteDiscoveryConfig extends FetchServices {
+  readonly logger: Logger;
+  readonly apiServices: ApiServices;
+  /** Is called when an entry has changed. */
+  readonly onChange: () => void;
+}
+
+/** The document of one service, which may serve several group versions. */
+interface CachedDocument {
+  readonly versions: ReadonlyMap<string, APIVersionDiscovery>;
+  readonly etag: string;
+  /** Not later than when the server was asked. */
+  readonly askedAt: number;
+}
+
+export class RemoteDiscovery {
+  readonly #config: RemoteDiscoveryConfig;
+  readonly #queue: RateLimitingQueue;
+  /** By the name of the APIService. */
+  readonly #entries = new Map<string, APIVersionDiscovery>();
+  /** By service and port. */
+  readonly #documents = new Map<string, CachedDocument>();
+  /** When each APIService was last changed, or is due for another reading. */
+  readonly #dirtyAt = new Map<string, number>();
+
+  constructor(config: RemoteDiscoveryConfig) {
+    this.#config = config;
+    const rateLimiter = new ExponentialRateLimiter<string>({ baseMs: FIRST_RETRY_MS, maxMs: REFRESH_MS });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, rateLimiter });
+    config.apiServices.onChange((name, now, before) => {
+      if ((now === undefined || !isRemote(now)) && (before === undefined || !isRemote(before))) return;
+      this.#dirtyAt.set(name, config.clock.monotonic());
+      this.#queue.add(name);
+    });
+  }
+
+  /** Returns the entry of an APIService. Undefined: it has not been read yet. */
+  entry(name: string): APIVersionDiscovery | undefined {
+    return this.#entries.get(name);
+  }
+
+  /** Reads documents until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return runWorkers(this.#queue, WORKERS, (name, aborted) => this.#sync(name, aborted), signal, {
+      logger: this.#config.logger.with({ controller: 'discovery-aggregation' }),
+    });
+  }
+
+  async #sync(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const service = this.#config.apiServices.remote(name);
+    if (service === undefined) {
+      this.#dirtyAt.delete(name);
+      this.#forgetUnused();
+      if (this.#entries.delete(name)) this.#config.onChange();
+      return reconciled;
+    }
+    let failure: unknown;
+    let versions: ReadonlyMap<string, APIVersionDiscovery> | undefined;
+    try {
+      versions = await this.#read(name, service, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      failure = error;
+      versions = this.#documents.get(keyOf(service))?.versions;
+    }
+    const { group, version } = groupVersionOf(name);
+    const freshness = failure === undefined ? 'Current' : 'Stale';
+    // The server may be registered again, or be gone, by now.
+    if (this.#config.apiServices.remote(name) === undefined) return requeueAfter(0);
+    this.#set(name, { ...(versions?.get(`${group}/${version}`) ?? { version }), freshness });
+    if (failure === undefined) {
+      this.#dirtyAt.set(name, this.#config.clock.monotonic() + REFRESH_MS);
+      return requeueAfter(REFRESH_MS);
+    }
+    this.#config.logger.debug('aggregator: reading discovery failed, will retry', { apiService: name, err: failure });
+    return { next: 'requeue' };
+  }
+
+  #set(name: string, entry: APIVersionDiscovery): void {
+    const before = this.#entries.get(name);
+    if (before !== undefined && semanticEqual(before, entry)) return;
+    this.#entries.set(name, entry);
+    this.#config.onChange();
+  }
+
+  async #read(name: string, service: RemoteApiService, signal: AbortSignal): Promise<ReadonlyMap<string, APIVersionDiscovery>> {
+    const key = keyOf(service);
+    const cached = this.#documents.get(key);
+    if (cached !== undefined && cached.askedAt > (this.#dirtyAt.get(name) ?? 0)) return cached.versions;
+    const askedAt = this.#config.clock.monotonic();
+    const etag = cached?.etag ?? '';
+    const answer = await this.#fetch(service, '/apis', AGGREGATED.join(','), AGGREGATOR, etag, signal);
+    if (answer.code === 304 && cached !== undefined) {
+      this.#documents.set(key, { ...cached, askedAt });
+      return cached.versions;
+    }
+    if (answer.code === 503) throw new BackendError(`service ${key} returned non-success response code: 503`);
+    if (answer.code === 200 && isAggregatedType(answer.contentType)) {
+      const versions = readAggregated(answer.body);
+      this.#documents.set(key, { versions, etag: answer.etag, askedAt });
+      return versions;
+    }
+    return this.#readLegacy(name, service, signal);
+  }
+
+  /** The older form describes one group version, so it is not kept for others of the same service. */
+  async #readLegacy(
+    name: string,
+    service: RemoteApiService,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, APIVersionDiscovery>> {
+    const { group, version } = groupVersionOf(name);
+    const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+    const { code, body } = await this.#fetch(service, path, 'application/json', AGGREGATOR_ALONE, '', signal);
+    if (code !== 200) throw new BackendError(`failed to download legacy discovery for ${path}: status code ${code}`);
+    return new Map([[`${group}/${version}`, readLegacy(body, version)]]);
+  }
+
+  #fetch(
+    service: RemoteApiService,
+    path: string,
+    accept: string,
+    user: UserInfo,
+    etag: string,
+    signal: AbortSignal,
+  ): Promise<FetchedDocument> {
+    const request = { path, accept, user, etag, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal };
+    return fetchDocument(this.#config, service, request);
+  }
+
+  #forgetUnused(): void {
+    const used = new Set(Array.from(this.#config.apiServices.allRemote(), keyOf));
+    for (const key of this.#documents.keys()) if (!used.has(key)) this.#documents.delete(key);
+  }
+}
+
+function keyOf({ spec: { service } }: RemoteApiService): string {
+  return `${service.namespace ?? ''}/${service.name ?? ''}:${service.port ?? 443}`;
+}

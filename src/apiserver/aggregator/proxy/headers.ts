@@ -1,0 +1,125 @@
+// The headers of a request for another API server: those of the client without its credentials, and the user in the headers of a front
+// proxy. A client never chooses a value of the latter.
+
+import type { OutgoingHttpHeaders } from 'node:http';
+import { posix } from 'node:path';
+
+import type { ApiRequest, UserInfo } from '../../request.ts';
+
+/** Headers that belong to one connection. Those that `Connection` names are dropped, too. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  // Node writes them itself, or has answered them.
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+]);
+const IDENTITY: ReadonlySet<string> = new Set(['x-remote-user', 'x-remote-uid', 'x-remote-group']);
+const EXTRA_PREFIX = 'x-remote-extra-';
+/** A bearer token in the place of a WebSocket subprotocol, as browsers send it. */
+const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
+
+export interface OutgoingConfig {
+  readonly user: UserInfo;
+  /** The backend: 'HOST:PORT'. */
+  readonly host: string;
+  /** Further names of headers, in lower case, by which front proxies name users to this server. Default: none. */
+  readonly identityHeaders?: readonly string[];
+  /** Prefixes of such headers. Default: none. */
+  readonly identityPrefixes?: readonly string[];
+}
+
+/** Throws Error for a user that cannot be named in a header. */
+export function outgoingHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { ...clientHeaders(request, config), host: config.host, ...userHeaders(config.user) };
+  headers['x-forwarded-for'] = appended(request.headers['x-forwarded-for'], request.remoteAddress);
+  if (request.auditId !== undefined) headers['audit-id'] = request.auditId;
+  return headers;
+}
+
+/** Adds what a request that does not change the protocol has, as upstream: the place of the backend itself. */
+export function forwardedHeaders(host: string, path: string): OutgoingHttpHeaders {
+  const clean = posix.normalize(path).replace(/(.)\/$/, '$1');
+  const uri = path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
+  return { 'x-forwarded-host': host, 'x-forwarded-proto': 'https', 'x-forwarded-uri': uri };
+}
+
+/** Returns the headers by which a front proxy names a user. */
+export function userHeaders({ name, uid = '', groups, extra = {} }: UserInfo): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { 'X-Remote-User': wire(name) };
+  if (uid !== '') headers['X-Remote-Uid'] = wire(uid);
+  if (groups.length > 0) headers['X-Remote-Group'] = groups.map(wire);
+  for (const [key, values] of Object.entries(extra)) {
+    if (values.length > 0) headers[`X-Remote-Extra-${escapeKey(key)}`] = values.map(wire);
+  }
+  return headers;
+}
+
+function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
+  const { identityHeaders = [], identityPrefixes = [] } = config;
+  const named = new Set((request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  const headers: Record<string, string[]> = {};
+  for (const [name, value] of headersOf(request)) {
+    if (name.startsWith(':') || HOP_BY_HOP.has(name) || named.has(name)) continue;
+    if (isCredential(name) || IDENTITY.has(name) || name.startsWith(EXTRA_PREFIX)) continue;
+    if (identityHeaders.includes(name) || identityPrefixes.some((prefix) => name.startsWith(prefix))) continue;
+    const passed = name === 'sec-websocket-protocol' ? withoutToken(value) : value;
+    if (passed !== '') (headers[name] ??= []).push(passed);
+  }
+  // HTTP/2 may split what is one header of HTTP/1.1.
+  const { cookie } = headers;
+  if (cookie !== undefined) headers['cookie'] = [cookie.join('; ')];
+  // A client that reads trailers may be told of them.
+  if (/(^|,)\s*trailers\s*(,|$)/i.test(request.headers['te'] ?? '')) headers['te'] = ['trailers'];
+  return headers;
+}
+
+/** Each value of each header, as it was sent. */
+function* headersOf({ headers, rawHeaders }: ApiRequest): Generator<readonly [name: string, value: string]> {
+  if (rawHeaders === undefined) {
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) yield [name, value];
+    return;
+  }
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    yield [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+  }
+}
+
+/** The headers that authentication and impersonation have used up. */
+function isCredential(name: string): boolean {
+  return name === 'authorization' || name.startsWith('impersonate-');
+}
+
+function withoutToken(protocols: string): string {
+  if (!protocols.includes(TOKEN_PROTOCOL)) return protocols;
+  const rest = protocols.split(',').map((protocol) => protocol.trim());
+  return rest.filter((protocol) => !protocol.startsWith(TOKEN_PROTOCOL)).join(', ');
+}
+
+function appended(before: string | undefined, address: string): string {
+  return before === undefined ? address : `${before}, ${address}`;
+}
+
+/** Go sends header values as UTF-8, Node as Latin 1. */
+function wire(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+/** Percent-encodes what a header's name cannot contain, and the percent sign. */
+function escapeKey(key: string): string {
+  let escaped = '';
+  for (const byte of Buffer.from(key, 'utf8')) {
+    const character = String.fromCharCode(byte);
+    escaped += /[A-Za-z0-9!#$&'*+\-.^_`|~]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return escaped;
+}

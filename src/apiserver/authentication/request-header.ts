@@ -1,0 +1,105 @@
+// Users that a front proxy names in headers. A front proxy is who presents a certificate of the authority for front proxies, with an
+// allowed name; the headers of all others are ignored.
+
+import { getOwn, setOwn } from '#machinery/deep.ts';
+import type { ApiRequest, UserInfo } from '../request.ts';
+import type { Authenticator } from './authenticator.ts';
+
+export interface RequestHeaderConfig {
+  /** PEM: the authority of front proxies. */
+  readonly ca: string;
+  /** Common names of front proxies. None: every certificate of the authority will do. */
+  readonly allowedNames: readonly string[];
+  /** The first header with a value names the user. */
+  readonly usernameHeaders: readonly string[];
+  readonly uidHeaders: readonly string[];
+  /** Every value of every header names a group. */
+  readonly groupHeaders: readonly string[];
+  /** The rest of the header's name is the key of an extra field. */
+  readonly extraHeaderPrefixes: readonly string[];
+}
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+export class RequestHeaderAuthenticator implements Authenticator {
+  readonly #config: RequestHeaderConfig;
+
+  constructor(config: RequestHeaderConfig) {
+    const lower = (names: readonly string[]): readonly string[] => names.map((name) => name.trim().toLowerCase());
+    this.#config = {
+      ...config,
+      usernameHeaders: lower(config.usernameHeaders),
+      uidHeaders: lower(config.uidHeaders),
+      groupHeaders: lower(config.groupHeaders),
+      extraHeaderPrefixes: lower(config.extraHeaderPrefixes),
+    };
+  }
+
+  authenticate(request: Parameters<Authenticator['authenticate']>[0]): UserInfo | undefined {
+    const { peerCertificate: certificate } = request;
+    if (certificate?.isFrontProxy !== true) return undefined;
+    const { allowedNames, usernameHeaders, uidHeaders, groupHeaders } = this.#config;
+    if (allowedNames.length > 0 && !allowedNames.includes(certificate.commonName)) return undefined;
+    const headers = headersOf(request);
+    const name = firstValue(headers, usernameHeaders);
+    if (name === undefined) return undefined;
+    const uid = firstValue(headers, uidHeaders);
+    const groups = groupHeaders.flatMap((group) => valuesOf(headers, group).filter((value) => value !== ''));
+    const extra = this.#extraOf(headers);
+    return {
+      name,
+      groups,
+      ...(uid !== undefined && { uid }),
+      ...(Object.keys(extra).length > 0 && { extra }),
+    };
+  }
+
+  #extraOf(headers: Headers): Record<string, string[]> {
+    const extra: Record<string, string[]> = {};
+    for (const prefix of this.#config.extraHeaderPrefixes) {
+      for (const [name, value] of headers) {
+        if (!name.startsWith(prefix)) continue;
+        const key = unescaped(name.slice(prefix.length));
+        const values = getOwn(extra, key) as string[] | undefined;
+        if (values === undefined) setOwn(extra, key, [value]);
+        else values.push(value);
+      }
+    }
+    return extra;
+  }
+}
+
+/** Each value by itself: a comma may be a part of a group's name. Values are UTF-8, which Node reads as Latin 1. */
+function headersOf({ headers, rawHeaders }: Pick<ApiRequest, 'headers'> & Partial<Pick<ApiRequest, 'rawHeaders'>>): Headers {
+  const utf8 = (value: string): string => Buffer.from(value, 'latin1').toString('utf8');
+  if (rawHeaders === undefined) {
+    return Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, utf8(value)] as const]));
+  }
+  const pairs: (readonly [string, string])[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    pairs.push([(rawHeaders[at] as string).toLowerCase(), utf8(rawHeaders[at + 1] as string)]);
+  }
+  return pairs;
+}
+
+function valuesOf(headers: Headers, wanted: string): readonly string[] {
+  return headers.filter(([name]) => name === wanted).map(([, value]) => value);
+}
+
+function firstValue(headers: Headers, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const [value = ''] = valuesOf(headers, name);
+    if (value !== '') return value;
+  }
+  return undefined;
+}
+
+/** A key with a malformed percent-encoding stands for itself, as upstream. */
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch (error) {
+    if (error instanceof URIError) return key;
+    throw error;
+  }
+}

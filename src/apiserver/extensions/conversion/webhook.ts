@@ -1,0 +1,91 @@
+// The conversion strategy Webhook: objects are sent to a webhook as ConversionReviews. Objects that are converted together go in one
+// request, unless there are very many. Each conversion stands alone: if the webhook fails, the requests that need it fail, and nothing else.
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Random } from '#machinery/random.ts';
+import { conversionFailed, ConversionError } from '#apiserver/registry/object-converter.ts';
+import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
+import { WebhookCallError } from '#apiserver/webhooks/client/index.ts';
+import type { WebhookClientConfig, WebhookClients } from '#apiserver/webhooks/client/index.ts';
+import { checkedConversion, ConvertedObjectError } from './check.ts';
+import { convertedObjects, reviewBody, ReviewError, reviewVersionOf } from './review.ts';
+
+export interface WebhookConversionConfig {
+  /** The name of the definition. */
+  readonly name: string;
+  readonly client: WebhookClientConfig;
+  /** Versions of ConversionReview, the preferred one first. */
+  readonly reviewVersions: readonly string[];
+  readonly webhooks: Pick<WebhookClients, 'call'>;
+  readonly random: Random;
+}
+
+/** Objects that are sent in one request, at most. */
+const BATCH = 500;
+/** A webhook that does not respond must not hold a request for ever; upstream's waits without limit. */
+const TIMEOUT_MS = 30_000;
+
+export function webhookConversion(config: WebhookConversionConfig): ObjectConverter {
+  return {
+    async convert(objects, apiVersion) {
+      const result = [...objects];
+      const due = objects.flatMap((object, index) => (object.apiVersion === apiVersion ? [] : [{ object, index }]));
+      for (let from = 0; from < due.length; from += BATCH) {
+        const batch = due.slice(from, from + BATCH);
+        const converted = await convertBatch(
+          config,
+          batch.map(({ object }) => object),
+          apiVersion,
+        );
+        for (const [at, { index }] of batch.entries()) result[index] = converted[at] as KubeObject;
+      }
+      return result;
+    },
+  };
+}
+
+async function convertBatch(
+  config: WebhookConversionConfig,
+  objects: readonly KubeObject[],
+  apiVersion: string,
+): Promise<readonly KubeObject[]> {
+  const [first] = objects as readonly [KubeObject];
+  // Webhooks need not understand objects with nothing in them.
+  if (objects.every(isEmpty)) return objects.map((object) => ({ ...object, apiVersion }));
+  const converted = await request(config, objects, apiVersion, first);
+  if (converted.length !== objects.length) {
+    throw failure(first, `returned ${converted.length} objects, expected ${objects.length}`);
+  }
+  return objects.map((original, index) => {
+    try {
+      return checkedConversion({ original, converted: converted[index], apiVersion, index });
+    } catch (error) {
+      throw error instanceof ConvertedObjectError ? failure(original, error.message) : error;
+    }
+  });
+}
+
+async function request(
+  { name, client, reviewVersions, webhooks, random }: WebhookConversionConfig,
+  objects: readonly KubeObject[],
+  desiredAPIVersion: string,
+  first: KubeObject,
+): Promise<readonly unknown[]> {
+  try {
+    const review = { uid: random.uuid(), version: reviewVersionOf(reviewVersions), desiredAPIVersion, objects };
+    const hook = `conversion_webhook_for_${name}`;
+    return convertedObjects(await webhooks.call(hook, client, reviewBody(review), { timeoutMs: TIMEOUT_MS }), review);
+  } catch (error) {
+    if (error instanceof ReviewError || error instanceof WebhookCallError) throw conversionFailed(first, error.message);
+    throw error;
+  }
+}
+
+function isEmpty(object: KubeObject): boolean {
+  return Object.keys(object).every((key) => key === 'kind' || key === 'apiVersion');
+}
+
+/** `why`: as it follows the name of the webhook. */
+function failure({ apiVersion = '', kind = '' }: KubeObject, why: string): ConversionError {
+  return new ConversionError(`conversion webhook for ${apiVersion}, Kind=${kind} ${why}`);
+}

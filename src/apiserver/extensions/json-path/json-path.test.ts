@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+
+import { evaluateJsonPath, JsonPathError, parseJsonPath } from './index.ts';
+
+const object = {
+  name: 'a',
+  n: 3,
+  f: 1.5,
+  nothing: null,
+  list: ['x', 'y', 'z'],
+  'dotted.key': 'd',
+  conditions: [
+    { type: 'Ready', status: 'True', count: 1 },
+    { type: 'Synced', status: 'False', count: 2 },
+  ],
+  deep: { a: { b: 1 }, c: [{ b: 2 }] },
+};
+
+const find = (path: string): readonly unknown[] => evaluateJsonPath(parseJsonPath(path), object);
+
+describe('results', () => {
+  test.each<[string, unknown[]]>([
+    ['.name', ['a']],
+    ['$.name', ['a']],
+    ['.missing', []],
+    ['.missing.more', []],
+    ['.name.more', []],
+    ['.nothing', [null]],
+    ['.nothing.more', []],
+    ['.dotted\\.key', ['d']],
+    ["['name']", ['a']],
+    ['.list', [['x', 'y', 'z']]],
+    ['.list[0]', ['x']],
+    ['.list[-1]', ['z']],
+    ['.list[-1:]', ['z']],
+    ['.list[1:]', ['y', 'z']],
+    ['.list[:2]', ['x', 'y']],
+    ['.list[::2]', ['x', 'z']],
+    ['.list[*]', ['x', 'y', 'z']],
+    ['.list[0,2]', ['x', 'z']],
+    ['.list[1:1]', []],
+    ['.deep.*.b', [1]],
+    ['.deep..b', [1, 2]],
+    ['.conditions[*].type', ['Ready', 'Synced']],
+    ['.conditions[?(@.type=="Ready")].status', ['True']],
+    ["..conditions[?(@.type=='Synced')].status", ['False']],
+    ['.conditions[?(@.count>1)].type', ['Synced']],
+    ['.conditions[?(@.count<=1)].type', ['Ready']],
+    ['.conditions[?(@.type!="Ready")].type', ['Synced']],
+    ['.conditions[?(@.missing)].type', []],
+    ['.conditions[?(@.status)].type', ['Ready', 'Synced']],
+    ['.conditions[?(@.missing=="x")].type', []],
+  ])('%s', (path, expected) => {
+    expect(find(path)).toEqual(expected);
+  });
+});
+
+test.each([
+  '.list[3]',
+  '.list[0:9]',
+  '.list[2:1]',
+  '.list[::0]',
+  '.name[0]',
+  '.conditions[?(@.count=="1")]',
+  '.conditions[?(@.count==1.5)]',
+  '.conditions[?(@.type=~"x")]',
+  '.deep[?(@.a)]',
+])('%s does not fit the object', (path) => {
+  expect(() => find(path)).toThrow(JsonPathError);
+});
+
+test.each([
+  '.list[0',
+  '.list[a]',
+  '.a[?(@.b',
+  '.a[?(@.b)',
+  '"a',
+  '....',
+  '#',
+  'range',
+  `.a${'[?(@.b'.repeat(30)}${')]'.repeat(30)}`,
+])('%s is no path', (path) => {
+  expect(() => parseJsonPath(path)).toThrow(JsonPathError);
+});
+
+test('paths that find the same again and again end', () => {
+  expect(() => evaluateJsonPath(parseJsonPath('..a..a..a'), wide(12))).toThrow('more than 100000 results');
+});
+
+function wide(depth: number): unknown {
+  return depth === 0 ? { a: 1 } : { a: wide(depth - 1), b: wide(depth - 1) };
+}

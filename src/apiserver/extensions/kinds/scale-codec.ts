@@ -1,0 +1,23 @@
+// Scales of custom kinds. Upstream serves them as it serves custom resources: without protobuf and strategic merge patches.
+
+import type { Decoded } from '#api/machinery/codec/decode.ts';
+import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+
+/** Returns the codec of Scales as custom kinds have them. `typed`: the codec of their descriptor. */
+export function scaleCodec(typed: ObjectCodec): ObjectCodec {
+  return {
+    kind: typed.kind,
+    openApi: typed.openApi,
+    get mergeType() {
+      return typed.mergeType;
+    },
+    get celType() {
+      return typed.celType;
+    },
+    decode: (json): Decoded => typed.decode(json),
+    applyDefaults: (draft) => typed.applyDefaults(draft),
+    wireForm: (object) => typed.wireForm(object),
+    storedForm: (object) => typed.storedForm(object),
+    emptyObject: () => typed.emptyObject(),
+  };
+}

@@ -1,0 +1,27 @@
+// Answers a request for an OpenAPI document: by its ETag, and by the hash with which clients ask for a document that they keep for good.
+
+import type { ApiRequest, ApiResponse } from '../request.ts';
+
+export interface OpenApiDocument {
+  readonly bytes: Uint8Array;
+  readonly hash: string;
+}
+
+/** `path`: of a document that can be asked for by its hash. Undefined: the document has no such form. */
+export function servedDocument(
+  request: ApiRequest,
+  path: string | undefined,
+  { bytes, hash }: OpenApiDocument,
+  contentType = 'application/json',
+): ApiResponse {
+  const etag = `"${hash}"`;
+  const headers: Record<string, string> = { etag, vary: 'Accept' };
+  const asked = request.query.get('hash') ?? '';
+  if (asked !== '' && path !== undefined) {
+    if (asked !== hash) return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
+    // A client that asks by hash may keep the answer for good.
+    headers['cache-control'] = 'public, immutable';
+  }
+  if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
+  return { code: 200, headers, body: { kind: 'bytes', contentType, bytes } };
+}

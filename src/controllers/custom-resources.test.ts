@@ -1,0 +1,202 @@
+// Controllers that work on all kinds, with kinds that definitions define: they learn of them at once, and one whose conversion is broken
+// does not keep them from working on all others (kubernetes/kubernetes issues 101078, 110720, 110936, 109603 and 96066).
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import { configMaps, namespaces, resourceQuotas } from '#api/groups/core/v1/index.ts';
+import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
+import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
+import { widgetType } from '#apiserver/testing/widgets.ts';
+import { encryptStorage } from '#cluster/encryption.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { SeededRandom } from '#machinery/random.ts';
+import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
+import type { Storage } from '#storage/interface.ts';
+import { GarbageCollector } from './garbage-collector/index.ts';
+import { NamespaceController } from './namespace/index.ts';
+import { ResourceQuotaController } from './resourcequota/index.ts';
+import { ScaleClient } from './scale-client.ts';
+import { StorageVersionMigrator } from './storage-version-migrator/index.ts';
+import { startTestCluster } from './testing/test-cluster.ts';
+import type { TestCluster } from './testing/test-cluster.ts';
+
+let cluster: TestCluster;
+beforeEach(async () => {
+  cluster = await startTestCluster({ runtimeConfig: { 'storagemigration.k8s.io/v1beta1': 'true' } });
+});
+afterEach(() => cluster.stop());
+
+const WIDGETS = widgetType('v1');
+const widgetsIn = (namespace: string) => cluster.client.resource(WIDGETS).namespace(namespace);
+const configMapsIn = (namespace: string) => cluster.client.resource(configMaps).namespace(namespace);
+const exists = async (object: Promise<unknown>): Promise<boolean> => {
+  try {
+    await object;
+    return true;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return false;
+    throw error;
+  }
+};
+const ownedBy = (apiVersion: string, kind: string, { name, uid }: { readonly name: string; readonly uid: string }) => [
+  { apiVersion, kind, name, uid },
+];
+
+/** Resolves once the condition holds; a second passes between two looks. Real connections take real time, too. */
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 120; attempt++) {
+    if (await condition()) return;
+    await cluster.clock.advance('1s');
+  }
+  throw new Error('it did not come about');
+}
+
+test('objects of a new definition are garbage-collected within a second', async () => {
+  await cluster.run((config) => new GarbageCollector(config));
+  await cluster.clock.advance('1s');
+  await define(cluster.client, definitionOf());
+  await cluster.clock.advance('1s');
+  const owner = await widgetsIn('default').create({ metadata: { name: 'owner' } });
+  const ownerReferences = ownedBy('example.com/v1', 'Widget', owner.metadata);
+  await configMapsIn('default').create({ metadata: { name: 'dependent', ownerReferences } });
+  await widgetsIn('default').create({ metadata: { name: 'dependent', ownerReferences } });
+  await cluster.clock.advance('1s');
+  await widgetsIn('default').delete('owner');
+  await cluster.clock.advance('1s');
+  expect(await exists(configMapsIn('default').get('dependent'))).toBe(false);
+  expect(await exists(widgetsIn('default').get('dependent'))).toBe(false);
+});
+
+describe('with a definition whose conversion webhook is gone', () => {
+  beforeEach(async () => {
+    // Nothing listens there. Controllers ask for v2, which is preferred; objects are stored in v1.
+    const clientConfig = { url: 'https://127.0.0.1:1/convert' };
+    const conversion = { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } };
+    const versions = [definitionVersion('v1'), definitionVersion('v2', { storage: false })];
+    await define(cluster.client, definitionOf(versions, { conversion }));
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'broken' } });
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'other' } });
+    await widgetsIn('broken').create({ metadata: { name: 'w' } });
+    await expect(cluster.client.resource(widgetType('v2')).namespace('broken').get('w')).rejects.toThrow('conversion webhook');
+  });
+
+  test('other objects are garbage-collected', async () => {
+    await cluster.run((config) => new GarbageCollector(config));
+    const owner = await configMapsIn('broken').create({ metadata: { name: 'owner' } });
+    const ownerReferences = ownedBy('v1', 'ConfigMap', owner.metadata);
+    await configMapsIn('broken').create({ metadata: { name: 'dependent', ownerReferences } });
+    await configMapsIn('broken').delete('owner');
+    await eventually(async () => !(await exists(configMapsIn('broken').get('dependent'))));
+    // New definitions are found nevertheless.
+    await define(cluster.client, definitionOf([definitionVersion()], { plural: 'gadgets', kind: 'Gadget' }));
+    const gadgets = cluster.client.resource(widgetType('v1', 'example.com', 'gadgets')).namespace('other');
+    const second = await gadgets.create({ metadata: { name: 'owner' } });
+    const references = ownedBy('example.com/v1', 'Gadget', second.metadata);
+    await gadgets.create({ metadata: { name: 'dependent', ownerReferences: references } });
+    await gadgets.delete('owner');
+    await eventually(async () => !(await exists(gadgets.get('dependent'))));
+  });
+
+  test('other namespaces are deleted, and what else is in its namespace', async () => {
+    await cluster.run((config) => new NamespaceController(config));
+    await configMapsIn('broken').create({ metadata: { name: 'a' } });
+    await cluster.client.resource(namespaces).delete('other');
+    await cluster.client.resource(namespaces).delete('broken');
+    await eventually(async () => !(await exists(cluster.client.resource(namespaces).get('other'))));
+    await eventually(async () => (await configMapsIn('broken').list()).items.length === 0);
+    const { status } = await cluster.client.resource(namespaces).get('broken');
+    expect(status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'NamespaceDeletionContentFailure', status: 'True', reason: 'ContentDeletionFailed' }),
+    );
+  });
+
+  test('quotas count other objects', async () => {
+    await cluster.run((config) => new ResourceQuotaController(config));
+    const quotas = cluster.client.resource(resourceQuotas).namespace('broken');
+    const hard = { 'count/configmaps': '5', 'count/widgets.example.com': '5' };
+    await quotas.create({ metadata: { name: 'q' }, spec: { hard } });
+    await configMapsIn('broken').create({ metadata: { name: 'a' } });
+    await eventually(async () => (await quotas.get('q')).status.used?.['count/configmaps'] === '1');
+  });
+});
+
+test('a quota counts objects of a definition', async () => {
+  await cluster.run((config) => new ResourceQuotaController(config));
+  await define(cluster.client, definitionOf());
+  await cluster.clock.advance('31s');
+  const quotas = cluster.client.resource(resourceQuotas).namespace('default');
+  await quotas.create({ metadata: { name: 'q' }, spec: { hard: { 'count/widgets.example.com': '1' } } });
+  await cluster.clock.advance('5s');
+  await widgetsIn('default').create({ metadata: { name: 'a' } });
+  await expect(widgetsIn('default').create({ metadata: { name: 'b' } })).rejects.toThrow(
+    'exceeded quota: q, requested: count/widgets.example.com=1, used: count/widgets.example.com=1, limited: count/widgets.example.com=1',
+  );
+});
+
+test('stored objects are migrated to another storage version', async () => {
+  const migrations = cluster.client.resource(storageVersionMigrations);
+  await cluster.run((config) => new StorageVersionMigrator(config));
+  const versions = (stored: string) => ['v1', 'v2'].map((name) => definitionVersion(name, { storage: name === stored }));
+  await define(cluster.client, definitionOf(versions('v1')));
+  await widgetsIn('default').create({ metadata: { name: 'a' } });
+  const storedIn = async (): Promise<unknown> => {
+    const { items } = await cluster.storage.list('/registry/example.com/widgets/');
+    return items.map(({ value }) => /"apiVersion":"([^"]+)"/.exec(Buffer.from(value).toString('latin1'))?.[1]);
+  };
+  const definitions = cluster.client.resource(customResourceDefinitions);
+  const spec = { versions: versions('v2') };
+  await definitions.patch('widgets.example.com', 'application/merge-patch+json', { spec });
+  expect(await storedIn()).toEqual(['example.com/v1']);
+  await cluster.clock.advance('1s');
+  await migrations.create({ metadata: { name: 'm' }, spec: { resource: { group: 'example.com', resource: 'widgets' } } });
+  await eventually(async () => ((await migrations.get('m')).status.conditions ?? []).some(({ type }) => type === 'Succeeded'));
+  expect(await storedIn()).toEqual(['example.com/v2']);
+  expect(await exists(widgetsIn('default').get('a'))).toBe(true);
+});
+
+test('an object of a definition is scaled as soon as it can be', async () => {
+  const client = new ScaleClient(cluster.client);
+  const signal = new AbortController().signal;
+  const kind = { group: 'example.com', kind: 'Widget' };
+  await define(cluster.client, definitionOf());
+  expect(await client.resourceOf(kind, signal)).toMatchObject({ scalable: false });
+  const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+  const versions = [definitionVersion('v1', { subresources: { scale } })];
+  const definitions = cluster.client.resource(customResourceDefinitions);
+  await definitions.patch('widgets.example.com', 'application/merge-patch+json', { spec: { versions } });
+  await cluster.clock.advance('1s');
+  await widgetsIn('default').create({ metadata: { name: 'a' }, spec: { replicas: 1 } } as never);
+  const resource = await client.resourceOf(kind, signal);
+  expect(resource.scalable).toBe(true);
+  const before = await client.get(resource, 'default', 'a', signal);
+  await client.update(resource, { ...before, spec: { replicas: 3 } }, signal);
+  expect(await widgetsIn('default').get('a')).toMatchObject({ spec: { replicas: 3 }, metadata: { generation: 2 } });
+});
+
+test('objects are encrypted at rest', async () => {
+  const secret = Buffer.from('k'.repeat(32)).toString('base64');
+  const configuration = readEncryptionConfiguration({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'EncryptionConfiguration',
+    resources: [{ resources: ['widgets.example.com'], providers: [{ aesgcm: { keys: [{ name: 'a', secret }] } }] }],
+  });
+  let below: Storage | undefined;
+  const encrypted = await startTestCluster({
+    wrapStorage: (storage) => {
+      below = storage;
+      return encryptStorage(storage, configuration, new SeededRandom('nonces'));
+    },
+  });
+  await define(encrypted.client, definitionOf());
+  await encrypted.client
+    .resource(WIDGETS)
+    .namespace('default')
+    .create({ metadata: { name: 'a' } });
+  const { items } = await (below as Storage).list('/registry/example.com/widgets/');
+  expect(items.map(({ value }) => Buffer.from(value).toString('latin1').slice(0, 'k8s:enc:aesgcm:v1:a:'.length))).toEqual([
+    'k8s:enc:aesgcm:v1:a:',
+  ]);
+  expect(await exists(encrypted.client.resource(WIDGETS).namespace('default').get('a'))).toBe(true);
+  await encrypted.stop();
+});

@@ -1,0 +1,134 @@
+// Sends the requests of custom-object-cases.ts to both servers.
+
+import { isDeepStrictEqual } from 'node:util';
+import { differences } from './compare.ts';
+import type { Answer } from './compare.ts';
+import { customObjectCases } from './custom-object-cases.ts';
+import type { CustomObjectCase } from './custom-object-cases.ts';
+import { discoveredGroup, publishedParts } from './custom-object-documents.ts';
+import type { Shot } from './shots.ts';
+
+/** One of the two servers. */
+export interface Server {
+  send(shot: Shot): Promise<Answer>;
+}
+
+type Report = (title: string, lines: readonly string[]) => void;
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const ATTEMPTS = 300;
+const PAUSE_MS = 100;
+
+/** `only`: names of cases; default: all. Returns how many requests were sent. */
+export async function compareCustomObjects(
+  ours: Server,
+  theirs: Server,
+  report: Report,
+  only?: readonly string[],
+): Promise<number> {
+  let sent = 0;
+  for (const each of customObjectCases.filter(({ name }) => only === undefined || only.includes(name))) {
+    await Promise.all([define(ours, each), define(theirs, each)]);
+    for (const request of each.requests) {
+      sent++;
+      const [our, their] = await Promise.all([ours.send(request), theirs.send(request)]);
+      const lines = isBlamedOnServer(our, their) ? [] : differences(our, their);
+      if (lines.length > 0) report(titleOf(each, request), lines);
+    }
+    sent += await compareDocuments(ours, theirs, each, report);
+    await Promise.all([undefine(ours, each), undefine(theirs, each)]);
+  }
+  return sent;
+}
+
+/** Upstream blames itself for some mistakes of clients (README, «Differences»). */
+function isBlamedOnServer(ours: Answer, theirs: Answer): boolean {
+  const messageOf = ({ body }: Answer): unknown => (body as { readonly message?: unknown } | null)?.message;
+  return ours.code === 400 && theirs.code === 500 && messageOf(ours) === messageOf(theirs);
+}
+
+/** Compares discovery and OpenAPI. Returns how many documents were compared. */
+async function compareDocuments(ours: Server, theirs: Server, each: CustomObjectCase, report: Report): Promise<number> {
+  const { group, versions } = specOf(each);
+  const documents: [path: string, part: (body: unknown) => unknown][] = [
+    ['/apis', (body) => discoveredGroup(body, group)],
+    ['/openapi/v2', (body) => publishedParts(body, group)],
+    ...versions
+      .filter(({ served }) => served)
+      .map(({ name }): [string, (body: unknown) => unknown] => [
+        `/openapi/v3/apis/${group}/${name}`,
+        (body) => publishedParts(body, group),
+      ]),
+  ];
+  for (const [path, part] of documents) {
+    const wanted = { ...request('GET', path), ...(path === '/apis' && { accept: AGGREGATED }) };
+    const answerOf = async (server: Server): Promise<Answer> => {
+      const { code, body } = await server.send(wanted);
+      return { code, body: part(body), warnings: [] };
+    };
+    // Upstream publishes v2 some seconds later.
+    const [our, their] = await Promise.all([answerOf(ours), answerOf(theirs)]);
+    const lines = differences(our, their);
+    if (lines.length > 0) report(`${each.name}: ${path}`, lines);
+  }
+  return documents.length;
+}
+
+function titleOf({ name }: CustomObjectCase, { method, path, type, body, accept = '' }: Shot): string {
+  return `${name}: ${method} ${path} ${accept} ${body === '' ? '' : `${type} ${body.slice(0, 300)}`}`;
+}
+
+const request = (method: string, path: string, body = ''): Shot => ({
+  method,
+  path,
+  type: 'application/json',
+  body,
+  changes: [],
+});
+
+interface Spec {
+  readonly group: string;
+  readonly versions: readonly { readonly name: string; readonly served: boolean }[];
+}
+
+function specOf({ definition }: CustomObjectCase): Spec {
+  return definition['spec'] as Spec;
+}
+
+function pathOf({ definition }: CustomObjectCase): string {
+  return `${DEFINITIONS}/${(definition['metadata'] as { name: string }).name}`;
+}
+
+async function define(server: Server, each: CustomObjectCase): Promise<void> {
+  await undefine(server, each);
+  const made = await server.send(request('POST', DEFINITIONS, JSON.stringify(each.definition)));
+  if (made.code !== 201) throw new Error(`${each.name}: ${JSON.stringify(made.body)}`);
+  await until(async () => {
+    const { body } = await server.send(request('GET', pathOf(each)));
+    const { conditions } = (body as { status: { conditions: { type: string; status: string }[] | null } }).status;
+    const isEstablished = conditions?.some((condition) =>
+      isDeepStrictEqual([condition.type, condition.status], ['Established', 'True']),
+    );
+    if (isEstablished !== true) return false;
+    // Upstream lists it a moment later.
+    const { group, versions } = specOf(each);
+    const last = versions.findLast(({ served }) => served);
+    return (await server.send(request('GET', `/apis/${group}/${last?.name ?? ''}`))).code === 200;
+  });
+}
+
+async function undefine(server: Server, each: CustomObjectCase): Promise<void> {
+  await server.send(request('DELETE', pathOf(each)));
+  await until(async () => (await server.send(request('GET', pathOf(each)))).code === 404);
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (await condition()) return;
+    await new Promise((resolve) => {
+      setTimeout(resolve, PAUSE_MS);
+    });
+  }
+  throw new Error('waited in vain');
+}

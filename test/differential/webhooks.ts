@@ -1,0 +1,76 @@
+// Admission webhooks: the cases of src/apiserver/admission/webhook/testing at both servers, which call the same webhook server.
+
+import { CASES } from '#apiserver/admission/webhook/testing/cases.ts';
+import { CaseRunner } from '#apiserver/admission/webhook/testing/runner.ts';
+import type { CaseAnswer, Outcome } from '#apiserver/admission/webhook/testing/runner.ts';
+import { startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import type { Answer } from './compare.ts';
+import type { Shot } from './shots.ts';
+
+export interface WebhookComparison {
+  /** The other server's outcomes, by the names of the cases. */
+  readonly recorded: Readonly<Record<string, readonly Outcome[]>>;
+  readonly different: number;
+}
+
+type Server = (shot: Shot) => Promise<Answer>;
+
+/** Calls `report` with a line for each difference. `only`: a part of the names of the cases to run. */
+export async function compareWebhooks(
+  ours: Server,
+  theirs: Server,
+  report: (line: string) => void,
+  only = '',
+): Promise<WebhookComparison> {
+  const webhook = await startWebhookServer({ handler: () => undefined, dnsNames: ['hook.default.svc'] });
+  const runners = { ours: runnerOf('ours', ours), theirs: runnerOf('theirs', theirs) };
+  webhook.handler = (request, response, socket) => {
+    const runner = request.url.startsWith('/ours/') ? runners.ours : runners.theirs;
+    runner.serve(request, response, socket);
+  };
+  const recorded: Record<string, readonly Outcome[]> = {};
+  let different = 0;
+  try {
+    for (const each of CASES) {
+      if (!each.name.includes(only)) continue;
+      const [own, other] = await Promise.all([runners.ours.run(each), runners.theirs.run(each)]);
+      if (each.ownWords !== undefined) continue;
+      recorded[each.name] = other;
+      const lines = own.flatMap((outcome, index) =>
+        differencesOf(outcome, other[index]).map((line) => `  request ${index} ${line}`),
+      );
+      if (lines.length === 0) continue;
+      different++;
+      for (const line of [each.name, ...lines]) report(line);
+    }
+  } finally {
+    await webhook.stop();
+  }
+  return { recorded, different };
+
+  function runnerOf(side: string, server: Server): CaseRunner {
+    return new CaseRunner({
+      side,
+      webhook,
+      send: async ({ method, path, body, type = 'application/json' }): Promise<CaseAnswer> =>
+        server({ method, path, type, body: body === undefined ? '' : JSON.stringify(body), changes: [] }),
+    });
+  }
+}
+
+/** Returns the outcomes as JSON, a case on each line. */
+export function recordText(recorded: WebhookComparison['recorded']): string {
+  const lines = Object.entries(recorded).map(([name, outcomes]) => `${JSON.stringify(name)}: ${JSON.stringify(outcomes)}`);
+  return `{\n${lines.join(',\n')}\n}\n`;
+}
+
+function differencesOf(ours: unknown, theirs: unknown, path = ''): string[] {
+  if (deepEqual(ours, theirs)) return [];
+  if (!isObject(ours) || !isObject(theirs)) return [`${path}: ${shown(ours)}, reference ${shown(theirs)}`];
+  const keys = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
+  return [...keys].flatMap((key) => differencesOf(ours[key], theirs[key], `${path}.${key}`));
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
