@@ -64,7 +64,7 @@ export async function compareSteps(steps: readonly Step[], comparison: Compariso
 async function compareRequest(request: Request, { ours, theirs, report }: Comparison): Promise<void> {
   const [own, other] = await Promise.all([ours.send(request), theirs.send(request)]);
   const pick = ({ code, body, warnings }: Answer): Answer => {
-    return { code, warnings, body: code < 300 && request.part !== undefined ? request.part(body) : body };
+    return { code, warnings, body: sortedManagers(code < 300 && request.part !== undefined ? request.part(body) : body) };
   };
   report(`${request.method} ${request.path}: ${request.changes.join('; ')}`, differences(pick(own), pick(other)));
 }
@@ -96,5 +96,19 @@ async function follow({ follow: what, list, watch, accept, during }: Follow, com
   const [own, other] = await Promise.all(
     servers.map((server, index) => server.send(bare(`${watch}&resourceVersion=${revisions[index] ?? ''}`, accept))),
   );
-  report(`${what}: ${watch}`, differences(own as Answer, other as Answer));
+  const sorted = ({ body, ...rest }: Answer): Answer => ({ ...rest, body: sortedManagers(body) });
+  report(`${what}: ${watch}`, differences(sorted(own as Answer), sorted(other as Answer)));
 }
+
+/** Managed fields are in the order of their times, which have whole seconds: the same requests give several orders. */
+function sortedManagers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedManagers);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]: [string, unknown]) => {
+    const texts = (list: readonly object[]): unknown[] => list.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    return [key, key === 'managedFields' && Array.isArray(item) ? texts(item as object[]) : sortedManagers(item)];
+  });
+  return Object.fromEntries(entries);
+}
+
+const keyOf = (entry: object): string => JSON.stringify({ ...entry, time: '' }, Object.keys({ ...entry, time: '' }).sort());

@@ -57,19 +57,20 @@ var controllers = []string{
 }
 
 var (
-	kubeconfig = flag.String("kubeconfig", "", "file with the address of the cluster and the credentials")
-	namespace  = flag.String("namespace", "cert-manager", "namespace of the webhook's CA and of secrets of cluster issuers")
-	port       = flag.Int("port", 0, "port of the webhook")
-	host       = flag.String("host", "", "name or address in the webhook's certificate")
+	// controller-runtime has a flag of the name kubeconfig among the flags of the process.
+	flags      = flag.NewFlagSet("certmanager", flag.ExitOnError)
+	kubeconfig = flags.String("kubeconfig", "", "file with the address of the cluster and the credentials")
+	namespace  = flags.String("namespace", "cert-manager", "namespace of the webhook's CA and of secrets of cluster issuers")
+	port       = flags.Int("port", 0, "port of the webhook")
+	host       = flags.String("host", "", "name or address in the webhook's certificate")
 )
 
 func main() {
 	part := ""
 	if len(os.Args) > 1 {
 		part = os.Args[1]
-		os.Args = append(os.Args[:1], os.Args[2:]...)
+		_ = flags.Parse(os.Args[2:]) // ends the process on an error
 	}
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctrl.SetLogger(klog.Background())
