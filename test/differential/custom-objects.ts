@@ -13,7 +13,7 @@ export interface Server {
   send(shot: Shot): Promise<Answer>;
 }
 
-type Report = (title: string, lines: readonly string[]) => void;
+export type Report = (title: string, lines: readonly string[]) => void;
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
@@ -100,7 +100,7 @@ function pathOf({ definition }: CustomObjectCase): string {
   return `${DEFINITIONS}/${(definition['metadata'] as { name: string }).name}`;
 }
 
-async function define(server: Server, each: CustomObjectCase): Promise<void> {
+export async function define(server: Server, each: CustomObjectCase): Promise<void> {
   await undefine(server, each);
   const made = await server.send(request('POST', DEFINITIONS, JSON.stringify(each.definition)));
   if (made.code !== 201) throw new Error(`${each.name}: ${JSON.stringify(made.body)}`);
@@ -118,7 +118,7 @@ async function define(server: Server, each: CustomObjectCase): Promise<void> {
   });
 }
 
-async function undefine(server: Server, each: CustomObjectCase): Promise<void> {
+export async function undefine(server: Server, each: CustomObjectCase): Promise<void> {
   await server.send(request('DELETE', pathOf(each)));
   await until(async () => (await server.send(request('GET', pathOf(each)))).code === 404);
 }

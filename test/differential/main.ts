@@ -10,6 +10,7 @@ import { SeededRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
+import { compareConversions } from './custom-conversions.ts';
 import { compareCustomObjects } from './custom-objects.ts';
 import { answersOf, askUpstream, askUpstreamForRules } from './custom-resources.ts';
 import { definitionSteps } from './definitions.ts';
@@ -79,11 +80,13 @@ try {
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
   }
   if (only === undefined || only.includes('custom-objects')) {
-    sent += await compareCustomObjects(server, reference, (title, lines) => {
+    const report = (title: string, lines: readonly string[]): void => {
       different++;
       console.log(title.slice(0, 400));
       for (const line of lines) console.log(`    ${line.slice(0, 700)}`);
-    });
+    };
+    sent += await compareCustomObjects(server, reference, report);
+    sent += await compareConversions(server, reference, report);
   }
   if (only === undefined || only.includes('rules')) {
     const answers = await askUpstreamForRules(reference, (text) => {

@@ -60,8 +60,13 @@ export function convertedObjects(response: unknown, { uid, version }: ReviewRequ
 /** Throws ReviewError with what upstream's decoder says of another object. */
 function checkKind(review: Readonly<Record<string, unknown>>, version: ReviewVersion): void {
   const [apiVersion, kind] = [textOf(review['apiVersion']), textOf(review['kind'])];
-  if (kind === '') throw new ReviewError(`Object 'Kind' is missing in '${JSON.stringify(review)}'`);
   const expected = `${GROUP}/${version}`;
+  if (kind === '') {
+    // The older version is not checked.
+    if (version === 'v1beta1') return;
+    const got = apiVersion === '' ? '/' : apiVersion;
+    throw new ReviewError(`expected webhook response of ${expected}, Kind=ConversionReview, got ${got}, Kind=`);
+  }
   if (kind === 'ConversionReview' && apiVersion === expected) return;
   if (kind === 'ConversionReview' && SUPPORTED.some((each) => apiVersion === `${GROUP}/${each}`)) {
     const given = apiVersion.slice(GROUP.length + 1);
