@@ -414,12 +414,6 @@ const subresources: readonly Step[] = [
   }),
   send('PUT', `${V1}/one/scale`, { apiVersion: 'v1', kind: 'Scale', metadata: { name: 'one' }, spec: {} }),
   send('PATCH', `${V1}/one/scale?fieldManager=q`, { apiVersion: 'autoscaling/v1', kind: 'Scale', spec: { replicas: 8 } }, APPLY),
-  send(
-    'PATCH',
-    `${V1}/one/scale?fieldManager=q&force=true`,
-    { apiVersion: 'autoscaling/v1', kind: 'Scale', spec: { replicas: 8 } },
-    APPLY,
-  ),
   get(`${V1}/none/scale`),
   remove(`${V1}/one/scale`),
   remove(`${V1}/one/status`),

@@ -66,7 +66,8 @@ async function compareRequest(request: Request, { ours, theirs, report }: Compar
   const pick = ({ code, body, warnings }: Answer): Answer => {
     return { code, warnings, body: sortedManagers(code < 300 && request.part !== undefined ? request.part(body) : body) };
   };
-  report(`${request.method} ${request.path}: ${request.changes.join('; ')}`, differences(pick(own), pick(other)));
+  const found = isOurCodeOnPurpose(own, other) ? [] : differences(pick(own), pick(other));
+  report(`${request.method} ${request.path}: ${request.changes.join('; ')}`, found);
 }
 
 async function settle({ settle: what, path, accept, until }: Settle, { ours, theirs, report }: Comparison): Promise<void> {
@@ -98,6 +99,12 @@ async function follow({ follow: what, list, watch, accept, during }: Follow, com
   );
   const sorted = ({ body, ...rest }: Answer): Answer => ({ ...rest, body: sortedManagers(body) });
   report(`${what}: ${watch}`, differences(sorted(own as Answer), sorted(other as Answer)));
+}
+
+/** Reports whether only the code differs as README's «Differences» say: what is wrong with a request is no error of the server. */
+function isOurCodeOnPurpose(ours: Answer, theirs: Answer): boolean {
+  const message = ({ body }: Answer): unknown => (body as { message?: unknown } | null)?.message;
+  return ours.code === 400 && theirs.code === 500 && message(ours) === message(theirs);
 }
 
 /** Managed fields are in the order of their times, which have whole seconds: the same requests give several orders. */
