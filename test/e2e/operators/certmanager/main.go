@@ -46,6 +46,7 @@ import (
 	"github.com/cert-manager/cert-manager/pkg/controller/issuers"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
+	"github.com/cert-manager/cert-manager/pkg/util"
 )
 
 // The controllers of certificates and of the issuers that need no other service. Those of ACME, Vault and Venafi are left out.
@@ -172,6 +173,7 @@ func runInjector(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	config = util.RestConfigWithUserAgent(config, "cainjector") // its name is the injector's field manager
 	scheme := runtime.NewScheme()
 	utilruntime.Must(kubernetesscheme.AddToScheme(scheme))
 	utilruntime.Must(cmapi.AddToScheme(scheme))
