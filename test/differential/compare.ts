@@ -79,6 +79,7 @@ function withSortedCauses(body: unknown): unknown {
 const withoutDump = (message: string): string =>
   message
     .replace(/\n.*/s, '')
+    .replace(/^Invalid value: "\{.*/s, 'Invalid value: …')
     .replace(/^(Invalid value|Unsupported value|Duplicate value): [{[].*[}\]](: |$)/s, '$1: …$2')
     .replace(/^(Invalid value|Unsupported value|Duplicate value): null(: |$)/s, '$1: …$2');
 

@@ -46,6 +46,7 @@ import (
 	"github.com/cert-manager/cert-manager/pkg/controller/issuers"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
+	"github.com/cert-manager/cert-manager/pkg/util"
 )
 
 // The controllers of certificates and of the issuers that need no other service. Those of ACME, Vault and Venafi are left out.
@@ -57,19 +58,20 @@ var controllers = []string{
 }
 
 var (
-	kubeconfig = flag.String("kubeconfig", "", "file with the address of the cluster and the credentials")
-	namespace  = flag.String("namespace", "cert-manager", "namespace of the webhook's CA and of secrets of cluster issuers")
-	port       = flag.Int("port", 0, "port of the webhook")
-	host       = flag.String("host", "", "name or address in the webhook's certificate")
+	// controller-runtime has a flag of the name kubeconfig among the flags of the process.
+	flags      = flag.NewFlagSet("certmanager", flag.ExitOnError)
+	kubeconfig = flags.String("kubeconfig", "", "file with the address of the cluster and the credentials")
+	namespace  = flags.String("namespace", "cert-manager", "namespace of the webhook's CA and of secrets of cluster issuers")
+	port       = flags.Int("port", 0, "port of the webhook")
+	host       = flags.String("host", "", "name or address in the webhook's certificate")
 )
 
 func main() {
 	part := ""
 	if len(os.Args) > 1 {
 		part = os.Args[1]
-		os.Args = append(os.Args[:1], os.Args[2:]...)
+		_ = flags.Parse(os.Args[2:]) // ends the process on an error
 	}
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctrl.SetLogger(klog.Background())
@@ -171,6 +173,7 @@ func runInjector(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	config = util.RestConfigWithUserAgent(config, "cainjector") // its name is the injector's field manager
 	scheme := runtime.NewScheme()
 	utilruntime.Must(kubernetesscheme.AddToScheme(scheme))
 	utilruntime.Must(cmapi.AddToScheme(scheme))
