@@ -1,6 +1,7 @@
 // Requests of up to 3 MiB that are as expensive as their sender can make them.
 
 import type { RawRequest } from '#apiserver/testing/requests.ts';
+import { definitionCases } from './hostile-definitions.ts';
 
 export interface HostileRequest {
   readonly name: string;
@@ -697,4 +698,5 @@ export const cases: readonly HostileRequest[] = [
     name: 'impersonation of many groups',
     request: () => ({ path: '/api/v1/pods', headers: { 'impersonate-user': 'x', 'impersonate-group': 'a,'.repeat(400_000) } }),
   },
+  ...definitionCases,
 ];

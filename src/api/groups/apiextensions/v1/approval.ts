@@ -15,9 +15,8 @@ export interface Approval {
 const REVIEW = 'see https://github.com/kubernetes/enhancements/pull/1111';
 const UNAPPROVED = 'unapproved';
 /** An absolute URL with a host, as Go's url.ParseRequestURI accepts it. */
-// oxlint-disable-next-line no-control-regex -- control characters are not allowed in URLs
-const URL_WITH_HOST =
-  /^[A-Za-z][A-Za-z0-9+.-]*:\/\/(?:[^/?#@\u0000-\u0020\u007f]*@)?[^/?#@\u0000-\u0020\u007f]+(?:[/?][^\u0000-\u001f\u007f]*)?$/;
+const URL_WITH_HOST = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/(?:[^/?#@ ]*@)?[^/?#@ ]+(?:[/?].*)?$/s;
+const CONTROL = /\p{Cc}/u;
 
 /** Reports whether definitions of the group need an approval. */
 export function isProtectedGroup(group: string): boolean {
@@ -30,6 +29,7 @@ export function approvalOf(annotations: Readonly<Record<string, string>> | undef
   const mustHave = `protected groups must have approval annotation ${quote(APPROVED_ANNOTATION)}`;
   if (annotation === '') return { state: 'missing', reason: `${mustHave}, ${REVIEW}` };
   if (annotation.startsWith(UNAPPROVED)) return { state: 'bypassed', reason: `not approved: ${quote(annotation)}` };
-  if (URL_WITH_HOST.test(annotation)) return { state: 'approved', reason: `approved in ${annotation}` };
+  if (URL_WITH_HOST.test(annotation) && !CONTROL.test(annotation))
+    return { state: 'approved', reason: `approved in ${annotation}` };
   return { state: 'invalid', reason: `${mustHave} with either a URL or a reason starting with "${UNAPPROVED}", ${REVIEW}` };
 }

@@ -33,8 +33,7 @@ function pemProblem(pem: string): string | undefined {
 
 function certificateProblem(base64: string): string | undefined {
   try {
-    new X509Certificate(Buffer.from(base64, 'base64'));
-    return undefined;
+    return new X509Certificate(Buffer.from(base64, 'base64')).raw.length === 0 ? 'x509: malformed certificate' : undefined;
   } catch {
     // OpenSSL words its errors otherwise than Go does.
     return 'x509: malformed certificate';

@@ -25,5 +25,5 @@ export function internalForm({ versions }: Spec): InternalForm {
   const isMoved: ReadonlySet<string> = new Set(moved);
   const without = (version: Version): Version =>
     Object.fromEntries(Object.entries(version).filter(([name]) => !isMoved.has(name))) as unknown as Version;
-  return { common: common as CommonFields, versions: versions.map(without) };
+  return { common, versions: versions.map(without) };
 }

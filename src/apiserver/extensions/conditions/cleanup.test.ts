@@ -1,0 +1,79 @@
+// What becomes of the objects of a definition that is deleted.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import type { CustomResourceDefinition } from '#api/groups/apiextensions/v1/index.ts';
+import { define, definitionOf } from '#apiserver/testing/custom-resources.ts';
+import { send } from '#apiserver/testing/requests.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import type { TestServer } from '#apiserver/testing/server.ts';
+import { systemClock } from '#machinery/clock.ts';
+
+let t: TestServer;
+beforeEach(async () => {
+  t = await startTestServer({ clock: systemClock });
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const NAME = 'widgets.example.com';
+const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
+const JSON_TYPE = { 'content-type': 'application/json' };
+const definitions = () => t.client.resource<CustomResourceDefinition>(customResourceDefinitions);
+
+const create = (name: string, metadata: object = {}) =>
+  send(t.server, {
+    method: 'POST',
+    path: WIDGETS,
+    headers: JSON_TYPE,
+    body: { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name, ...metadata } },
+  });
+
+/** Resolves with the reasons of the condition Terminating, once the definition is gone. */
+async function reasonsUntilGone(): Promise<readonly string[]> {
+  const reasons = new Set<string>();
+  for await (const { type, object } of await definitions().watch({ fieldSelector: `metadata.name=${NAME}` })) {
+    const terminating = object.status.conditions?.find((condition) => condition.type === 'Terminating');
+    if (terminating !== undefined) reasons.add(`${terminating.status} ${terminating.reason ?? ''}`);
+    if (type === 'DELETED') break;
+  }
+  return [...reasons];
+}
+
+test('its objects are deleted, and then the definition', async () => {
+  await define(t.client, definitionOf());
+  for (const name of ['a', 'b', 'c']) expect((await create(name)).code).toBe(201);
+  const reasons = reasonsUntilGone();
+  await definitions().delete(NAME);
+  expect(await reasons).toContain('True InstanceDeletionInProgress');
+  // One with the same name begins without objects.
+  await define(t.client, definitionOf());
+  const { json } = await send(t.server, { path: WIDGETS });
+  expect(json.items).toEqual([]);
+});
+
+test('an object that a finalizer keeps is waited for, and no object is created meanwhile', async () => {
+  await define(t.client, definitionOf());
+  await create('kept', { finalizers: ['example.com/mine'] });
+  const reasons = reasonsUntilGone();
+  await definitions().delete(NAME);
+  expect(await create('late')).toMatchObject({ code: 405, json: { reason: 'MethodNotAllowed' } });
+  const path = `${WIDGETS}/kept`;
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const released = await send(t.server, { method: 'PATCH', path, headers, body: { metadata: { finalizers: null } } });
+  expect(released.code).toBe(200);
+  expect(await reasons).toContain('True InstanceDeletionInProgress');
+});
+
+test('a collection of definitions is deleted with its objects', async () => {
+  await define(t.client, definitionOf());
+  await create('a');
+  const reasons = reasonsUntilGone();
+  await definitions().deleteCollection();
+  await reasons;
+  await define(t.client, definitionOf());
+  expect((await send(t.server, { path: `${WIDGETS}/a` })).code).toBe(404);
+});
