@@ -2,13 +2,12 @@
 
 import type { CheckedKinds } from '#api/groups/admissionregistration/v1/type-checking.ts';
 import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';
-import { celTypeOfObjects } from '#api/machinery/codec/structural/index.ts';
+import { celTypeOfObjects, type PublishedSchema } from '#api/machinery/codec/structural/index.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { APIResourceList, Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseApiVersion, type Scheme } from '#api/machinery/scheme.ts';
 import type { Client } from '#client/client.ts';
 import { groupVersionPath } from '#client/request.ts';
-import type { ObjectType, Schema } from '#cel/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 
 type Policy = Immutable<ValidatingAdmissionPolicy>;
@@ -28,7 +27,7 @@ export class KindResolver {
   /** Returns the kinds that the policy names. Kinds that are not served, or have no schema, are not among them. */
   async kindsOf(policy: Policy, signal: AbortSignal): Promise<CheckedKinds> {
     const resources = [...this.#scheme.schemas.resources()];
-    const types = new Map<string, ObjectType>();
+    const types = new Map<string, ReturnType<CheckedKinds['typeOf']>>();
     for (const [group, version] of this.#customVersions(policy)) {
       const named = (await this.#resourcesOf(group, version, signal)).filter((resource) => isNamed(policy, resource));
       const schemas = named.length === 0 ? [] : await this.#schemasOf(group, version, signal);
@@ -74,21 +73,18 @@ export class KindResolver {
     }));
   }
 
-  async #schemasOf(group: string, version: string, signal: AbortSignal): Promise<readonly KindSchema[]> {
+  async #schemasOf(group: string, version: string, signal: AbortSignal): Promise<readonly PublishedSchema[]> {
     const path = `/openapi/v3${groupVersionPath(group, version)}`;
     const document = await foundOrUndefined(this.#client.transport.request<Document>({ method: 'GET', path, signal }));
     return Object.values(document?.components?.schemas ?? {});
   }
 }
 
-/** The schema of a kind in a document. */
-type KindSchema = Schema & { readonly 'x-kubernetes-group-version-kind'?: readonly GroupVersionKind[] };
-
 interface Document {
-  readonly components?: { readonly schemas?: Readonly<Record<string, KindSchema>> };
+  readonly components?: { readonly schemas?: Readonly<Record<string, PublishedSchema>> };
 }
 
-function describes(schema: KindSchema, { group, version, kind }: GroupVersionKind): boolean {
+function describes(schema: PublishedSchema, { group, version, kind }: GroupVersionKind): boolean {
   const kinds = schema['x-kubernetes-group-version-kind'] ?? [];
   return kinds.some((each) => each.group === group && each.version === version && each.kind === kind);
 }

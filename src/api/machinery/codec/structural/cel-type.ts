@@ -1,6 +1,7 @@
 // The type that a custom resource has in CEL expressions.
 
 import { type ObjectType, type Schema, typeOfMessage, typeOfSchema } from '#cel/index.ts';
+import type { GroupVersionKind } from '../../descriptor.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
@@ -18,8 +19,13 @@ export function celTypeOf(name: string, schema: StructuralSchema): ObjectType {
   return celTypeOfObjects(name, celSchema(schema));
 }
 
+/** The schema of a kind as OpenAPI documents have it. */
+export interface PublishedSchema extends Schema {
+  readonly 'x-kubernetes-group-version-kind'?: readonly GroupVersionKind[];
+}
+
 /** As celTypeOf, by the schema of a kind as OpenAPI documents have it. What it says of the metadata is not looked at. */
-export function celTypeOfObjects(name: string, schema: Schema): ObjectType {
+export function celTypeOfObjects(name: string, schema: PublishedSchema): ObjectType {
   const { metadata: _, ...properties } = schema.properties ?? {};
   const type = typeOfSchema({ ...schema, type: 'object', additionalProperties: false, properties }, name, true);
   if (type?.kind !== 'object') throw new Error(`the type of ${name} is ${type?.kind}, not an object`);

@@ -4,4 +4,4 @@ export { type CustomKind, type ObjectValidation, StructuralCodec } from './struc
 export { type CompiledRules, compileRulesOf } from './rules/index.ts';
 export { structuralSchema, type StructuralSchema, UnsupportedSchemaError } from './structural-schema.ts';
 export { validateSchema, type ValidateSchemaOptions } from './validate-schema.ts';
-export { celTypeOfObjects } from './cel-type.ts';
+export { celTypeOfObjects, type PublishedSchema } from './cel-type.ts';
