@@ -6,6 +6,7 @@ import { MAX_BODY_VALUES } from '#api/machinery/codec/limits.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Status } from '#machinery/apierrors.ts';
+import { sharedByMany } from '#client/abort.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { WebhookCallError } from '#apiserver/webhooks/client/index.ts';
 import type { PolicyRequest } from '../policy/request.ts';
@@ -72,7 +73,7 @@ async function post({ hook }: Invocation, review: object, request: PolicyRequest
       timeoutMs,
       maxResponseBytes: MAX_RESPONSE_BYTES,
       maxResponseValues: MAX_BODY_VALUES,
-      ...(caller && { signal: caller.signal }),
+      ...(caller && { signal: sharedByMany(caller.signal) }),
     });
   } catch (error) {
     if (!(error instanceof WebhookCallError)) throw error;
