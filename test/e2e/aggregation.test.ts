@@ -7,6 +7,8 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FakeServer } from '#apiserver/aggregator/testing/fake-server.ts';
+import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { findProgram } from '#cluster/install.ts';
 import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
 import { cacheDir, goBuild, requiredVersion } from '../conformance/binaries.ts';
@@ -84,6 +86,35 @@ ports: [{ name: '', port: ${port} }]
 ---
 ${apiService('v1alpha1')}
 ${apiService('v1beta1')}
+`;
+
+const metricsManifest = (port: number): string => `
+apiVersion: v1
+kind: Service
+metadata: { name: metrics, namespace: wardle }
+spec:
+  ports: [{ port: 443, targetPort: ${port} }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  name: metrics
+  namespace: wardle
+  labels: { kubernetes.io/service-name: metrics }
+addressType: IPv4
+endpoints: [{ addresses: ['${address}'] }]
+ports: [{ name: '', port: ${port} }]
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: { name: v1beta1.metrics.k8s.io }
+spec:
+  group: metrics.k8s.io
+  version: v1beta1
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+  service: { name: metrics, namespace: wardle }
 `;
 
 const flunder = (name: string, more = ''): string => `
@@ -240,6 +271,34 @@ describe.skipIf(built.missing !== undefined)(named('an aggregated API server', b
     await eventually('the API service is available', async () => (await availability()) === 'True,Passed', 90_000);
     await eventually('the namespace is gone', async () => (await kubectl.try('get namespace waiting')).status !== 0, 90_000);
   }, 300_000);
+
+  test('kubectl top reads an aggregated metrics API', async () => {
+    const node = (await kubectl.run('get nodes -o jsonpath={.items[0].metadata.name}')).trim();
+    const metrics = new FakeServer({
+      ...(await (await makeTestAuthority()).server()),
+      group: 'metrics.k8s.io',
+      version: 'v1beta1',
+      host: '0.0.0.0',
+    });
+    const apiVersion = 'metrics.k8s.io/v1beta1';
+    const usage = { cpu: '250m', memory: '512Mi' };
+    const item = { metadata: { name: node }, timestamp: '2026-01-01T00:00:00Z', window: '10s', usage };
+    metrics.documents.set(`/apis/${apiVersion}/nodes`, (_request, response) => {
+      const list = { kind: 'NodeMetricsList', apiVersion, metadata: {}, items: [item] };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(list));
+    });
+    await metrics.start();
+    try {
+      await kubectl.run('apply -f -', { input: metricsManifest(metrics.port) });
+      await eventually('kubectl top shows the node', async () => {
+        const { stdout } = await kubectl.try('top nodes');
+        return new RegExp(`${node} +250m .* 512Mi`).test(stdout);
+      });
+    } finally {
+      await kubectl.run('delete apiservice v1beta1.metrics.k8s.io');
+      await metrics.stop();
+    }
+  }, 120_000);
 
   test('its kinds go with the API services', async () => {
     await kubectl.run(`delete apiservice v1alpha1.${GROUP} v1beta1.${GROUP}`);
