@@ -15,7 +15,7 @@ import { isLarge, nextTurn, runStepsInTurns } from '#machinery/turn.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { checkedMetadata, withoutDuplicateOwners } from './admitted-metadata.ts';
-import { decodeBody, identified, internalPackage, parseBody } from './body.ts';
+import { decodeBody, identified, internalPackage, parseBody, yamlProblems } from './body.ts';
 import { managerOf } from './manager-name.ts';
 import { negotiate } from './negotiation.ts';
 import type { Negotiated } from './negotiation.ts';
@@ -174,7 +174,7 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
       if (query.fieldValidation === 'Strict') {
         throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
       }
-      if (query.fieldValidation === 'Warn') request.warnings.push(config.strictError);
+      if (query.fieldValidation === 'Warn') request.warnings.push(...yamlProblems(config.strictError, 'Warn'));
     }
     const decoded = decodePatched(scope, request, query, raw, current);
     const { uid } = decoded.metadata;
