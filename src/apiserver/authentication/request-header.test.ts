@@ -1,8 +1,9 @@
 // Front proxies over a real port: whom the server believes.
 
 import { request as httpsRequest } from 'node:https';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 
+import { configMaps } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import type { Credentials, TestAuthority } from '../testing/certificates.ts';
@@ -128,4 +129,28 @@ test('extension API servers learn the authorities and headers', async () => {
     'requestheader-uid-headers': '["X-Remote-Uid"]',
     'requestheader-username-headers': '["X-Remote-User","X-Other-User"]',
   });
+});
+
+test('what others need in the ConfigMap stays, and what this server needs comes back', async () => {
+  const maps = t.client.resource(configMaps).namespace('kube-system');
+  const name = 'extension-apiserver-authentication';
+  const others = (await makeTestAuthority('another server')).cert;
+  const { data } = await maps.get(name);
+  const own = data?.['requestheader-client-ca-file'];
+  await maps.patch(name, 'application/merge-patch+json', {
+    data: {
+      'requestheader-client-ca-file': others,
+      'requestheader-allowed-names': '["other"]',
+      'requestheader-group-headers': 'no JSON',
+    },
+  });
+  await vi.waitFor(async () => {
+    expect((await maps.get(name)).data).toMatchObject({
+      'requestheader-client-ca-file': `${others.trim()}\n${own}`,
+      'requestheader-allowed-names': '["other","front-proxy-client"]',
+      'requestheader-group-headers': '["X-Remote-Group"]',
+    });
+  }, 20_000);
+  await maps.delete(name);
+  await vi.waitFor(async () => expect((await maps.get(name)).data).toEqual(data), 20_000);
 });
