@@ -280,7 +280,7 @@ async function send(client: Client, method: 'GET' | 'POST' | 'DELETE', path: str
 }
 
 const poll = (condition: () => Promise<boolean>): Promise<void> =>
-  wait.pollImmediately({ clock: systemClock, intervalMs: 1, timeoutMs: 60_000 }, condition);
+  wait.pollImmediately({ clock: systemClock, intervalMs: 1, timeoutMs: 300_000 }, condition);
 
 const settled = (): Promise<void> => systemClock.sleep(SETTLE_MS);
 

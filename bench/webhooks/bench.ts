@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster } from '../built-cluster.ts';
+import { cpuMs } from '../process-usage.ts';
 import { heading, median, quantile, show } from '../report.ts';
 
 export interface WebhooksOptions {
@@ -22,7 +23,7 @@ interface Webhook {
   readonly caBundle: string;
 }
 
-const ROUNDS = 5;
+const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const CREATES = 400;
 const WARM_UP = 1500;
 const NAMESPACE = 'default';
@@ -110,19 +111,27 @@ interface Measured {
   readonly with: readonly number[];
   readonly added: readonly number[];
   readonly addedP99: readonly number[];
+  /** CPU of the server's process for each create that the webhook adds. Empty: it is not known. */
+  readonly addedCpu: readonly number[];
 }
 
-async function measure(server: Server, webhook: Webhook): Promise<Measured> {
+/** `pid`: of the server's process, if it is one of this machine that is known. */
+async function measure(server: Server, webhook: Webhook, pid?: number): Promise<Measured> {
+  const cpu = (): number => (pid === undefined ? 0 : cpuMs(pid));
   // What a run that was interrupted has left.
   await server.clean();
   await server.creates(WARM_UP);
   await server.configure(webhook);
   await server.creates(WARM_UP);
-  const rounds: { without: readonly number[]; with: readonly number[] }[] = [];
+  const rounds: { without: readonly number[]; with: readonly number[]; addedCpu: number }[] = [];
   for (let round = 0; round < ROUNDS; round++) {
+    const before = cpu();
     const times = await server.creates(CREATES);
+    const between = cpu();
     await server.unconfigure();
-    rounds.push({ with: times, without: await server.creates(CREATES) });
+    const after = cpu();
+    const without = await server.creates(CREATES);
+    rounds.push({ with: times, without, addedCpu: (between - before - (cpu() - after)) / CREATES });
     if (round < ROUNDS - 1) await server.configure(webhook);
   }
   const p = (times: readonly number[], part: number): number => quantile(times, part);
@@ -131,6 +140,7 @@ async function measure(server: Server, webhook: Webhook): Promise<Measured> {
     with: rounds.map((round) => median(round.with)),
     added: rounds.map((round) => median(round.with) - median(round.without)),
     addedP99: rounds.map((round) => p(round.with, 0.99) - p(round.without, 0.99)),
+    addedCpu: pid === undefined ? [] : rounds.map((round) => round.addedCpu),
   };
 }
 
@@ -152,7 +162,7 @@ export async function webhooks({ reference, token }: WebhooksOptions): Promise<v
             authorization: `Bearer ${token}`,
           });
     const compared = theirs === undefined ? undefined : await measure(theirs, webhook);
-    const measured = await measure(ours, webhook);
+    const measured = await measure(ours, webhook, cluster.pid);
     const line = (what: string, values: keyof Measured, goal?: number): void =>
       show({
         what,
@@ -165,6 +175,7 @@ export async function webhooks({ reference, token }: WebhooksOptions): Promise<v
     line('create, p50, with the webhook', 'with');
     line('added by the webhook, p50', 'added', GOAL_MS);
     line('added by the webhook, p99', 'addedP99');
+    show({ what: "added CPU of the server's process", unit: 'ms', values: measured.addedCpu });
     await theirs?.clean();
     theirs?.close();
     ours.close();

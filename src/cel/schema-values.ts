@@ -21,7 +21,7 @@ function goType(raw: unknown): string {
     case 'boolean':
       return 'bool';
     case 'number':
-      return Number.isInteger(raw) ? 'int64' : 'float64';
+      return Number.isInteger(raw) && Math.abs(raw) < 2 ** 63 ? 'int64' : 'float64';
     default:
       return 'map[string]interface {}';
   }
@@ -74,8 +74,29 @@ export function parseDate(text: string): Timestamp {
     return parseTimestamp(`${text}T00:00:00Z`);
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error;
-    throw evaluationError(`Invalid date formatted string ${text}: parsing time ${JSON.stringify(text)} as "2006-01-02"`);
+    throw evaluationError(`Invalid date formatted string ${text}: parsing time ${JSON.stringify(text)}${dateProblem(text)}`);
   }
+}
+
+/** The parts of a date, as Go calls them. */
+const DATE_PARTS: readonly (readonly [RegExp, string])[] = [
+  [/^\d{4}/, '2006'],
+  [/^-/, '-'],
+  [/^\d{2}/, '01'],
+  [/^-/, '-'],
+  [/^\d{2}/, '02'],
+];
+
+/** What is wrong with the text of a date, in the words of Go's parser. */
+function dateProblem(text: string): string {
+  let rest = text;
+  for (const [part, name] of DATE_PARTS) {
+    const found = part.exec(rest)?.[0];
+    if (found === undefined) return ` as "2006-01-02": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(name)}`;
+    if (name === '01' && (Number(found) < 1 || Number(found) > 12)) return ': month out of range';
+    rest = rest.slice(found.length);
+  }
+  return rest === '' ? ': day out of range' : `: extra text: ${JSON.stringify(rest)}`;
 }
 
 /** Reads a date-time of RFC 3339. Validation also accepts small letters, which are no time in expressions. */

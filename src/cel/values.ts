@@ -154,10 +154,28 @@ export class Optional extends CelObject {
     return opaque(OPTIONAL, DYN);
   }
 
+  /** There is a value, but it cannot be read. */
+  static failing(error: Error): Optional {
+    return new FailingOptional(error);
+  }
+
   /** Throws EvaluationError if there is none. */
   value(): Value {
     if (!this.hasValue) throw evaluationError('optional.none() dereference');
     return this.#value;
+  }
+}
+
+class FailingOptional extends Optional {
+  readonly #error: Error;
+
+  constructor(error: Error) {
+    super(undefined);
+    this.#error = error;
+  }
+
+  override value(): Value {
+    throw this.#error;
   }
 }
 

@@ -1,6 +1,7 @@
 // The transport of components that run in the API server's own process: requests walk the same handler chain as those that
 // come over HTTP (authorization and admission included), but objects pass by reference and nothing is serialized.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { STATUS_CODES } from 'node:http';
 import * as apierrors from '#machinery/apierrors.ts';
 import { endedBy, mapWatch } from '#machinery/watch.ts';
@@ -125,7 +126,7 @@ class InProcessTransport implements Transport {
       case 'none':
         return '';
       case 'object':
-        return JSON.stringify(body.object.object());
+        return stringifyJson(body.object.object());
       default:
         throw unexpected(request, body.kind);
     }

@@ -95,7 +95,8 @@ export function deepCopy<T>(value: T): T {
 
 /** JSON with the keys of every object sorted, so that equal values have one text. Undefined values are left out. */
 export function stableStringify(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (typeof value !== 'object' || value === null)
+    return typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null');
   if (Array.isArray(value)) return `[${value.map((item) => stableStringify(item)).join(',')}]`;
   const object = value as Readonly<Record<string, unknown>>;
   const entries = Object.keys(object)

@@ -47,8 +47,8 @@ beforeAll(async () => {
     const { status } = await t.client.resource(apiServices).get('v1.fake.example.com');
     const passed = { type: 'Available', status: 'True', reason: 'Passed', message: 'all checks passed' };
     expect(status.conditions).toMatchObject([passed]);
-  }, 10_000);
-});
+  }, 40_000);
+}, 60_000);
 afterEach(() => {
   fake.arrived.length = 0;
   expect(t.logger.errors.splice(0)).toEqual([]);

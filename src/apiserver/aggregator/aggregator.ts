@@ -15,7 +15,8 @@ import { ApiServices, LEGACY_NAME, type RemoteApiService } from './api-services.
 import { AuthenticationConfig } from './authentication-config.ts';
 import { AvailabilityController } from './availability/controller.ts';
 import { AvailabilityMetrics } from './availability/metrics.ts';
-import { Backends, type ClientCertificate, type DialBackend } from './proxy/backend.ts';
+import { Backends, type ClientCertificate } from './proxy/backend.ts';
+import type { DialBackend } from './proxy/backend-request.ts';
 import { GroupsView } from './discovery/groups-view.ts';
 import { RemoteDiscovery } from './discovery/remote-discovery.ts';
 import type { AggregatedGroups } from '../discovery/aggregated-groups.ts';

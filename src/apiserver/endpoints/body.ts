@@ -65,13 +65,13 @@ export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
   return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase();
 }
 
-/** Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message. */
-export function parseBody(request: ApiRequest, mustBe: string, clock: Clock): Awaitable<ParsedBody> {
+/** Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message. `bigints`: see ObjectCodec. */
+export function parseBody(request: ApiRequest, mustBe: string, clock: Clock, bigints = false): Awaitable<ParsedBody> {
   if (request.body.kind === 'object') return { value: request.body.object, mediaType: JSON_TYPE };
   const mediaType = contentTypeOf(request);
   if (!(ACCEPTED as readonly string[]).includes(mediaType)) throw apierrors.unsupportedMediaType(ACCEPTED);
   const maxValues = request.method === 'POST' ? MAX_NEW_VALUES : MAX_BODY_VALUES;
-  return andThen(request.body.read(), (bytes) => parseBytes(bytes, { mediaType, mustBe, maxValues, clock }));
+  return andThen(request.body.read(), (bytes) => parseBytes(bytes, { mediaType, mustBe, maxValues, clock, bigints }));
 }
 
 interface Parsing {
@@ -79,17 +79,18 @@ interface Parsing {
   readonly mustBe: string;
   readonly maxValues: number;
   readonly clock: Clock;
+  readonly bigints: boolean;
 }
 
 function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
-  const { mediaType, mustBe, maxValues } = parsing;
+  const { mediaType, mustBe, maxValues, bigints } = parsing;
   if (mediaType === PROTOBUF_TYPE)
     return { value: undefined, mediaType, envelope: opened(read, mustBe), large: read.length > LARGE_BYTES };
   const bytes = Buffer.isBuffer(read) ? read : Buffer.from(read.buffer, read.byteOffset, read.byteLength);
   const text = bytes.toString('utf8');
   if (mediaType !== JSON_TYPE) return parsedYaml(text, parsing);
   try {
-    const { value, keys } = parseJsonCounting(bytes, { text, maxValues });
+    const { value, keys } = parseJsonCounting(bytes, { text, maxValues, bigints });
     return { value, keys, text, mediaType, large: isLargeBody(bytes.length, value) };
   } catch (error) {
     throw unreadable(error, text, mustBe);

@@ -58,11 +58,11 @@ export interface ApplyConfiguration {
   readonly strictError?: string;
 }
 
-/** Throws StatusError (400, 413). */
-export async function readApplyConfiguration(request: ApiRequest, clock: Clock): Promise<ApplyConfiguration> {
+/** Throws StatusError (400, 413). `bigints`: see ObjectCodec. */
+export async function readApplyConfiguration(request: ApiRequest, clock: Clock, bigints = false): Promise<ApplyConfiguration> {
   if (request.body.kind === 'object') return { value: request.body.object };
   const bytes = await request.body.read();
-  const json = readPlainJson(bytes);
+  const json = readPlainJson(bytes, bigints);
   const plain = json instanceof Promise ? await json : json;
   if (plain !== undefined) return plain;
   const config = await readYaml(bytes, clock);
@@ -78,11 +78,11 @@ export async function readApplyConfiguration(request: ApiRequest, clock: Clock):
  * Reads the configuration as JSON, which is YAML, is what kubectl sends, and is read so much faster. Returns undefined for anything else:
  * the YAML reader then reports the problem. Throws or rejects with StatusError (413).
  */
-function readPlainJson(bytes: Uint8Array): Awaitable<ApplyConfiguration | undefined> {
+function readPlainJson(bytes: Uint8Array, bigints: boolean): Awaitable<ApplyConfiguration | undefined> {
   if (bytes[0] !== 0x7b) return undefined;
   const text = textOf(bytes);
   try {
-    const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES });
+    const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES, bigints });
     const checked = (): ApplyConfiguration | undefined =>
       isPlainObject(value) && keys === countKeys(value) ? { value } : undefined;
     return isLarge(value) ? nextTurn().then(checked) : checked();
@@ -109,10 +109,10 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /** Throws StatusError (400, 413, 415). `codec`: of the objects that are patched. */
-export async function readPatch(request: ApiRequest, { patchSchema }: ObjectCodec): Promise<Patch> {
+export async function readPatch(request: ApiRequest, { patchSchema, keepsBigints }: ObjectCodec): Promise<Patch> {
   switch (contentTypeOf(request)) {
     case JSON_PATCH: {
-      const { document, large } = await documentOf(request);
+      const { document, large } = await documentOf(request, keepsBigints);
       const operations = guarded(() => parseJsonPatch(document));
       return {
         duplicates: [],
@@ -129,7 +129,7 @@ export async function readPatch(request: ApiRequest, { patchSchema }: ObjectCode
       };
     }
     case MERGE_PATCH: {
-      const { document, duplicates, large } = await documentOf(request);
+      const { document, duplicates, large } = await documentOf(request, keepsBigints);
       if (!isPlainObject(document)) throw noObject(document);
       return { duplicates, large, apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))) };
     }
@@ -167,12 +167,12 @@ interface PatchDocument {
   readonly large: boolean;
 }
 
-async function documentOf(request: ApiRequest): Promise<PatchDocument> {
+async function documentOf(request: ApiRequest, bigints = false): Promise<PatchDocument> {
   if (request.body.kind === 'object') return { document: request.body.object, duplicates: [], large: false };
   const bytes = await request.body.read();
   const text = textOf(bytes);
   try {
-    const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES });
+    const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES, bigints });
     const duplicates = keys > countKeys(value) ? findDuplicateFields(text) : [];
     return { document: value, duplicates, large: isLargeBody(bytes.length, value) };
   } catch (error) {

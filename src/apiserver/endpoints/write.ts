@@ -1,5 +1,6 @@
 // create, update and patch.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import { withoutNewTimes } from '#api/machinery/managed-fields/index.ts';
@@ -39,7 +40,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   });
   const query = parseWriteQuery(request.query, 'CreateOptions');
   const { dryRun, fieldManager, fieldValidation } = query;
-  const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
+  const parsed = parseBody(request, scope.kind.kind, scope.services.clock, scope.codec.keepsBigints);
   const body = parsed instanceof Promise ? await parsed : parsed;
   if (body.large === true) await nextTurn();
   const withoutDefaults = decodeBody(request, body, scope, fieldValidation);
@@ -87,7 +88,7 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const query = parseWriteQuery(request.query, 'UpdateOptions');
   const { name } = request.info;
-  const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
+  const parsed = parseBody(request, scope.kind.kind, scope.services.clock, scope.codec.keepsBigints);
   const body = parsed instanceof Promise ? await parsed : parsed;
   if (body.large === true) await nextTurn();
   const withoutDefaults = decodeBody(request, body, scope, query.fieldValidation);
@@ -154,7 +155,7 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
 /** Server-side apply: the one patch that creates what is not there. */
 async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negotiated, query: WriteQuery): Promise<ApiResponse> {
   const { name } = request.info;
-  const config = await readApplyConfiguration(request, scope.services.clock);
+  const config = await readApplyConfiguration(request, scope.services.clock, scope.codec.keepsBigints);
   const warnings = request.warnings.length;
   const update: ObjectUpdate = {
     apply: (current) => {
@@ -250,7 +251,7 @@ function decodePatched(
   const keepsMetadata = current !== undefined && patched['metadata'] === current.metadata;
   const refuse = (why: string): apierrors.StatusError => {
     if (patch === undefined) return apierrors.badRequest(why);
-    const shown = patch.document === undefined ? JSON.stringify(patched) : goValueText(patch.document);
+    const shown = patch.document === undefined ? stringifyJson(patched) : goValueText(patch.document);
     return apierrors.invalid({ group: '', kind: '' }, '', [field.invalid(new FieldPath('patch'), shown, why)]);
   };
   let decoded;

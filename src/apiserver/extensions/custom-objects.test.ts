@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
+import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 import { widgetType } from '#apiserver/testing/widgets.ts';
@@ -185,4 +186,47 @@ test('an object with very many mistakes gets some of them', async () => {
   const { code, json } = await api.post(WIDGETS, widget('a', { list: Array.from({ length: 40_000 }, () => 'x') }));
   expect(code).toBe(422);
   expect(json.details?.causes?.length).toBeLessThanOrEqual(1000);
+});
+
+test('integers beyond 2^53 are kept', async () => {
+  const numbers = { type: 'object', additionalProperties: { type: 'integer', format: 'int64' } };
+  const tags = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'integer' } };
+  const rule = { rule: '!has(self.numbers.a) || self.numbers.a > 0', message: 'must be positive' };
+  const properties = { spec: { type: 'object', properties: { numbers, tags }, 'x-kubernetes-validations': [rule] } };
+  const columns = [{ name: 'A', type: 'integer', jsonPath: '.spec.numbers.a' }];
+  const version = { schema: { openAPIV3Schema: { type: 'object', properties } } as never, additionalPrinterColumns: columns };
+  await define(t.client, definitionOf([definitionVersion('v1', version)]));
+  const write = (method: string, path: string, spec: string, type = 'application/json') =>
+    send(t.server, {
+      method,
+      path,
+      headers: { 'content-type': type },
+      body: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":${spec}}`,
+    });
+  const MAX = '9223372036854775807';
+  const made = await write('POST', WIDGETS, `{"numbers":{"a":${MAX}}}`);
+  expect([made.code, made.text]).toEqual([201, expect.stringContaining(`"spec":{"numbers":{"a":${MAX}}}`)]);
+  const merged = await write('PATCH', `${WIDGETS}/a`, '{"numbers":{"b":-9223372036854775808}}', 'application/merge-patch+json');
+  expect(merged.text).toContain(`"spec":{"numbers":{"a":${MAX},"b":-9223372036854775808}}`);
+  const applied = `${WIDGETS}/a?fieldManager=test&force=true`;
+  const spec = `{"numbers":{"a":${MAX}},"tags":[9007199254740993,9007199254740995]}`;
+  expect(await write('PATCH', applied, spec, 'application/apply-patch+yaml')).toMatchObject({ code: 200 });
+  const again = await write('PATCH', applied, spec.replace('740995', '740997'), 'application/apply-patch+yaml');
+  expect(again.text).toContain('"tags":[9007199254740993,9007199254740997]');
+  const read = await send(t.server, { path: `${WIDGETS}/a` });
+  expect(read.text).toContain(`{"a":${MAX},"b":-9223372036854775808},"tags":[9007199254740993,9007199254740997]}`);
+  const list = await send(t.server, { path: WIDGETS, headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+  expect(list.text).toContain(`"cells":["a",${MAX}]`);
+  expect((await write('PUT', `${WIDGETS}/a`, '{"numbers":{"a":-9223372036854775808}}')).text).toContain('must be specified');
+  const refused = await write('POST', WIDGETS, '{"numbers":{"a":-9223372036854775808}}');
+  expect([refused.code, refused.text]).toEqual([422, expect.stringContaining('must be positive')]);
+  const version1 = JSON.parse(read.text) as { metadata: { resourceVersion: string } };
+  expect(version1.metadata.resourceVersion).not.toBe('');
+  const builtIn = await send(t.server, {
+    method: 'POST',
+    path: '/api/v1/namespaces/default/pods',
+    headers: { 'content-type': 'application/json' },
+    body: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"priority":${MAX}}}`,
+  });
+  expect([builtIn.code, builtIn.text]).toEqual([400, expect.stringContaining('is out of range')]);
 });

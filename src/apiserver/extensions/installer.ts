@@ -38,6 +38,12 @@ export interface InstallerConfig extends StoreServices {
 /** Definitions that are read in one turn of the event loop. */
 const DEFINITIONS_PER_TURN = 16;
 
+/** As much of a definition as tells which kinds are installed of it. */
+export interface Described {
+  readonly metadata: Pick<CustomResourceDefinition['metadata'], 'name' | 'uid' | 'generation'>;
+  readonly status: Pick<CustomResourceDefinition['status'], 'acceptedNames'>;
+}
+
 export class CustomResourceInstaller {
   readonly #config: InstallerConfig;
   readonly #logger: Logger;
@@ -70,7 +76,7 @@ export class CustomResourceInstaller {
   }
 
   /** Reports whether the kinds of the definition are installed as it describes them. */
-  serves(definition: CustomResourceDefinition): boolean {
+  serves(definition: Described): boolean {
     return this.#served.get(definition.metadata.name)?.serves(definition) === true;
   }
 
@@ -133,7 +139,7 @@ class ServedDefinition {
     else this.#installation.replace(kinds);
   }
 
-  serves(definition: CustomResourceDefinition): boolean {
+  serves(definition: Described): boolean {
     return this.#kinds !== undefined && this.#installation !== undefined && this.#identity === identityOf(definition);
   }
 
@@ -165,7 +171,7 @@ class ServedDefinition {
 }
 
 /** A spec has a generation; accepted names have none. */
-function identityOf({ metadata, status }: CustomResourceDefinition): string {
+function identityOf({ metadata, status }: Described): string {
   return JSON.stringify([metadata.uid, metadata.generation, status.acceptedNames]);
 }
 

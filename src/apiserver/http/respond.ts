@@ -1,5 +1,6 @@
 // From an ApiResponse to bytes on a connection, the same for HTTP/1.1 and HTTP/2.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 
@@ -136,7 +137,7 @@ function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Arra
 
 async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
   // As upstream: compact JSON is a line, indented JSON ends with its brace.
-  if (format.mediaType === 'application/json') return Buffer.from(JSON.stringify(value, null, 2), 'utf8');
+  if (format.mediaType === 'application/json') return Buffer.from(stringifyJson(value, 2), 'utf8');
   const { formatYaml } = await import('#api/machinery/codec/format-yaml.ts');
   return Buffer.from(formatYaml(value), 'utf8');
 }

@@ -14,6 +14,7 @@
 // The protobuf of a StoredObject is made for the first reader that wants it, by the codec of the kind that this reader brings, and kept
 // as long as the storage keeps the state.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { watchFrame } from '#api/machinery/codec/protobuf/index.ts';
@@ -184,7 +185,7 @@ export class FreshObject implements EncodedObject {
   }
 
   jsonLine(): Buffer {
-    this.#jsonLine ??= Buffer.from(`${JSON.stringify(this.#object)}\n`, 'utf8');
+    this.#jsonLine ??= Buffer.from(`${stringifyJson(this.#object)}\n`, 'utf8');
     return this.#jsonLine;
   }
 
@@ -211,7 +212,7 @@ export class FreshObject implements EncodedObject {
     if (identified || this.#identified) return withoutNewline(this.jsonLine());
     if (this.#item === undefined) {
       const { kind: _kind, apiVersion: _apiVersion, ...rest } = this.#object as KubeObject;
-      this.#item = Buffer.from(JSON.stringify(rest), 'utf8');
+      this.#item = Buffer.from(stringifyJson(rest), 'utf8');
     }
     return this.#item;
   }

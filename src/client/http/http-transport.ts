@@ -1,6 +1,7 @@
 // The transport to an API server somewhere else: HTTP/2 where the server speaks it, else HTTP/1.1.
 // Not supported: proxies (the environment's included).
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import tls from 'node:tls';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -209,7 +210,7 @@ class HttpTransport implements Transport {
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
         ...(await authenticationHeaders(this.#config)),
       },
-      body: request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body)),
+      body: request.body === undefined ? undefined : Buffer.from(stringifyJson(request.body)),
       signal,
     };
     const exchange = await this.#connect(signal);

@@ -1,5 +1,6 @@
 // The clients' end: handlers for in-process transports (../in-process.ts) that hand each request to the API server's thread.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { MessagePort } from 'node:worker_threads';
 import * as apierrors from '#machinery/apierrors.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
@@ -115,7 +116,7 @@ export class ThreadClients {
     const { method, path, query, headers, body, call, warnings } = request;
     const id = this.#nextId++;
     // As it is now, although it may have to wait.
-    const text = body.object === undefined ? undefined : JSON.stringify(body.object);
+    const text = body.object === undefined ? undefined : stringifyJson(body.object);
     return new Promise<InProcessResponse>((answered, failed) => {
       let sent = false;
       const entered: Call = { answered, failed, warnings, release: () => undefined, leave: () => undefined };

@@ -1,5 +1,6 @@
 // The server's end: calls that come from another thread are answered by the API server's chain, as those of this thread are.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { MessagePort } from 'node:worker_threads';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -249,5 +250,5 @@ class IncomingRequest implements InProcessRequest {
 }
 
 function jsonOf(object: Encoded): Uint8Array {
-  return object.json?.() ?? Buffer.from(JSON.stringify(object.object()));
+  return object.json?.() ?? Buffer.from(stringifyJson(object.object()));
 }

@@ -4,9 +4,10 @@
 // Kubernetes' error texts, indices from the end ('-1'), and bounds on the number of operations, on what `copy` multiplies, on the
 // depth of the result, and on the time that it all takes.
 
-import { deepEqual, getOwn, isPlainObject, isWithinDepth, setOwn } from '../deep.ts';
+import { deepCopy, deepEqual, getOwn, isPlainObject, isWithinDepth, setOwn } from '../deep.ts';
 import { quote } from '../text/go-format.ts';
 import { jsonType } from '../text/go-value.ts';
+import { stringifyJson } from '../text/json-integers.ts';
 import { DEFAULT_MAX_JSON_DEPTH } from '../text/json.ts';
 
 export type JsonPatchOperation =
@@ -195,13 +196,13 @@ class Draft {
   /** A deep copy: the draft may go on to change either of the two. */
   #copyOf(value: unknown): unknown {
     checkDepth(value);
-    const text = JSON.stringify(value);
+    const text = stringifyJson(value);
     this.#copiedBytes += text.length;
     if (this.#copiedBytes > MAX_JSON_PATCH_COPY_BYTES) {
       const message = `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${MAX_JSON_PATCH_COPY_BYTES}`;
       throw new JsonPatchError('limit', message);
     }
-    return JSON.parse(text) as unknown;
+    return deepCopy(value);
   }
 
   #add(path: string, value: unknown): void {

@@ -1,6 +1,8 @@
 // Text as Go's standard library writes it. Kubernetes' messages are made with fmt and encoding/json, and clients compare
 // them: quoted strings and JSON inside messages must come out the same.
 
+import { stringifyJson } from './json-integers.ts';
+
 const ESCAPES: Readonly<Record<string, string>> = {
   '\x07': '\\a',
   '\b': '\\b',
@@ -40,7 +42,7 @@ function quoteCharacter(character: string): string {
  * of a struct's fields). Undefined is null.
  */
 export function marshalJson(value: unknown): string {
-  const text: string | undefined = JSON.stringify(value);
+  const text: string | undefined = stringifyJson(value);
   if (text === undefined) return 'null';
   return text.replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -50,7 +52,7 @@ export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map((item) => formatValue(item)).join(' ')}]`;
   if (typeof value === 'string') return value;
-  if (typeof value !== 'object') return JSON.stringify(value);
+  if (typeof value !== 'object') return stringifyJson(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return `map[${entries.map(([key, item]) => `${key}:${formatValue(item)}`).join(' ')}]`;
 }

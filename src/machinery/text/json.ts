@@ -1,6 +1,7 @@
 // Reading JSON that a stranger sent: size, nesting and large numbers are checked before anything is built from it.
 
 import { quote } from './go-format.ts';
+import { isLargeInt64, parseWithBigints, type Span } from './json-integers.ts';
 import { describeJsonSyntaxError } from './json-syntax.ts';
 
 /** The bytes are no acceptable JSON; the message is for whoever sent them. */
@@ -24,12 +25,15 @@ export interface ParseJsonOptions {
   readonly maxValues?: number;
   /** The bytes as a text, of a caller who needs that too. */
   readonly text?: string;
+  /** Integers that a number would not keep become bigints if an int64 keeps them, or else numbers, as in Go. Default: they are errors. */
+  readonly bigints?: boolean;
 }
 
 export const DEFAULT_MAX_JSON_DEPTH = 256;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
 
 /**
  * Parses UTF-8 bytes (or a text). Too deep nesting and integers beyond 2^53 are found in one pass over the bytes, before
@@ -45,10 +49,12 @@ export function parseJsonCounting(data: Uint8Array | string, options: ParseJsonO
   if (options.maxBytes !== undefined && bytes.length > options.maxBytes) {
     throw new JsonError('limit', `limit is ${options.maxBytes} bytes, got ${bytes.length}`);
   }
-  const keys = scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH, options.maxValues ?? Infinity);
+  const large: Span[] | undefined = options.bigints === true ? [] : undefined;
+  const keys = scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH, options.maxValues ?? Infinity, large);
   const text = typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'));
   try {
-    return { value: JSON.parse(text) as unknown, keys };
+    const hasLarge = large !== undefined && large.length > 0;
+    return { value: hasLarge ? parseWithBigints(bytes, large) : (JSON.parse(text) as unknown), keys };
   } catch (error) {
     throw new JsonError('syntax', describeJsonSyntaxError(text) ?? (error as Error).message, { cause: error });
   }
@@ -78,7 +84,7 @@ for (const byte of Buffer.from('0123456789')) MEANING[byte] = DIGIT;
  * Looks at brackets, digits and commas outside of strings; whether it is JSON at all is JSON.parse's business. Returns the number of
  * colons: if it is JSON, each is behind a key.
  */
-function scan(bytes: Buffer, maxDepth: number, maxValues: number): number {
+function scan(bytes: Buffer, maxDepth: number, maxValues: number, large: Span[] | undefined): number {
   const length = bytes.length;
   let depth = 0;
   let colons = 0;
@@ -102,7 +108,7 @@ function scan(bytes: Buffer, maxDepth: number, maxValues: number): number {
     } else {
       const start = at - 1;
       while (at < length && MEANING[bytes[at] as number] === DIGIT) at++;
-      if (at - start > 15) checkInteger(bytes, start, at);
+      if (at - start > 15) checkInteger(bytes, start, at, large);
     }
   }
   return colons;
@@ -152,15 +158,22 @@ function endOfString(bytes: Buffer, start: number): number {
   }
 }
 
-/** Digits in a row that are no part of a fraction or of a number with an exponent must keep their value. */
-function checkInteger(bytes: Buffer, start: number, end: number): void {
+/**
+ * Checks that digits in a row keep their value, unless they are a part of a fraction or of a number with an exponent. Those that do not are
+ * added to `large`. Throws JsonError if that is undefined.
+ */
+function checkInteger(bytes: Buffer, start: number, end: number, large: Span[] | undefined): void {
   const before = bytes[start - 1];
   const after = bytes[end];
   const isPoint = (byte: number | undefined): boolean => byte === 0x2e;
   const isExponent = (byte: number | undefined): boolean => byte === 0x65 || byte === 0x45;
   if (isPoint(before) || isPoint(after) || isExponent(after)) return;
   const text = bytes.toString('latin1', start, end);
-  if (!Number.isSafeInteger(Number(text))) {
+  if (large !== undefined) {
+    const from = before === MINUS ? start - 1 : start;
+    // As long as an int64 can be; a longer one is a floating-point number.
+    if (end - start <= 19 && isLargeInt64(bytes.toString('latin1', from, end))) large.push([from, end]);
+  } else if (!Number.isSafeInteger(Number(text))) {
     throw new JsonError('number', `number ${quote(text)} is out of range: integers up to 9007199254740991 are kept exactly`);
   }
 }

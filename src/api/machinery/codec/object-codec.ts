@@ -20,6 +20,9 @@ import type { Envelope } from './protobuf/index.ts';
 export interface ObjectCodec {
   readonly kind: GroupVersionKind;
 
+  /** Integers beyond 2^53 are bigints in the objects. Default: the kind has no such integers, and a body that has one is refused. */
+  readonly keepsBigints?: boolean;
+
   /**
    * Decodes JSON (as JSON.parse returns it, or an object in memory) into a fresh object of the kind, without its defaults. Unknown
    * fields are dropped, unless the kind preserves them, and reported either way the kind's schema demands. The input is not changed.

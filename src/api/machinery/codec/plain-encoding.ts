@@ -1,9 +1,13 @@
 // The plain way to the stored value of an object, and the oracle of the faster ones in fast-path/.
 
+import { encodeJson, stringifyJson } from '#machinery/text/json-integers.ts';
 import { isPlainText } from './fast-path/json-bytes.ts';
 
-/** In bytes: the offset before the JSON (see storage-codec.ts). */
+/** In bytes: the offset and the flag before the JSON (see storage-codec.ts). */
 export const HEADER_BYTES = 4;
+
+/** In the first byte of a stored value. No object is so large that its offset needs it. */
+export const BIGINTS_FLAG = 0x80;
 
 /** ObjectMeta's fields before resourceVersion, in the schema's order. */
 export const BEFORE_RESOURCE_VERSION: ReadonlySet<string> = new Set(['name', 'generateName', 'namespace', 'selfLink', 'uid']);
@@ -17,13 +21,14 @@ type Members = Readonly<Record<string, unknown>>;
 export function encodePlain(object: Members, metadata: Members): Uint8Array {
   const stored =
     metadata['resourceVersion'] === undefined ? object : { ...object, metadata: { ...metadata, resourceVersion: undefined } };
-  const text = JSON.stringify(stored);
+  const { text, bigints } = encodeJson(stored);
   const at = insertionPoint(object, metadata);
   const length = Buffer.byteLength(text);
   // Not from Node's pool: a stored value lives long, and would keep its whole slab.
   const value = Buffer.allocUnsafeSlow(HEADER_BYTES + length);
   const isAscii = length === text.length;
   value.writeUInt32BE(isAscii ? at : Buffer.byteLength(text.slice(0, at)), 0);
+  if (bigints) value[0] = (value[0] as number) | BIGINTS_FLAG;
   value.write(text, HEADER_BYTES, isAscii ? 'latin1' : 'utf8');
   return value;
 }
@@ -60,5 +65,5 @@ function memberLength(key: string, value: unknown): number {
 
 /** Of the value's JSON. */
 function textLength(value: unknown): number {
-  return typeof value === 'string' && isPlainText(value) ? value.length + '""'.length : JSON.stringify(value).length;
+  return typeof value === 'string' && isPlainText(value) ? value.length + '""'.length : stringifyJson(value).length;
 }

@@ -3,10 +3,12 @@
 // bytes without parsing them.
 //
 // A value is four bytes (unsigned, big-endian): the offset, counted from the byte after them, at which
-// `"resourceVersion":"N",` is to be inserted; then the object's JSON in UTF-8 without it.
+// `"resourceVersion":"N",` is to be inserted; then the object's JSON in UTF-8 without it. The highest bit of the four bytes is set if the
+// object has integers beyond 2^53, which are read as bigints.
 
 import { encodeLongTexts, hasLongTexts } from './fast-path/long-texts.ts';
-import { encodePlain, HEADER_BYTES } from './plain-encoding.ts';
+import { parseJson } from '#machinery/text/json.ts';
+import { BIGINTS_FLAG, encodePlain, HEADER_BYTES } from './plain-encoding.ts';
 
 /**
  * The stored value of a normalized object; a resourceVersion that it has is left out. The object has a metadata that is not
@@ -71,7 +73,9 @@ const insertionHead = Buffer.from('"resourceVersion":"', 'latin1');
 export function decodeFromStorage<T = Record<string, unknown>>(value: Uint8Array, revision: number): T {
   const buffer = asBuffer(value);
   const split = HEADER_BYTES + offsetOf(value);
-  return JSON.parse(buffer.toString('utf8', HEADER_BYTES, split) + insertion(revision) + buffer.toString('utf8', split)) as T;
+  const json = buffer.toString('utf8', HEADER_BYTES, split) + insertion(revision) + buffer.toString('utf8', split);
+  const hasBigints = ((value[0] as number) & BIGINTS_FLAG) !== 0;
+  return (hasBigints ? parseJson(json, { bigints: true, maxDepth: Infinity }) : JSON.parse(json)) as T;
 }
 
 function digitsOf(revision: number): number {
@@ -85,7 +89,8 @@ function insertion(revision: number): string {
 }
 
 function offsetOf(value: Uint8Array): number {
-  return (((value[0] as number) << 24) | ((value[1] as number) << 16) | ((value[2] as number) << 8) | (value[3] as number)) >>> 0;
+  const first = (value[0] as number) & ~BIGINTS_FLAG;
+  return ((first << 24) | ((value[1] as number) << 16) | ((value[2] as number) << 8) | (value[3] as number)) >>> 0;
 }
 
 function asBuffer(value: Uint8Array): Buffer {

@@ -26,7 +26,7 @@ export function fieldsLastApplied(type: MergeType, apiVersion: string, live: unk
   if (typeof annotation !== 'string' || annotation === '') return FieldSet.empty;
   let applied: unknown;
   try {
-    applied = parseJson(annotation);
+    applied = parseJson(annotation, { bigints: true });
     validateTyped(type, applied);
   } catch (error) {
     // It is only an annotation: whoever wrote something else into it has no claim.
@@ -69,6 +69,7 @@ function sortedJson(value: unknown): string {
 
 function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
+  if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).filter(([, item]) => item !== undefined);
   return `{${entries

@@ -6,7 +6,7 @@
 
 import { quote } from '#machinery/text/go-format.ts';
 import { JsonError, parseJson } from '#machinery/text/json.ts';
-import { isPlainObject } from '#machinery/deep.ts';
+import { isPlainObject, stableStringify } from '#machinery/deep.ts';
 
 /** See the head of this file. */
 export type PathElement = string;
@@ -93,7 +93,7 @@ function readElement(text: string): PathElement | undefined {
 
 function parsed(text: string): unknown {
   try {
-    return parseJson(text.slice(2));
+    return parseJson(text.slice(2), { bigints: true });
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new PathElementError(error.message);
@@ -107,11 +107,11 @@ export function describeElement(element: PathElement): string {
     case 'f':
       return `.${content}`;
     case 'k':
-      return `[${Object.entries(JSON.parse(content) as object)
+      return `[${Object.entries(parsed(element) as object)
         .map(([name, value]) => `${name}=${describeValue(value)}`)
         .join(',')}]`;
     case 'v':
-      return `[=${describeValue(JSON.parse(content))}]`;
+      return `[=${describeValue(parsed(element))}]`;
     default:
       return `[${content}]`;
   }
@@ -154,7 +154,7 @@ export function sortElements(elements: PathElement[]): PathElement[] {
   if (elements.every(isPlainField) || elements.every(isPlainKey)) return elements.sort();
   const sortable = elements.map((element) => ({
     element,
-    content: element.startsWith('f:') ? element : (JSON.parse(element.slice(2)) as unknown),
+    content: element.startsWith('f:') ? element : parsed(element),
   }));
   sortable.sort((a, b) => {
     const kinds = (KIND_ORDER[a.element.charAt(0)] ?? 0) - (KIND_ORDER[b.element.charAt(0)] ?? 0);
@@ -183,15 +183,16 @@ function compareKeys(a: Readonly<Record<string, unknown>>, b: Readonly<Record<st
 function compareValues(a: unknown, b: unknown): number {
   const kinds = valueOrder(a) - valueOrder(b);
   if (kinds !== 0) return kinds;
-  if (typeof a === 'number') return a - (b as number);
+  if (typeof a === 'number' || typeof a === 'bigint') return a < (b as number) ? -1 : a > (b as number) ? 1 : 0;
   if (typeof a === 'string') return compareText(a, b as string);
   if (typeof a === 'boolean') return Number(a) - Number(b);
-  return compareText(JSON.stringify(a), JSON.stringify(b));
+  return compareText(stableStringify(a), stableStringify(b));
 }
 
 function valueOrder(value: unknown): number {
   switch (typeof value) {
     case 'number':
+    case 'bigint':
       return 0;
     case 'string':
       return 1;
@@ -231,6 +232,7 @@ function canonicalValue(value: unknown): string {
     case 'string':
       return PLAIN_TEXT.test(value) ? `"${value}"` : escaped(JSON.stringify(value));
     case 'number':
+    case 'bigint':
     case 'boolean':
       return String(value);
     default:

@@ -1,6 +1,7 @@
 // What of a value decides which fields it has: the names of its fields and the keys of its items, not what is in them. Objects
 // that are made from one template have one shape, and are made by the thousand.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { MergeType } from './merge-type.ts';
 
 /** Longest text of a shape, in characters. Larger objects are settings and the like, of which there are not many alike. */
@@ -18,9 +19,9 @@ export function shapeText(type: MergeType, value: unknown): string {
     const { keys, items } = list;
     let text = '[';
     for (const item of value as readonly unknown[]) {
-      if (keys.length === 0) text += JSON.stringify(item);
+      if (keys.length === 0) text += stringifyJson(item);
       else {
-        for (const key of keys) text += `${JSON.stringify((item as Readonly<Record<string, unknown>> | null)?.[key])};`;
+        for (const key of keys) text += `${stringifyJson((item as Readonly<Record<string, unknown>> | null)?.[key])};`;
         text += shapeText(items, item);
       }
       text += ',';
@@ -85,7 +86,7 @@ function sameList({ list }: MergeType, value: readonly unknown[], other: readonl
 }
 
 function sameAtom(value: object, other: object): boolean {
-  return isBlank(value) || isBlank(other) ? JSON.stringify(value) === JSON.stringify(other) : true;
+  return isBlank(value) || isBlank(other) ? stringifyJson(value) === stringifyJson(other) : true;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -94,7 +95,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** Of what is one value, however large. */
 function atomText(value: object): string {
-  return isBlank(value) ? JSON.stringify(value) : '_';
+  return isBlank(value) ? stringifyJson(value) : '_';
 }
 
 function isBlank(value: unknown): boolean {
@@ -113,5 +114,5 @@ function isZero(value: unknown): boolean {
 }
 
 function leafText(value: unknown): string {
-  return isZero(value) ? JSON.stringify(value) : '_';
+  return isZero(value) ? stringifyJson(value) : '_';
 }

@@ -47,7 +47,8 @@ function visitScalar(validation: Validation, kind: ScalarKind, value: unknown): 
   if (value === null) return;
   switch (kind) {
     case 'numeric':
-      if (typeof value !== 'number') report(validation, `expected numeric (int or float), got ${goType(value)}`);
+      if (typeof value !== 'number' && typeof value !== 'bigint')
+        report(validation, `expected numeric (int or float), got ${goType(value)}`);
       return;
     case 'string':
       if (typeof value !== 'string') {

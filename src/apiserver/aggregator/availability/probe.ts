@@ -6,8 +6,8 @@ import { LEGACY_NAME } from '../api-services.ts';
 import { BackendError, type Backends, NoEndpointError } from '../proxy/backend.ts';
 import { userHeaders } from '../proxy/headers.ts';
 
-/** Requests at a time: a service may have endpoints that are gone. One success is enough. */
-const ATTEMPTS = 5;
+/** Requests after a first one that failed, at a time: a service may have endpoints that are gone. One success is enough. */
+const FURTHER_ATTEMPTS = 4;
 const TIMEOUT_MS = 5_000;
 
 export interface ProbeConfig {
@@ -18,13 +18,14 @@ export interface ProbeConfig {
 /** Resolves with why no attempt succeeded; undefined if one did. Throws TransportError. */
 export async function probe(config: ProbeConfig, service: RemoteApiService, signal: AbortSignal): Promise<string | undefined> {
   config.backends.tlsOf(service);
+  if ((await attempt(config, service, signal)) === undefined) return undefined;
   const finished = new AbortController();
-  const attempts = Array.from({ length: ATTEMPTS }, () => attempt(config, service, AbortSignal.any([signal, finished.signal])));
+  const either = AbortSignal.any([signal, finished.signal]);
   let last = '';
   try {
     await Promise.any(
-      attempts.map(async (each) => {
-        const failure = await each;
+      Array.from({ length: FURTHER_ATTEMPTS }, async () => {
+        const failure = await attempt(config, service, either);
         if (failure === undefined) return;
         last = failure;
         throw new Error(failure);

@@ -1,8 +1,7 @@
 // Connections to the API servers behind APIServices. Who is reached is decided by the APIService and the endpoints of its service alone;
 // the other side proves itself by its caBundle, and this server by the front proxy's certificate.
 
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { Duplex, Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
 import { createSecureContext, type ConnectionOptions, type SecureContext } from 'node:tls';
 
 import type { Clock } from '#machinery/clock.ts';
@@ -15,6 +14,7 @@ import { checkCertificateNames } from '../../webhooks/client/certificate-names.t
 import { describeTransportError } from '../../webhooks/client/transport-errors.ts';
 import type { RemoteApiService } from '../api-services.ts';
 import type { ServiceStates } from '../service-states.ts';
+import type { BackendRequest, DialBackend } from './backend-request.ts';
 import { ConnectionPools } from './connection-pool.ts';
 import { pooledExchange } from './pooled-exchange.ts';
 
@@ -26,9 +26,6 @@ export interface ClientCertificate {
 
 /** Of a response: as much as this server takes of a request. */
 const MAX_HEADER_BYTES = 1024 * 1024;
-
-/** Opens a connection with TLS. Rejects with the socket's error. */
-export type DialBackend = (address: ServiceAddress, tls: ConnectionOptions, signal: AbortSignal | undefined) => Promise<Duplex>;
 
 export interface BackendsConfig {
   readonly clock: Clock;
@@ -53,17 +50,6 @@ export class NoEndpointError extends Error {
 /** The backend did not answer. The message is in the words of Go's net/http. */
 export class BackendError extends Error {
   override readonly name = 'BackendError';
-}
-
-export interface BackendRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: OutgoingHttpHeaders;
-  readonly body?: Uint8Array | Readable;
-  readonly signal: AbortSignal;
-  readonly upgrade?: boolean;
-  /** Default: no limit but the signal. */
-  readonly headTimeoutMs?: number;
 }
 
 /** The backend of one request: its address is chosen. */

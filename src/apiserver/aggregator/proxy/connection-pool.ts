@@ -5,7 +5,7 @@ import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 
-import type { DialBackend } from './backend.ts';
+import type { DialBackend } from './backend-request.ts';
 
 /** A connection that no request uses is closed after this time. */
 const IDLE_MS = 30_000;

@@ -6,7 +6,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 
 import type { Clock } from '#machinery/clock.ts';
 import { BodyAbortedError } from '#machinery/net/peer/index.ts';
-import type { BackendRequest } from './backend.ts';
+import type { BackendRequest } from './backend-request.ts';
 import type { BackendAgent } from './connection-pool.ts';
 
 /** As in Go's net/http. */

@@ -31,9 +31,24 @@ export interface ConditionsConfig {
   readonly client: Client;
   readonly find: Find;
   /** Reports whether this server serves the objects of a definition whose names are accepted. */
-  readonly isServed: (definition: Definition) => boolean;
+  readonly isServed: (definition: Described) => boolean;
   /** Whether other servers have the same storage. */
   readonly sharesStorage: boolean;
+}
+
+/** As much of a definition as tells whether this server serves its objects. */
+export interface Described {
+  readonly metadata: Pick<Definition['metadata'], 'name' | 'uid' | 'generation'>;
+  readonly status: Pick<Definition['status'], 'acceptedNames'>;
+}
+
+/** A definition that waits for its objects to be served. */
+interface Waiting {
+  /** Monotonic. */
+  readonly since: number;
+  readonly described: Described;
+  /** It is on the queue because they are. */
+  isServed: boolean;
 }
 
 /**
@@ -52,8 +67,8 @@ export class DefinitionConditions {
   readonly #queue: RateLimitingQueue;
   readonly #cleanups: RateLimitingQueue;
   readonly #cleanup: Cleanup;
-  /** Definitions that wait for their objects to be served, and since when (monotonic): by name. */
-  readonly #waiting = new Map<string, number>();
+  /** By the name of the definition. */
+  readonly #waiting = new Map<string, Waiting>();
   #unsubscribe: (() => void) | undefined;
 
   constructor(config: ConditionsConfig) {
@@ -72,9 +87,7 @@ export class DefinitionConditions {
 
   /** Reads the definitions that exist. Resolves when all of them are known; nothing is written yet. */
   async start(): Promise<void> {
-    this.#unsubscribe = this.#config.catalog.onChange(() => {
-      for (const name of this.#waiting.keys()) this.#queue.add(name);
-    });
+    this.#unsubscribe = this.#config.catalog.onChange(() => this.#addServed());
     const keeper = {
       set: (object: KubeObject) => this.#seen(object as unknown as Definition),
       delete: (name: string) => this.#gone(name),
@@ -97,6 +110,15 @@ export class DefinitionConditions {
   stop(): void {
     this.#follower.stop();
     this.#unsubscribe?.();
+  }
+
+  /** Puts the definitions that wait on the queue as soon as their objects are served: once each, since many may wait. */
+  #addServed(): void {
+    for (const [name, waiting] of this.#waiting) {
+      if (waiting.isServed || !this.#config.isServed(waiting.described)) continue;
+      waiting.isServed = true;
+      this.#queue.add(name);
+    }
   }
 
   #seen(definition: Definition): void {
@@ -126,7 +148,7 @@ export class DefinitionConditions {
       await this.#update({ ...definition, status });
       return reconciled;
     }
-    const since = this.#waiting.get(name);
+    const since = this.#waiting.get(name)?.since;
     const isOthersTurn = since !== undefined && this.#config.isServed(definition) && this.#config.sharesStorage;
     return isOthersTurn ? requeueAfter(since + OTHERS_SEE_MS - this.#config.clock.monotonic()) : reconciled;
   }
@@ -144,9 +166,10 @@ export class DefinitionConditions {
       this.#waiting.delete(name);
       return false;
     }
-    const since = this.#waiting.get(name) ?? clock.monotonic();
-    this.#waiting.set(name, since);
-    return isServed(definition) && (!sharesStorage || clock.monotonic() - since >= OTHERS_SEE_MS);
+    const since = this.#waiting.get(name)?.since ?? clock.monotonic();
+    const served = isServed(definition);
+    this.#waiting.set(name, { since, described: describe(definition), isServed: served });
+    return served && (!sharesStorage || clock.monotonic() - since >= OTHERS_SEE_MS);
   }
 
   async #cleanUp(name: string): Promise<ReconcileResult> {
@@ -171,6 +194,15 @@ export class DefinitionConditions {
       throw error;
     }
   }
+}
+
+/** Nothing of what is returned refers to the schemas, which are large. */
+function describe({ metadata, status }: Definition): Described {
+  const { name, uid, generation } = metadata;
+  return {
+    metadata: { name, uid, ...(generation !== undefined && { generation }) },
+    status: { acceptedNames: status.acceptedNames },
+  };
 }
 
 /** Reports whether a write has let a definition go: no event follows for it but its deletion. */

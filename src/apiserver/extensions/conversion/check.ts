@@ -1,6 +1,7 @@
 // What a conversion may change of an object: everything but its kind, name, namespace and UID; of its metadata, labels and annotations
 // alone. Reasons are in upstream's words.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { validateAnnotations } from '#api/machinery/meta/v1/object-meta-validation.ts';
 import { ConversionError } from '#apiserver/registry/object-converter.ts';
@@ -34,7 +35,7 @@ export function checkedConversion({ original, converted, apiVersion, index }: Co
     throw new ConversionError(`json: cannot unmarshal ${jsonType(converted)} into Go value of type map[string]interface {}`);
   }
   if (typeof converted['kind'] !== 'string' || converted['kind'] === '') {
-    throw new ConversionError(`Object 'Kind' is missing in '${JSON.stringify(converted)}'`);
+    throw new ConversionError(`Object 'Kind' is missing in '${stringifyJson(converted)}'`);
   }
   const invalid = (why: string): ConvertedObjectError => new ConvertedObjectError(`returned invalid object${why}`);
   const { kind, apiVersion: received = '' } = converted;

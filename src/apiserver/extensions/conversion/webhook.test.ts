@@ -1,6 +1,6 @@
 // Conversion by a webhook through a server: what is converted when, what the webhook may not do, and what a broken one leaves alone.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
@@ -27,6 +27,8 @@ let webhook: WebhookServer;
 let convert: (object: Converted, apiVersion: string) => unknown;
 /** What it responds with. */
 let respond: (review: Review) => unknown;
+/** It closes connections instead of an answer. */
+let isGone: boolean;
 
 /** v1 has spec.size, v2 has spec.length: the same value. */
 function renamed({ spec, ...object }: Converted, apiVersion: string): Converted {
@@ -49,12 +51,21 @@ const widget = (version: string, name: string, spec: Json) => ({
   spec,
 });
 
+beforeAll(async () => {
+  webhook = await startWebhookServer({
+    handler: ({ body }, response, socket) => {
+      if (isGone) socket.destroy();
+      else respondJson(response, respond(JSON.parse(body) as Review));
+    },
+  });
+});
+afterAll(() => webhook.stop());
+
 beforeEach(async () => {
   convert = renamed;
   respond = success;
-  webhook = await startWebhookServer({
-    handler: ({ body }, response) => respondJson(response, respond(JSON.parse(body) as Review)),
-  });
+  isGone = false;
+  webhook.received.length = 0;
   t = await startTestServer({ clock: systemClock });
   api = new Api(t.server);
   const conversion = {
@@ -68,7 +79,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await t.stop();
-  await webhook.stop();
 });
 
 test('objects are stored in the storage version, and converted for readers of others', async () => {
@@ -213,7 +223,7 @@ describe('an object that is refused', () => {
 
 test('a webhook that is gone breaks the requests that need it, and no others', async () => {
   await api.post(path('v1'), widget('v1', 'a', { size: 1 }));
-  await webhook.stop();
+  isGone = true;
   expect(outcome(await api.get(`${path('v2')}/a`))).toMatch(
     /^500 : conversion webhook for example.com\/v1, Kind=Widget failed: Post/,
   );
@@ -222,5 +232,4 @@ test('a webhook that is gone breaks the requests that need it, and no others', a
   expect((await api.patch(`${path('v1')}/a`, { spec: { size: 2 } })).code).toBe(200);
   expect((await api.get('/api/v1/namespaces')).code).toBe(200);
   expect((await api.delete(`${path('v1')}/a`)).code).toBe(200);
-  webhook = await startWebhookServer({ handler: () => undefined });
 });

@@ -24,6 +24,7 @@ export interface CustomCodecConfig {
 }
 
 export class CustomCodec implements ObjectCodec {
+  readonly keepsBigints = true;
   readonly kind: GroupVersionKind;
   readonly isUntyped = true;
   readonly openApi: OpenApiType;

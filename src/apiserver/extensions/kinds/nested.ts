@@ -35,6 +35,7 @@ export function nestedField(object: JsonObject, names: readonly string[]): unkno
 export function nestedInteger(object: JsonObject, names: readonly string[]): number | undefined {
   const value = nestedField(object, names);
   if (value === undefined) return undefined;
+  if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'number' || !Number.isInteger(value)) throw wrongType(names, value, 'int64');
   return value;
 }
@@ -79,6 +80,7 @@ export function goTypeName(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';
   if (typeof value === 'object') return 'map[string]interface {}';
+  if (typeof value === 'bigint') return 'int64';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : 'string';
 }

@@ -1,6 +1,7 @@
 // Calls webhooks: admission's, and those that convert custom resources. All calls of a server go through one WebhookClients, so that
 // webhooks with the same configuration share connections.
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -80,7 +81,7 @@ export class WebhookClients {
     if (options.signal?.aborted === true) onAbort();
     options.signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+      const bytes = Buffer.from(typeof body === 'string' ? body : stringifyJson(body));
       return await this.#callWithRetries(target, agent, bytes, options, controller.signal);
     } finally {
       timer.cancel();

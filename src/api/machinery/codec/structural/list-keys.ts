@@ -1,5 +1,6 @@
 // Items of lists that are told apart by keys (x-kubernetes-list-type: map).
 
+import { stringifyJson } from '#machinery/text/json-integers.ts';
 import { getOwn, isPlainObject } from '#machinery/deep.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
@@ -13,7 +14,7 @@ export function itemKey(schema: StructuralSchema, item: unknown): string | undef
   if (!isPlainObject(item)) return undefined;
   const values = schema.listMapKeys.map((name) => getOwn(item, name));
   if (values.some((value) => value === undefined || value === null || typeof value === 'object')) return undefined;
-  return JSON.stringify(values);
+  return stringifyJson(values);
 }
 
 /** Returns the items by their keys; of several with the same key, the first. */

@@ -57,6 +57,7 @@ export interface ObjectValidation {
 
 export class StructuralCodec implements ObjectCodec {
   readonly kind: GroupVersionKind;
+  readonly keepsBigints = true;
   readonly openApi: PublishedType;
   readonly openApiList: PublishedType;
   readonly #custom: CustomKind;

@@ -8,7 +8,7 @@ import * as field from '#machinery/validation/field.ts';
 import type { RE2JS } from 're2js';
 import type { Correlation } from './correlation.ts';
 import { checkOfFormat, formatOf } from './formats.ts';
-import { isInt64, passesForInteger } from './go-numbers.ts';
+import { isInt64, nearestInt64, passesForInteger } from './go-numbers.ts';
 import { type NumberRules, validateNumber } from './numbers.ts';
 import { compilePattern } from './pattern.ts';
 import { isSchema } from './structural-schema.ts';
@@ -77,6 +77,8 @@ function typeOfValue(value: unknown): string {
       return 'boolean';
     case 'number':
       return isInt64(value) ? 'integer' : 'number';
+    case 'bigint':
+      return 'integer';
     default:
       return 'object';
   }
@@ -116,9 +118,9 @@ export class ValueValidator {
     let passed = this.#types.length > 0 || this.#format !== '' ? this.#checkType(value, run, errors) + 1 : 0;
     passed += this.#checkJunctors(parts, value, run, errors) + 2;
     if (typeof value === 'string') passed += this.#checkString(parts, value, run, errors);
-    else if (typeof value === 'number') {
+    else if (typeof value === 'number' || typeof value === 'bigint') {
       passed += 2;
-      validateNumber(this.#numbers, value, run, errors);
+      validateNumber(this.#numbers, typeof value === 'bigint' ? nearestInt64(value) : value, run, errors);
     } else if (Array.isArray(value)) passed += this.#checkList(parts, value, run, errors, correlation) + 2;
     this.#checkEnum(value, run, errors);
     passed++;

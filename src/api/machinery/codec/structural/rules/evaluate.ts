@@ -1,6 +1,6 @@
 // Evaluates the rules of one node for one value.
 
-import { adapterOf, Budget, type EvaluationError, Optional, type Type } from '#cel/index.ts';
+import { adapterOf, Budget, EvaluationError, Optional, type Type } from '#cel/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
@@ -95,7 +95,20 @@ export function evaluateRule(compiled: CompiledRule, node: RuleNode, subject: Su
 }
 
 function optionalOf(old: unknown, node: RuleNode): Optional {
-  return old === undefined ? Optional.none : new Optional(adapterOf(node.type as Type)(old));
+  if (old === undefined) return Optional.none;
+  const value = readOld(old, node);
+  if (!(value instanceof EvaluationError)) return new Optional(value);
+  return Optional.failing(new EvaluationError(`unsupported conversion to ref.Val: (*errors.errorString)${value.message}`));
+}
+
+/** Returns the old value as expressions see it, or why they cannot: it may be older than the schema. */
+function readOld(old: unknown, node: RuleNode): unknown {
+  try {
+    return adapterOf(node.type as Type)(old);
+  } catch (error) {
+    if (error instanceof EvaluationError) return error;
+    throw error;
+  }
 }
 
 function reportFailed(rule: ValidationRule, error: EvaluationError, node: RuleNode, subject: Subject, run: RuleRun): void {
@@ -132,7 +145,9 @@ function reportUnmet(compiled: CompiledRule, node: RuleNode, subject: Subject, r
 /** A message sees the old value only if a rule of the node does; other than the rule itself, it never sees an optional value. */
 function oldSelfOfMessage(rule: ValidationRule, node: RuleNode, old: unknown): unknown {
   if (old === undefined || !node.usesOldSelf) return undefined;
-  return rule.optionalOldSelf === true ? adapterOf(node.type as Type)(old) : old;
+  if (rule.optionalOldSelf !== true) return old;
+  const value = readOld(old, node);
+  return value instanceof EvaluationError ? undefined : value;
 }
 
 function pathOf(place: Place, below: string | undefined): FieldPath | undefined {
