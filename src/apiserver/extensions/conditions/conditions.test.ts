@@ -27,14 +27,14 @@ function definition(plural: string, names: object = {}, more: object = {}): New<
   return {
     metadata: { name: `${plural}.example.com`, ...more },
     spec: { group: 'example.com', scope: 'Namespaced', names: { plural, kind, ...names }, versions: [version] },
-  } as unknown as New<CustomResourceDefinition>;
+  };
 }
 
 /** Resolves with the definition as soon as it meets the condition. */
 async function when(name: string, condition: (definition: Definition) => boolean): Promise<Definition> {
   const events = await definitions().watch({ fieldSelector: `metadata.name=${name}` });
   for await (const { type, object } of events) {
-    if (type !== 'DELETED' && condition(object as Definition)) return object as Definition;
+    if (type !== 'DELETED' && condition(object)) return object;
   }
   throw new Error(`the watch of ${name} has ended`);
 }
@@ -120,7 +120,7 @@ test.each([
     ...wanted,
     metadata: { ...wanted.metadata, name: 'widgets.x.k8s.io' },
     spec: { ...wanted.spec, group: 'x.k8s.io' },
-  } as New<CustomResourceDefinition>);
+  });
   const established = await when('widgets.x.k8s.io', isEstablished);
   expect(condition(established, 'KubernetesAPIApprovalPolicyConformant')).toMatchObject(expected);
 });

@@ -122,3 +122,20 @@ function rejectUnsupported(source: JSONSchemaProps): void {
 function hasEntries(map: object | null | undefined): boolean {
   return map !== undefined && map !== null && Object.keys(map).length > 0;
 }
+
+/** Returns the schemas inside of a schema, in the order in which upstream visits them. */
+export function partsOf(schema: JSONSchemaProps): readonly JSONSchemaProps[] {
+  const { items, allOf, anyOf, oneOf, not, additionalProperties, additionalItems } = schema;
+  const parts: JSONSchemaProps[] = [];
+  if (isSchema(items)) parts.push(items);
+  else if (items !== undefined) parts.push(...items);
+  for (const junctor of [allOf, anyOf, oneOf]) if (junctor !== undefined) parts.push(...junctor);
+  if (not !== undefined) parts.push(not);
+  if (schema.properties !== undefined) parts.push(...Object.values(schema.properties));
+  if (isSchema(additionalProperties)) parts.push(additionalProperties);
+  if (schema.patternProperties !== undefined) parts.push(...Object.values(schema.patternProperties));
+  if (isSchema(additionalItems)) parts.push(additionalItems);
+  if (schema.definitions !== undefined) parts.push(...Object.values(schema.definitions));
+  for (const dependency of Object.values(schema.dependencies ?? {})) if (isSchema(dependency)) parts.push(dependency);
+  return parts;
+}

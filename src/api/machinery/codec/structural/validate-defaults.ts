@@ -2,6 +2,8 @@
 
 import { Budget } from '#cel/index.ts';
 import { runSteps } from '#machinery/turn.ts';
+import type { Steps } from '#machinery/turn.ts';
+import { Pace } from './pace.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { validateEmbedded, validateResource } from './embedded.ts';
@@ -18,6 +20,7 @@ interface Run {
   /** The rules of all defaults share one budget. */
   readonly budget: Budget;
   readonly allowUnknownFields: boolean;
+  readonly pace: Pace;
 }
 
 /** Builds a resource around a default that is in its metadata. */
@@ -25,23 +28,33 @@ type Surround = (value: unknown) => Record<string, unknown>;
 
 /** Returns what is wrong with the defaults of the schema. `allowUnknownFields`: defaults may have fields that reading drops. */
 export function validateDefaults(schema: StructuralSchema, at: FieldPath, allowUnknownFields = false): FieldErrorList {
-  const run: Run = { errors: [], budget: new Budget(), allowUnknownFields };
-  validateNode({ ...schema, embeddedResource: true }, at, undefined, run);
+  return runSteps(validateDefaultsInSteps(schema, at, allowUnknownFields));
+}
+
+/** The same, in steps. */
+export function* validateDefaultsInSteps(
+  schema: StructuralSchema,
+  at: FieldPath,
+  allowUnknownFields = false,
+): Steps<FieldErrorList> {
+  const run: Run = { errors: [], budget: new Budget(), allowUnknownFields, pace: new Pace() };
+  yield* validateNode({ ...schema, embeddedResource: true }, at, undefined, run);
   return run.errors;
 }
 
 /** `surround`: the node is in the metadata of a resource. */
-function validateNode(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined, run: Run): void {
+function* validateNode(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined, run: Run): Steps<void> {
   if (run.budget.exhausted) return;
+  if (run.pace.isStepOver) yield;
   const inMeta = schema.embeddedResource ? undefined : surround;
   if (schema.default !== undefined) validateDefault(schema, at.child('default'), inMeta, run);
   // There are no defaults below additionalProperties of metadata; elsewhere upstream does not look below them.
   const { items } = schema;
   if (items !== undefined) {
-    validateNode(items, at.child('items'), inMeta === undefined ? undefined : (value) => inMeta([value]), run);
+    yield* validateNode(items, at.child('items'), inMeta === undefined ? undefined : (value) => inMeta([value]), run);
   }
   for (const [name, property] of schema.properties) {
-    validateNode(property, at.child('properties').key(name), surroundOf(schema, name, inMeta), run);
+    yield* validateNode(property, at.child('properties').key(name), surroundOf(schema, name, inMeta), run);
   }
 }
 

@@ -2,10 +2,12 @@
 // the type and each other. Upstream has them in apiextensions-apiserver, pkg/apis/apiextensions/validation.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
+import type { Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { shownItems } from './shown-schema.ts';
 import { isSchema } from './structural-schema.ts';
+import { Pace } from './pace.ts';
 import { RESOURCE_FIELDS } from './reader.ts';
 import type { CompiledRules } from './rules/precompiled.ts';
 import { RuleScope } from './rules/scope.ts';
@@ -48,12 +50,12 @@ const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const LIST_TYPES = ['atomic', 'set', 'map'];
 const MAP_TYPES = ['atomic', 'granular'];
 
-/** Validates a schema and everything in it. Errors of rules' expressions come last. */
-export function validateKeywords(source: JSONSchemaProps, at: FieldPath, options: KeywordOptions = {}): FieldErrorList {
+/** Validates a schema and everything in it, in steps. Errors of rules' expressions come last. */
+export function* validateKeywords(source: JSONSchemaProps, at: FieldPath, options: KeywordOptions = {}): Steps<FieldErrorList> {
   const errors: FieldErrorList = [];
   const rules = options.compilesRules === false ? undefined : RuleScope.root(source);
   const validator = new KeywordValidator(options, errors);
-  validator.validate(source, at, { ...ROOT, rules });
+  yield* validator.validate(source, at, { ...ROOT, rules });
   return [...errors, ...validator.ofExpressions, ...(rules?.total.errors(at) ?? [])];
 }
 
@@ -61,20 +63,22 @@ class KeywordValidator {
   readonly #options: KeywordOptions;
   readonly #errors: FieldErrorList;
   readonly ofExpressions: FieldErrorList = [];
+  readonly #pace = new Pace();
 
   constructor(options: KeywordOptions, errors: FieldErrorList) {
     this.#options = options;
     this.#errors = errors;
   }
 
-  validate(source: JSONSchemaProps, at: FieldPath, place: Place): void {
+  *validate(source: JSONSchemaProps, at: FieldPath, place: Place): Steps<void> {
+    if (this.#pace.isStepOver) yield;
     const before = this.#errors.length;
     this.#errors.push(...validateSupported(source, at, place, this.#options));
     if (source.uniqueItems === true) {
       const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
       this.#errors.push(field.forbidden(at.child('uniqueItems'), detail));
     }
-    this.#validateChildren(source, at, { ...place, isRoot: false }, place.isRoot);
+    yield* this.#validateChildren(source, at, { ...place, isRoot: false }, place.isRoot);
     this.#errors.push(...validateExtensions(source, at, this.#options), ...validateListKeys(source, at));
     if (this.#options.allowNullableItems !== true) this.#errors.push(...validateUniqueItems(source, at));
     this.#errors.push(...validateRuleFields(source, at));
@@ -85,7 +89,7 @@ class KeywordValidator {
     this.ofExpressions.push(...validateExpressions(source, at, context));
   }
 
-  #validateChildren(source: JSONSchemaProps, at: FieldPath, inside: Place, isRoot: boolean): void {
+  *#validateChildren(source: JSONSchemaProps, at: FieldPath, inside: Place, isRoot: boolean): Steps<void> {
     const { additionalProperties } = source;
     if (additionalProperties !== undefined && additionalProperties !== null) {
       if (Object.keys(source.properties ?? {}).length > 0 && additionalProperties !== true) {
@@ -95,13 +99,17 @@ class KeywordValidator {
       if (isSchema(additionalProperties)) {
         const reason = inside.insideMeta ? 'inside additionalProperties applying to object metadata' : inside.forbidsDefaults;
         const rules = inside.rules?.child(additionalProperties);
-        this.validate(additionalProperties, at.child('additionalProperties'), { ...inside, forbidsDefaults: reason, rules });
+        yield* this.validate(additionalProperties, at.child('additionalProperties'), {
+          ...inside,
+          forbidsDefaults: reason,
+          rules,
+        });
       }
     }
     const isResource = isRoot || source['x-kubernetes-embedded-resource'] === true;
     for (const [name, property] of Object.entries(source.properties ?? {})) {
       const isMeta = isResource && RESOURCE_FIELDS.has(name);
-      this.validate(property, at.child('properties').key(name), {
+      yield* this.validate(property, at.child('properties').key(name), {
         ...inside,
         insideMeta: inside.insideMeta || isMeta,
         forbidsDefaults: isRoot && isMeta ? `in top-level ${name}` : inside.forbidsDefaults,
@@ -109,21 +117,29 @@ class KeywordValidator {
       });
     }
     const nested: Place = { ...inside, rules: undefined };
-    if (isSchema(source.not)) this.validate(source.not, at.child('not'), nested);
+    if (isSchema(source.not)) yield* this.validate(source.not, at.child('not'), nested);
     for (const junctor of ['allOf', 'oneOf', 'anyOf'] as const) {
-      source[junctor]?.forEach((part, index) => this.validate(part, at.child(junctor).index(index), nested));
+      for (const [index, part] of (source[junctor] ?? []).entries()) {
+        yield* this.validate(part, at.child(junctor).index(index), nested);
+      }
     }
     for (const [name, part] of Object.entries(source.definitions ?? {})) {
-      this.validate(part, at.child('definitions').key(name), nested);
+      yield* this.validate(part, at.child('definitions').key(name), nested);
     }
     const uncorrelatable = source['x-kubernetes-list-type'] === 'map' ? inside.uncorrelatable : (inside.uncorrelatable ?? at);
     if (isSchema(source.items)) {
-      this.validate(source.items, at.child('items'), { ...inside, uncorrelatable, rules: inside.rules?.child(source.items) });
+      yield* this.validate(source.items, at.child('items'), {
+        ...inside,
+        uncorrelatable,
+        rules: inside.rules?.child(source.items),
+      });
     } else if (Array.isArray(source.items)) {
-      source.items.forEach((part, index) => this.validate(part, at.child('items').index(index), { ...nested, uncorrelatable }));
+      for (const [index, part] of source.items.entries()) {
+        yield* this.validate(part, at.child('items').index(index), { ...nested, uncorrelatable });
+      }
     }
     for (const [name, part] of Object.entries(source.dependencies ?? {})) {
-      if (isSchema(part)) this.validate(part, at.child('dependencies').key(name), nested);
+      if (isSchema(part)) yield* this.validate(part, at.child('dependencies').key(name), nested);
     }
   }
 }

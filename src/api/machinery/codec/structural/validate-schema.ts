@@ -5,12 +5,13 @@ import { runSteps } from '#machinery/turn.ts';
 import type { Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
+import { patternProblem, sizeOfPattern } from './pattern.ts';
 import { compileRulesOf } from './rules/precompiled.ts';
 import { shownSchema } from './shown-schema.ts';
-import { isSaid, type StructuralSchema, structuralSchema, UnsupportedSchemaError } from './structural-schema.ts';
-import { validateDefaults } from './validate-defaults.ts';
+import { isSaid, partsOf, type StructuralSchema, structuralSchema, UnsupportedSchemaError } from './structural-schema.ts';
+import { validateDefaultsInSteps } from './validate-defaults.ts';
 import { type KeywordOptions, validateKeywords } from './validate-keywords.ts';
-import { validateStructural } from './validate-structural.ts';
+import { validateStructuralInSteps } from './validate-structural.ts';
 
 export interface ValidateSchemaOptions extends Omit<KeywordOptions, 'compilesRules'> {
   /** Whether the kind has the status subresource: its schema is then taken out of the whole. Default: false. */
@@ -87,9 +88,45 @@ export function* validateSchemaInSteps(
   at: FieldPath,
   options: Omit<ValidateSchemaOptions, 'compiledRules'> = {},
 ): Steps<FieldErrorList> {
+  const excess = yield* compilePatterns(source);
+  if (excess !== undefined) return [field.invalid(at, field.omitValue, excess)];
   const compiledRules = yield* compileRulesOf(source);
   yield;
   return yield* validate(source, at, { ...options, compiledRules });
+}
+
+/** Schemas in schemas: validation, and everything that reads objects, is recursive. Upstream's only limit is that of JSON, 10,000. */
+const MAX_DEPTH = 300;
+/** Characters of patterns that are compiled in one step. */
+const PATTERNS_PER_STEP = 1000;
+/** What a node counts as. */
+const NODE_LENGTH = 10;
+
+/** What the patterns of a schema may come to in all (sizeOfPattern). Upstream limits the body only. */
+const MAX_PATTERNS_SIZE = 400_000;
+
+/** Compiles the patterns of a schema, so that validation has the answers. Returns an error if there is too much to do. */
+function* compilePatterns(root: JSONSchemaProps): Steps<string | undefined> {
+  const left: (readonly [schema: JSONSchemaProps, depth: number])[] = [[root, 0]];
+  let length = 0;
+  let size = 0;
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [schema, depth] = next;
+    if (depth > MAX_DEPTH) return `must not be nested more than ${MAX_DEPTH} levels deep`;
+    const { pattern = '' } = schema;
+    const ofPattern = sizeOfPattern(pattern);
+    size += ofPattern;
+    if (size > MAX_PATTERNS_SIZE)
+      return `patterns must have at most ${MAX_PATTERNS_SIZE} characters in all, repetitions written out`;
+    if (pattern !== '') patternProblem(pattern);
+    length += NODE_LENGTH + ofPattern;
+    if (length > PATTERNS_PER_STEP) {
+      length = 0;
+      yield;
+    }
+    for (const part of partsOf(schema)) left.push([part, depth + 1]);
+  }
+  return undefined;
 }
 
 function* validate(source: JSONSchemaProps, at: FieldPath, options: ValidateSchemaOptions): Steps<FieldErrorList> {
@@ -102,15 +139,16 @@ function* validate(source: JSONSchemaProps, at: FieldPath, options: ValidateSche
     yield;
     if (schema instanceof UnsupportedSchemaError) problem = schema;
     else {
-      const structural = validateStructural(schema, at);
+      const structural = yield* validateStructuralInSteps(schema, at);
       yield;
-      const found = structural.length > 0 ? structural : validateDefaults(schema, at, options.allowUnknownFieldsInDefaults);
+      const unknown = options.allowUnknownFieldsInDefaults;
+      const found = structural.length > 0 ? structural : yield* validateDefaultsInSteps(schema, at, unknown);
       errors.push(...found);
       compilesRules = found.length === 0;
     }
     yield;
   }
-  errors.push(...validateKeywords(source, at, { ...options, compilesRules }));
+  errors.push(...(yield* validateKeywords(source, at, { ...options, compilesRules })));
   // The keywords say the same better.
   if (errors.length === 0 && problem !== undefined) errors.push(field.invalid(at, '', problem.message));
   return errors;

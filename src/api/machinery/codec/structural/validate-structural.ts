@@ -1,9 +1,12 @@
 // The rules that make a schema structural. Upstream has the same in apiextensions-apiserver, pkg/apiserver/schema.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
+import { runSteps } from '#machinery/turn.ts';
+import type { Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';
+import { Pace } from './pace.ts';
 import { patternProblem } from './pattern.ts';
 
 /** Where a node is: the whole object, an item of a list, or a field. */
@@ -11,21 +14,28 @@ type Level = 'root' | 'item' | 'field';
 
 /** Returns what keeps the schema from being structural, sorted by message. */
 export function validateStructural(schema: StructuralSchema, at: FieldPath): FieldErrorList {
+  return runSteps(validateStructuralInSteps(schema, at));
+}
+
+/** The same, in steps. */
+export function* validateStructuralInSteps(schema: StructuralSchema, at: FieldPath): Steps<FieldErrorList> {
   const errors: FieldErrorList = [];
-  validateNode(schema, 'root', at, errors);
+  yield* validateNode(schema, 'root', at, errors, new Pace());
   validateCompleteness(schema.source, schema, at, at, errors);
   return errors.sort((a, b) => (a.message < b.message ? -1 : a.message > b.message ? 1 : 0));
 }
 
-function validateNode(schema: StructuralSchema, level: Level, at: FieldPath, errors: FieldErrorList): void {
+function* validateNode(schema: StructuralSchema, level: Level, at: FieldPath, errors: FieldErrorList, pace: Pace): Steps<void> {
+  if (pace.isStepOver) yield;
   const { source, type, items, properties, additionalProperties, embeddedResource } = schema;
   if (type === 'array' && items === undefined) errors.push(field.required(at.child('items'), 'must be specified'));
-  if (items !== undefined) validateNode(items, 'item', at.child('items'), errors);
-  for (const [name, property] of properties) validateNode(property, 'field', at.child('properties').key(name), errors);
+  if (items !== undefined) yield* validateNode(items, 'item', at.child('items'), errors, pace);
+  const inProperties = at.child('properties');
+  for (const [name, property] of properties) yield* validateNode(property, 'field', inProperties.key(name), errors, pace);
   if (additionalProperties !== undefined) {
     const here = at.child('additionalProperties');
     if (level === 'root') errors.push(field.forbidden(here, 'must not be used at the root'));
-    if (typeof additionalProperties === 'object') validateNode(additionalProperties, 'field', here, errors);
+    if (typeof additionalProperties === 'object') yield* validateNode(additionalProperties, 'field', here, errors, pace);
   }
   validateExtensions(schema, at, errors);
   const skips = { anyOf: isIntOrString(source.anyOf), firstAllOf: isIntOrString(source.allOf?.[0]?.anyOf) };

@@ -110,14 +110,12 @@ function hasUnknownFieldsInDefaults(schema: StructuralSchema): boolean {
 
 function unchangedVersions(definition: Definition, old: Definition): ReadonlySet<string> {
   const before = internalForm(old.spec);
-  const schemaBefore = (name: string): Version['schema'] => {
-    // A schema that all versions had counts as that of a new version, too.
-    const hasOwn = before.versions.some(({ schema }) => schema !== undefined);
-    return hasOwn ? before.versions.find((version) => version.name === name)?.schema : before.common.schema;
-  };
+  const own = new Map(before.versions.toReversed().map(({ name, schema }) => [name, schema]));
+  const hasOwn = before.versions.some(({ schema }) => schema !== undefined);
   const isUnchanged = ({ name, schema }: Version): boolean => {
-    const knew = old.spec.versions.some((version) => version.name === name) || before.common.schema !== undefined;
-    return knew && semanticEqual(schema, schemaBefore(name));
+    // A schema that all versions had counts as that of a new version, too.
+    if (!hasOwn) return (own.has(name) || before.common.schema !== undefined) && semanticEqual(schema, before.common.schema);
+    return own.has(name) && semanticEqual(schema, own.get(name));
   };
   return new Set(definition.spec.versions.filter(isUnchanged).map(({ name }) => name));
 }
@@ -129,9 +127,7 @@ function versionsWithManySelectableFields(definition: Definition, old: Definitio
     if ((oldFields?.length ?? 0) > MAX_SELECTABLE_FIELDS && semanticEqual(fields, oldFields)) names.add(name);
   };
   compare('', now.common.selectableFields, before.common.selectableFields);
-  for (const { name, selectableFields } of now.versions) {
-    const version = before.versions.findLast((each) => each.name === name);
-    if (version !== undefined) compare(name, selectableFields, version.selectableFields);
-  }
+  const fieldsBefore = new Map(before.versions.map(({ name, selectableFields }) => [name, selectableFields]));
+  for (const { name, selectableFields } of now.versions) compare(name, selectableFields, fieldsBefore.get(name));
   return names;
 }

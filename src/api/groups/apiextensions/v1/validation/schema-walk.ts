@@ -1,6 +1,6 @@
 // Walks through the schemas of a definition.
 
-import { isSchema } from '#api/machinery/codec/structural/structural-schema.ts';
+import { partsOf } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import type { Spec, Version } from './definition.ts';
 
@@ -9,10 +9,13 @@ export function schemaOf({ schema }: Pick<Version, 'schema'>): JSONSchemaProps |
   return schema?.openAPIV3Schema as JSONSchemaProps | undefined;
 }
 
-/** Returns the schema and all schemas in it, in the order in which Kubernetes visits them. */
-export function* schemasIn(schema: JSONSchemaProps): Generator<JSONSchemaProps, void> {
-  yield schema;
-  for (const part of partsOf(schema)) yield* schemasIn(part);
+/** Returns the schema and all schemas in it, in no order that has a meaning. Not recursive: schemas may be deep. */
+export function* schemasIn(root: JSONSchemaProps): Generator<JSONSchemaProps, void> {
+  const left = [root];
+  for (let schema = left.pop(); schema !== undefined; schema = left.pop()) {
+    yield schema;
+    for (const part of partsOf(schema)) left.push(part);
+  }
 }
 
 /** Reports whether a schema of a definition, or one inside of them, meets the condition. */
@@ -24,22 +27,7 @@ export function someSchema({ versions }: Pick<Spec, 'versions'>, condition: (sch
   return false;
 }
 
-function hasSchema(schema: JSONSchemaProps, condition: (schema: JSONSchemaProps) => boolean): boolean {
-  return condition(schema) || partsOf(schema).some((part) => hasSchema(part, condition));
-}
-
-function partsOf(schema: JSONSchemaProps): readonly JSONSchemaProps[] {
-  const { items, allOf, anyOf, oneOf, not, additionalProperties, additionalItems } = schema;
-  const parts: JSONSchemaProps[] = [];
-  if (isSchema(items)) parts.push(items);
-  else if (items !== undefined) parts.push(...items);
-  for (const junctor of [allOf, anyOf, oneOf]) if (junctor !== undefined) parts.push(...junctor);
-  if (not !== undefined) parts.push(not);
-  if (schema.properties !== undefined) parts.push(...Object.values(schema.properties));
-  if (isSchema(additionalProperties)) parts.push(additionalProperties);
-  if (schema.patternProperties !== undefined) parts.push(...Object.values(schema.patternProperties));
-  if (isSchema(additionalItems)) parts.push(additionalItems);
-  if (schema.definitions !== undefined) parts.push(...Object.values(schema.definitions));
-  for (const dependency of Object.values(schema.dependencies ?? {})) if (isSchema(dependency)) parts.push(dependency);
-  return parts;
+function hasSchema(root: JSONSchemaProps, condition: (schema: JSONSchemaProps) => boolean): boolean {
+  for (const schema of schemasIn(root)) if (condition(schema)) return true;
+  return false;
 }

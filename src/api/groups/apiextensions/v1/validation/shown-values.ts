@@ -10,8 +10,12 @@ export function pointerTo(text: string): unknown {
   return { toJSON: () => text };
 }
 
+/** More versions are left out of messages. */
+const MAX_SHOWN_VERSIONS = 100;
+
 /** Returns versions as a message shows them. */
 export function shownVersions(versions: readonly Version[]): unknown {
+  if (versions.length > MAX_SHOWN_VERSIONS) return omitValue;
   const writer = new SchemaWriter();
   const shown = versions.map((version) => ({
     Name: version.name,

@@ -15,6 +15,7 @@ import { validateCommonFields, validateVersion } from './versions.ts';
 
 const SPEC = field.path('spec');
 const VERSIONS = SPEC.child('versions');
+const VERSIONS_PER_STEP = 100;
 const SCOPES = ['Cluster', 'Namespaced'];
 
 export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorList> {
@@ -24,6 +25,7 @@ export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorLis
     ...validateScope(spec.scope),
     ...validateSchemasThere(spec, options),
   ];
+  yield;
   const hasDefaults = someSchema(spec, (schema) => (schema.default ?? undefined) !== undefined);
   if (hasDefaults && preserveUnknownFields) {
     const detail = 'must be false in order to use defaults in the schema';
@@ -31,11 +33,15 @@ export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorLis
   }
   const needsStructure = !preserveUnknownFields || hasDefaults || someSchema(spec, hasExtensions);
   const effective = needsStructure ? { ...options, allowNonStructural: false } : options;
+  yield;
   const { common, versions } = internalForm(spec);
+  yield;
+  const status = statusOfVersions(spec);
   for (const [index, version] of versions.entries()) {
     const at = VERSIONS.index(index);
     errors.push(...validateLabel(version.name, at.child('name')));
-    errors.push(...(yield* validateVersion(version, spec, effective, at)));
+    errors.push(...(yield* validateVersion(version, status.get(version.name) === true, effective, at)));
+    if (index % VERSIONS_PER_STEP === 0) yield;
   }
   const unique = new Set(versions.map(({ name }) => name));
   if (unique.size < versions.length) {
@@ -54,6 +60,11 @@ export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorLis
   }
   errors.push(...validateConversion(conversion, options, SPEC.child('conversion')));
   return errors;
+}
+
+/** Returns which versions have the subresource status; of several with one name, whether the first has. */
+function statusOfVersions({ versions }: Spec): ReadonlyMap<string, boolean> {
+  return new Map(versions.toReversed().map(({ name, subresources }) => [name, subresources?.status !== undefined]));
 }
 
 function validateGroup(group: string): FieldErrorList {

@@ -12,11 +12,15 @@ import { schemaOf } from './schema-walk.ts';
 import { validateSelectableFields } from './selectable-fields.ts';
 import { validateSubresources } from './subresources.ts';
 
-/** Validates a version. `version`: in the internal form. */
-export function* validateVersion(version: Version, spec: Spec, options: Options, at: FieldPath): Steps<FieldErrorList> {
+/** Validates a version. `version`: in the internal form. `statusEnabled`: the version has the subresource status. */
+export function* validateVersion(
+  version: Version,
+  statusEnabled: boolean,
+  options: Options,
+  at: FieldPath,
+): Steps<FieldErrorList> {
   const { name, subresources, additionalPrinterColumns: columns, selectableFields } = version;
   const errors = validateDeprecationWarning(version, at.child('deprecationWarning'));
-  const statusEnabled = spec.versions.find((each) => each.name === name)?.subresources?.status !== undefined;
   errors.push(...(yield* validateSchemaOf(version, { name, statusEnabled }, options, at.child('schema'))));
   errors.push(...validateSubresources(subresources, at.child('subresources')));
   errors.push(...validateColumns(columns, at.child('additionalPrinterColumns')));

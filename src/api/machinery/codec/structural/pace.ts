@@ -1,0 +1,13 @@
+// Splits work on the nodes of a schema into steps.
+
+/** Nodes that are worked on in one step: together they take a few milliseconds. */
+const NODES_PER_STEP = 150;
+
+export class Pace {
+  #nodes = 0;
+
+  /** Counts a node. Returns true if the step should end before it. */
+  get isStepOver(): boolean {
+    return ++this.#nodes % NODES_PER_STEP === 0;
+  }
+}
