@@ -56,7 +56,8 @@ export class OwnEndpoints {
   /** Until the signal aborts. A server that is alone has nothing to do once its endpoints are published. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, shared } = this.#config;
-    while (!signal.aborted && (shared || !this.#published)) {
+    while (!signal.aborted) {
+      if (this.#published && !shared) return;
       await clock.sleep(RENEW_MS, signal).catch(() => undefined);
       if (!signal.aborted) await this.join();
     }

@@ -41,7 +41,7 @@ test('what admission has made of metadata is put right', () => {
   const before = {
     metadata: { name: 'm', managedFields: [{ manager: 'a', operation: 'Update', apiVersion: 'v1' }] },
   } as unknown as KubeObject;
-  const admitted = (metadata: object): KubeObject => ({ ...before, metadata: { ...before.metadata, ...metadata } }) as KubeObject;
+  const admitted = (metadata: object): KubeObject => ({ ...before, metadata: { ...before.metadata, ...metadata } });
   const warnings: string[] = [];
   expect(checkedMetadata(before, before, warnings)).toBe(before);
   expect(checkedMetadata(before, admitted({ managedFields: [{ manager: 'b' }] }), warnings).metadata.managedFields).toBe(
