@@ -426,7 +426,7 @@ const watching: readonly Step[] = [
   get(`${V1}?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=spec.flag%3Dblue`, TABLE),
   get(`${V1}?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=spec.flag%3Dblue`, PARTIAL),
   get(
-    `${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&fieldSelector=metadata.name%3Dtwo`,
+    `${V1}?watch=1&timeoutSeconds=4&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&fieldSelector=metadata.name%3Dtwo`,
   ),
   get(`${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true`),
   get(`${V1}?watch=1&resourceVersion=1&timeoutSeconds=1`, undefined, () => 'each server has its own first revision'),

@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
 
   test('renews when the certificate changes and when the secret is lost', async () => {
     const first = (await issued('site')).serialNumber;
-    await kubectl.run(`patch certificate site --type=merge -p {"spec":{"dnsNames":["other.example.com"]}}`);
+    await kubectl.run(`patch certificate site --type=merge -p '{"spec":{"dnsNames":["other.example.com"]}}'`);
     await eventually('another name', async () => (await issued('site')).subjectAltName === 'DNS:other.example.com');
     const second = (await issued('site')).serialNumber;
     expect(second).not.toBe(first);

@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     await helm('install', 'kueue', operatorPath('kueue-chart'), ...flags);
     const [webhooks, visibility, health] = [await freePort(), await freePort(), await freePort()];
     for (const name of ['kueue-webhook-service', 'kueue-visibility-server']) {
-      await kubectl.run(`patch service ${name} -n ${NAMESPACE} --type=merge -p {"spec":{"selector":null}}`);
+      await kubectl.run(`patch service ${name} -n ${NAMESPACE} --type=merge -p '{"spec":{"selector":null}}'`);
     }
     await succeeds(service('kueue-webhook-service', webhooks), service('kueue-visibility-server', visibility));
     const config = join(directory.path, 'config.yaml');

@@ -104,10 +104,10 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
       expect(status, reason).toBe(1);
       expect(stderr).toContain(reason);
     }
-    expect((await kubectl.try(`patch webapp shop --type=merge -p {"spec":{"tier":"silver"}}`)).stderr).toContain(
+    expect((await kubectl.try(`patch webapp shop --type=merge -p '{"spec":{"tier":"silver"}}'`)).stderr).toContain(
       'tier is immutable',
     );
-    expect((await kubectl.try(`patch webapp shop --type=merge -p {"spec":{"tier":null}}`)).stderr).toContain(
+    expect((await kubectl.try(`patch webapp shop --type=merge -p '{"spec":{"tier":null}}'`)).stderr).toContain(
       'tier cannot be removed',
     );
     const { stderr } = await apply(app('moving', { image: 'nginx:latest', replicas: 0 }));
