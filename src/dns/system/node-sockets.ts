@@ -1,0 +1,176 @@
+// The sockets of this machine.
+
+import { createSocket, type Socket as UdpSocket, type SocketType } from 'node:dgram';
+import { readFile } from 'node:fs/promises';
+import { connect, createServer, isIPv6, type AddressInfo, type Socket } from 'node:net';
+import type { DnsSockets, SocketAddress, TcpConnection, TcpListener, UdpListener } from './sockets.ts';
+
+const RESOLV_CONF = '/etc/resolv.conf';
+/** Where resolv.conf names only systemd's own server, its upstream servers are here (as kubeadm and the kubelet have it). */
+const SYSTEMD_RESOLV_CONF = '/run/systemd/resolve/resolv.conf';
+const SYSTEMD_STUB = /^\s*nameserver\s+127\.0\.0\.53\s*$/m;
+/** Room for packets that arrive while the event loop is busy. The kernel caps it. */
+const RECEIVE_BUFFER = 4 << 20;
+const MAX_CONNECTIONS = 1000;
+const MAX_TCP_MESSAGE = 65_535;
+
+const typeOf = ({ address }: SocketAddress): SocketType => (isIPv6(address.replace(/%.*$/, '')) ? 'udp6' : 'udp4');
+
+export const nodeSockets: DnsSockets = {
+  async listenUdp(at, onMessage): Promise<UdpListener> {
+    const type = typeOf(at);
+    const family = type === 'udp6' ? 6 : 4;
+    const socket = createSocket({
+      type,
+      ipv6Only: true,
+      // Addresses are never names here: without this, each packet would wait for a turn of the event loop.
+      lookup: (address, _options, callback) => callback(null, address, family),
+    });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.bind({ address: at.address, port: at.port, exclusive: true }, resolve);
+    });
+    socket.removeAllListeners('error');
+    // An unreachable client is no concern of the others.
+    socket.on('error', () => undefined);
+    widen(socket);
+    socket.on('message', onMessage);
+    let open = true;
+    return {
+      port: socket.address().port,
+      send: (message, to) => {
+        if (open) socket.send(message, 0, message.length, to.port, to.address, ignoreError);
+      },
+      close: () =>
+        new Promise((resolve) => {
+          if (!open) return resolve();
+          open = false;
+          socket.close(() => resolve());
+        }),
+    };
+  },
+
+  async listenTcp(at, onConnection): Promise<TcpListener> {
+    const open = new Set<Socket>();
+    const server = createServer({ noDelay: true }, (socket) => {
+      open.add(socket);
+      socket.once('close', () => open.delete(socket));
+      onConnection(connectionOf(socket));
+    });
+    server.maxConnections = MAX_CONNECTIONS;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: at.address, port: at.port, exclusive: true, ipv6Only: true }, () => {
+        server.removeListener('error', reject);
+        resolve();
+      });
+    });
+    server.on('error', () => undefined);
+    return {
+      port: (server.address() as AddressInfo).port,
+      close: () =>
+        new Promise((resolve) => {
+          server.close(() => resolve());
+          for (const socket of open) socket.destroy();
+        }),
+    };
+  },
+
+  askUdp(server, message, accept, signal): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      const socket = createSocket({ type: typeOf(server) });
+      const finish = (settle: () => void): void => {
+        signal.removeEventListener('abort', aborted);
+        socket.removeAllListeners();
+        socket.on('error', () => undefined);
+        socket.close();
+        settle();
+      };
+      const aborted = (): void => finish(() => reject(signal.reason as Error));
+      signal.addEventListener('abort', aborted, { once: true });
+      socket.once('error', (err) => finish(() => reject(err)));
+      socket.on('message', (answer) => {
+        if (accept(answer)) finish(() => resolve(answer));
+      });
+      // Connected: the kernel gives the socket packets of this server alone, and the error if its port is closed.
+      socket.connect(server.port, server.address, (err?: Error) => {
+        if (err !== undefined && err !== null) return finish(() => reject(err));
+        socket.send(message);
+      });
+    });
+  },
+
+  askTcp(server, message, accept, signal): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      const socket = connect({ host: server.address, port: server.port, noDelay: true });
+      const finish = (settle: () => void): void => {
+        signal.removeEventListener('abort', aborted);
+        socket.removeAllListeners();
+        socket.on('error', () => undefined);
+        socket.destroy();
+        settle();
+      };
+      const aborted = (): void => finish(() => reject(signal.reason as Error));
+      signal.addEventListener('abort', aborted, { once: true });
+      socket.once('error', (err) => finish(() => reject(err)));
+      socket.once('close', () => finish(() => reject(new Error('the server has closed the connection'))));
+      const received: Buffer[] = [];
+      let length = 0;
+      socket.on('data', (data) => {
+        received.push(data);
+        length += data.length;
+        if (length < 2) return;
+        const all = Buffer.concat(received);
+        const expected = all.readUInt16BE(0);
+        if (length < expected + 2 && length <= MAX_TCP_MESSAGE + 2) return;
+        const answer = all.subarray(2, expected + 2);
+        if (accept(answer)) finish(() => resolve(answer));
+        else finish(() => reject(new Error('the answer does not belong to the question')));
+      });
+      const prefix = Buffer.alloc(2);
+      prefix.writeUInt16BE(message.length);
+      socket.write(Buffer.concat([prefix, message]));
+    });
+  },
+
+  async readResolvConf(): Promise<string> {
+    const text = await readIfPresent(RESOLV_CONF);
+    return SYSTEMD_STUB.test(text) ? (await readIfPresent(SYSTEMD_RESOLV_CONF)) || text : text;
+  },
+};
+
+async function readIfPresent(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw err;
+  }
+}
+
+const ignoreError = (): void => undefined;
+
+function widen(socket: UdpSocket): void {
+  try {
+    socket.setRecvBufferSize(RECEIVE_BUFFER);
+  } catch (err) {
+    // The system may not allow it: packets are then dropped sooner under load.
+    if ((err as NodeJS.ErrnoException).code !== 'ERR_SOCKET_BUFFER_SIZE') throw err;
+  }
+}
+
+function connectionOf(socket: Socket): TcpConnection {
+  socket.on('error', () => undefined);
+  return {
+    remote: { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 },
+    onData: (callback) => void socket.on('data', callback),
+    onClose: (callback) => void socket.once('close', callback),
+    write: (data) => socket.write(data),
+    onDrain: (callback) => void socket.on('drain', callback),
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    destroy: () => void socket.destroy(),
+  };
+}
