@@ -43,6 +43,8 @@ interface CacheEntry extends Omit<Forwarded, 'cached'> {
 const MAX_TTL = 30;
 /** How long the failure of a server is remembered, seconds. */
 const FAILURE_TTL = 5;
+/** How long it is remembered that no server answers: short, since it may be the network that fails. */
+const SILENCE_TTL = 1;
 const CACHE_ENTRIES = 5000;
 /** Larger answers are not kept, so that the cache has at most 10 MB. */
 const MAX_CACHED_BYTES = 2048;
@@ -107,14 +109,15 @@ export class Forwarder {
   /** Never rejects: a question that no server answers in time is answered with SERVFAIL. */
   resolve(ask: Ask): Promise<Forwarded> {
     const key = keyOf(ask);
-    const present = this.#asking.get(key);
+    const id = ask.complete ? `${key}+` : key;
+    const present = this.#asking.get(id);
     if (present !== undefined) return present;
     if (this.#asking.size >= MAX_CONCURRENT) {
       this.#config.metrics.forwardRejected();
       return Promise.resolve(failure(RCODE.REFUSED));
     }
-    const asking = this.#resolve(ask, key).finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asking);
+    const asking = this.#resolve(ask, key).finally(() => this.#asking.delete(id));
+    this.#asking.set(id, asking);
     return asking;
   }
 
@@ -132,7 +135,7 @@ export class Forwarder {
     }
     if (last !== undefined) logger.debug('no upstream DNS server has answered', { reason: errorMessage(last) });
     const entry = { ...failure(RCODE.SERVFAIL), ttlOffsets: [] };
-    return this.#remember(key, entry, FAILURE_TTL / 5);
+    return this.#remember(key, entry, SILENCE_TTL);
   }
 
   /** The healthy servers, from one at random on. If none is healthy, all of them: it may be the checks that fail. */
@@ -182,7 +185,7 @@ export class Forwarder {
         const label = Buffer.from(random.bytes(16)).toString('hex');
         this.#loopProbes.set(label, upstream);
         const question = Buffer.from([label.length, ...Buffer.from(label), 0, 0, TYPE.HINFO, 0, 1]);
-        await upstream.ask({ question, dnssecOk: false, checkingDisabled: false, tcp: false }).catch(() => undefined);
+        await upstream.ask({ question, dnssecOk: false, checkingDisabled: false, complete: false }).catch(() => undefined);
         this.#loopProbes.delete(label);
       }),
     );
@@ -211,10 +214,10 @@ function keepSeconds({ rcode, ttl }: Skimmed): number {
  * The key of a question: letters of its name in lower case. Type and class stay as they are, since their bytes may look like letters.
  * Lengths of labels cannot.
  */
-function keyOf({ question, dnssecOk, checkingDisabled, tcp }: Ask): string {
+function keyOf({ question, dnssecOk, checkingDisabled }: Ask): string {
   const nameEnd = question.length - 4;
   const name = question.toString('latin1', 0, nameEnd).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  const variant = (dnssecOk ? 1 : 0) | (checkingDisabled ? 2 : 0) | (tcp ? 4 : 0);
+  const variant = (dnssecOk ? 1 : 0) | (checkingDisabled ? 2 : 0);
   return name + question.toString('latin1', nameEnd) + String(variant);
 }
 

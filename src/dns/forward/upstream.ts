@@ -6,7 +6,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { DnsSockets, SocketAddress } from '../system/sockets.ts';
 import { FLAG, HEADER_LENGTH, TYPE } from '../wire/types.ts';
-import { MAX_UDP_SIZE, OPT_LENGTH, writeOpt } from '../wire/encode.ts';
+import { OPT_LENGTH, writeOpt } from '../wire/encode.ts';
 import type { DnsMetrics } from '../metrics.ts';
 import { skim, type Skimmed } from './skim.ts';
 
@@ -25,7 +25,8 @@ export interface Ask {
   readonly question: Buffer;
   readonly dnssecOk: boolean;
   readonly checkingDisabled: boolean;
-  readonly tcp: boolean;
+  /** An answer that UDP has no room for is asked for again by TCP. False: it stays truncated, and the client decides. */
+  readonly complete: boolean;
 }
 
 export interface UpstreamAnswer {
@@ -78,7 +79,8 @@ export class Upstream {
     const { clock, metrics } = this.#config;
     const start = clock.monotonic();
     try {
-      const answer = await this.#exchange(ask);
+      let answer = await this.#exchange(ask, false);
+      if (ask.complete && (answer.skimmed.flags & FLAG.TC) !== 0) answer = await this.#exchange(ask, true);
       this.#failures = 0;
       metrics.upstreamAnswered(this.name, answer.skimmed.rcode, (clock.monotonic() - start) / 1000);
       return answer;
@@ -88,7 +90,7 @@ export class Upstream {
     }
   }
 
-  async #exchange({ question, dnssecOk, checkingDisabled, tcp }: Ask): Promise<UpstreamAnswer> {
+  async #exchange({ question, dnssecOk, checkingDisabled }: Ask, tcp: boolean): Promise<UpstreamAnswer> {
     const { sockets, server, random, clock } = this.#config;
     const id = random.int(65_536);
     const message = Buffer.alloc(HEADER_LENGTH + question.length + OPT_LENGTH);
@@ -130,8 +132,8 @@ export class Upstream {
     const { clock, logger, metrics } = this.#config;
     const timer = clock.setTimer(PROBE_INTERVAL_MS, () => {
       this.#abort.signal.removeEventListener('abort', cancel);
-      const probe = { question: PROBE, dnssecOk: false, checkingDisabled: false, tcp: false };
-      this.#exchange(probe).then(
+      const probe = { question: PROBE, dnssecOk: false, checkingDisabled: false, complete: false };
+      this.#exchange(probe, false).then(
         () => {
           this.#probing = false;
           this.#failures = 0;

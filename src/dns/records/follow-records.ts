@@ -45,8 +45,8 @@ export function followRecords(config: FollowRecordsConfig): RecordFollower {
       random,
       logger,
     });
-  const serviceInformer = packing<KubeObject, PackedService>(services as never, packService as never);
-  const sliceInformer = packing<KubeObject, PackedSlice>(endpointSlices as never, packSlice as never, SERVICE_NAME_LABEL);
+  const serviceInformer = packing<KubeObject, PackedService>(services, packService as never);
+  const sliceInformer = packing<KubeObject, PackedSlice>(endpointSlices, packSlice as never, SERVICE_NAME_LABEL);
   const namespaceInformer = packing<Namespace, KubeObject>(namespaces, ({ metadata }) => ({
     metadata: {
       name: metadata.name,

@@ -22,7 +22,7 @@ import {
   OPT_LENGTH,
   type Response,
 } from '../wire/encode.ts';
-import { encodedLength, formatName, isBelow, parseName, readLabels, type Labels } from '../wire/names.ts';
+import { encodedLength, formatName, isBelow, parseName, readLabels, readLabelsAsWritten, type Labels } from '../wire/names.ts';
 import { isRejection, parseQuery, type Query } from '../wire/query.ts';
 import { addressRecord, nameRecord, type ResourceRecord } from '../wire/records.ts';
 import { FLAG, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MIN_UDP_SIZE, RCODE, TYPE } from '../wire/types.ts';
@@ -142,7 +142,7 @@ export class Answerer {
     }
     if (answer === undefined || answer.outside !== undefined) return undefined;
     if (answer.rcode === RCODE.NXDOMAIN && !synced()) answer = { ...answer, rcode: RCODE.SERVFAIL };
-    const compiled = compile(answer, labels, query, limit, by);
+    const compiled = compile(answer, query, limit, by);
     if (synced() && compiled.response.body.bytes.length <= MAX_COMPILED_BYTES) {
       if (this.#compiled.size >= MAX_COMPILED) this.#compiled = new Map();
       this.#compiled.set(key, compiled);
@@ -202,12 +202,12 @@ export class Answerer {
     const { domain, zone } = this.#config;
     if (isBelow(labels, domain)) {
       const answer = zone.answer(labels, query.type);
-      const answers = [...answer.answers, ...(await this.#outside(answer.outside ?? [], query, proto))];
-      const compiled = compile({ ...answer, answers }, labels, query, limit, 'kubernetes');
+      const answers = [...answer.answers, ...(await this.#outside(answer.outside ?? [], query))];
+      const compiled = compile({ ...answer, answers }, query, limit, 'kubernetes');
       return { bytes: encodeResponse(query, compiled.response), rcode: compiled.response.rcode, by: 'kubernetes' };
     }
     const question = query.message.subarray(HEADER_LENGTH, query.questionEnd);
-    const forwarded = await this.#ask(labels, askOf(question, query, proto));
+    const forwarded = await this.#ask(labels, askOf(question, query, proto === 'tcp'));
     const { rcode, flags, bytes, counts, cached } = forwarded;
     const fits = bytes.length <= limit;
     const body: EncodedBody = fits ? { bytes, counts, truncated: false } : { ...EMPTY_BODY, truncated: true };
@@ -222,11 +222,11 @@ export class Answerer {
   }
 
   /** Returns the records of a name outside of the cluster that an ExternalName service leads to. None if it cannot be resolved. */
-  async #outside(name: Labels, query: Query, proto: Protocol): Promise<readonly ResourceRecord[]> {
+  async #outside(name: Labels, query: Query): Promise<readonly ResourceRecord[]> {
     const known = this.#fromHosts(name, query.type);
     if (known !== undefined) return known.answers.map((record) => ({ ...record, owner: record.owner ?? name }));
     const question = questionOf(name, query.type);
-    const { rcode, bytes, counts } = await this.#ask(name, askOf(question, query, proto));
+    const { rcode, bytes, counts } = await this.#ask(name, askOf(question, query, true));
     if (rcode !== RCODE.NOERROR || counts[0] === 0) return [];
     const header = Buffer.alloc(HEADER_LENGTH);
     for (const [i, count] of [1, ...counts].entries()) header.writeUInt16BE(count, 4 + 2 * i);
@@ -247,12 +247,12 @@ function local(answers: readonly ResourceRecord[]): ZoneAnswer {
   return { rcode: RCODE.NOERROR, answers, authorities: [], additionals: [], truncated: false };
 }
 
-function askOf(question: Buffer, query: Query, proto: Protocol): Ask {
+function askOf(question: Buffer, query: Query, complete: boolean): Ask {
   return {
     question,
     dnssecOk: query.edns?.dnssecOk === true,
     checkingDisabled: (query.flags & FLAG.CD) !== 0,
-    tcp: proto === 'tcp',
+    complete,
   };
 }
 
@@ -274,11 +274,12 @@ function limitOf({ edns, questionEnd }: Query, proto: Protocol): number {
   return size - questionEnd - (edns === undefined ? 0 : OPT_LENGTH);
 }
 
-function compile(answer: ZoneAnswer, labels: Labels, query: Query, limit: number, by: AnsweredBy): Compiled {
-  const body = encodeBody({ ...answer, authoritative: true, recursionAvailable: false }, labels, query.questionEnd, limit);
+function compile(answer: ZoneAnswer, query: Query, limit: number, by: AnsweredBy): Compiled {
+  const labels = readLabelsAsWritten(query.message, HEADER_LENGTH);
+  const body = encodeBody(answer, labels, query.questionEnd, limit);
   const response = {
     rcode: answer.rcode,
-    flags: FLAG.AA,
+    flags: answer.rcode === RCODE.REFUSED ? 0 : FLAG.AA,
     body: answer.truncated ? { ...body, truncated: true } : body,
   };
   return { response, rotating: rotatingIn(answer, body), by };
@@ -299,7 +300,7 @@ function recordsIn(packet: DecodedPacket): readonly ResourceRecord[] {
   for (const answer of (packet.answers ?? []).slice(0, MAX_OUTSIDE_RECORDS)) {
     const owner = parseName(answer.name);
     if (owner === undefined || !('ttl' in answer)) continue;
-    const ttl = Number(answer.ttl ?? 0);
+    const ttl = answer.ttl ?? 0;
     if (answer.type === 'A' || answer.type === 'AAAA') {
       const address = addressBytes(answer.data);
       if (address !== undefined) records.push(addressRecord(owner, address, ttl));

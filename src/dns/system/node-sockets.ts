@@ -22,7 +22,7 @@ export const nodeSockets: DnsSockets = {
     const family = type === 'udp6' ? 6 : 4;
     const socket = createSocket({
       type,
-      ipv6Only: true,
+      ipv6Only: family === 6,
       // Addresses are never names here: without this, each packet would wait for a turn of the event loop.
       lookup: (address, _options, callback) => callback(null, address, family),
     });

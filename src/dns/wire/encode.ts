@@ -3,7 +3,7 @@
 
 import type { Labels } from './names.ts';
 import type { Query } from './query.ts';
-import type { Message, ResourceRecord } from './records.ts';
+import type { ResourceRecord, Sections } from './records.ts';
 import { FLAG, HEADER_LENGTH, MAX_MESSAGE_LENGTH } from './types.ts';
 
 /** The largest answer by UDP that is sent, whatever the client takes: it fits one packet on every common link (DNS flag day 2020). */
@@ -35,11 +35,6 @@ export function encodeError(message: Buffer, rcode: number, query: Query | undef
 }
 
 export const EMPTY_BODY: EncodedBody = { bytes: Buffer.alloc(0), counts: [0, 0, 0], truncated: false };
-
-/** Returns the flags that a message sets beside those that repeat the query's. */
-export function flagsOf(message: Pick<Message, 'authoritative' | 'recursionAvailable'>): number {
-  return (message.authoritative ? FLAG.AA : 0) | (message.recursionAvailable ? FLAG.RA : 0);
-}
 
 export interface Response {
   readonly rcode: number;
@@ -100,11 +95,11 @@ export function writeOpt(out: Buffer, at: number, rcode: number, dnssecOk: boole
  * Encodes the records of a message for a question. Records that do not fit are left out whole, the additional ones first, and
  * `truncated` is then true.
  *
- * @param question the labels of the question
+ * @param question the labels of the question in their own case: names compress only where their case is the same
  * @param questionEnd where the question ends in the message
  * @param limit the most bytes of the body
  */
-export function encodeBody(message: Message, question: Labels, questionEnd: number, limit: number): EncodedBody {
+export function encodeBody(message: Sections, question: Labels, questionEnd: number, limit: number): EncodedBody {
   const writer = new BodyWriter(question, questionEnd, Math.min(limit, MAX_MESSAGE_LENGTH - questionEnd));
   const counts: [number, number, number] = [0, 0, 0];
   for (const [section, records] of [message.answers, message.authorities, message.additionals].entries()) {
@@ -123,12 +118,10 @@ class BodyWriter {
   readonly #limit: number;
   /** Names that have been written, and their offsets in the message. */
   readonly #names = new Map<string, number>();
-  readonly #question: Labels;
   #buffer: Buffer = Buffer.allocUnsafe(FIRST_SIZE);
   #at = 0;
 
   constructor(question: Labels, questionEnd: number, limit: number) {
-    this.#question = question;
     this.#start = questionEnd;
     this.#limit = limit;
     let offset = HEADER_LENGTH;
@@ -145,7 +138,8 @@ class BodyWriter {
   /** False: it does not fit, and nothing of it is written. */
   record(record: ResourceRecord): boolean {
     const before = this.#at;
-    this.#name(record.owner ?? this.#question);
+    if (record.owner === undefined) this.#word(0xc000 | HEADER_LENGTH);
+    else this.#name(record.owner);
     this.#word(record.type);
     this.#word(1);
     this.#long(record.ttl);

@@ -60,20 +60,18 @@ export function skipName(message: Uint8Array, offset: number, end: number): numb
   return -1;
 }
 
-/**
- * Reads an uncompressed name of a message that was checked before. `offset` is where its first length byte is.
- *
- * @returns labels in lower case
- */
-export function readLabels(message: Buffer, offset: number): Labels {
+/** Reads an uncompressed name of a message that was checked before. `offset` is where its first length byte is. */
+export function readLabelsAsWritten(message: Buffer, offset: number): Labels {
   const labels: string[] = [];
   let at = offset;
   for (let length = message[at] as number; length !== 0; length = message[at] as number) {
-    labels.push(message.toString('latin1', at + 1, at + 1 + length).replace(/[A-Z]/g, lower));
+    labels.push(message.toString('latin1', at + 1, at + 1 + length));
     at += length + 1;
   }
   return labels;
 }
 
-/** As DNS compares: only ASCII letters have two cases. */
-const lower = (letter: string): string => letter.toLowerCase();
+/** The same in lower case. As DNS compares: only ASCII letters have two cases. */
+export function readLabels(message: Buffer, offset: number): Labels {
+  return readLabelsAsWritten(message, offset).map((label) => label.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()));
+}

@@ -20,10 +20,8 @@ export type RecordData =
   | { readonly primary: Labels; readonly mailbox: Labels; readonly numbers: readonly [number, number, number, number, number] }
   | { readonly bytes: Uint8Array };
 
-export interface Message {
-  readonly rcode: number;
-  readonly authoritative: boolean;
-  readonly recursionAvailable: boolean;
+/** The sections of an answer after its question. */
+export interface Sections {
   readonly answers: readonly ResourceRecord[];
   readonly authorities: readonly ResourceRecord[];
   readonly additionals: readonly ResourceRecord[];
