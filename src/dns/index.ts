@@ -1,7 +1,16 @@
 // The cluster's DNS.
 
 export { DnsMetrics } from './metrics.ts';
-export { addressBytes } from './records/addresses.ts';
+export { DNS_USERS, type DnsEndpoint } from './publish/objects.ts';
+export {
+  dnsServiceAddresses,
+  grantDnsPermissions,
+  publishDnsEndpoint,
+  publishDnsService,
+  withdrawDnsEndpoint,
+} from './publish/publish.ts';
+export { resolveWith, type Resolved } from './resolve.ts';
+export { PRIVATE_RANGES } from './serving/clients.ts';
 export {
   DEFAULT_CLUSTER_DOMAIN,
   DNS_SERVICE,
@@ -9,6 +18,5 @@ export {
   parseClusterDomain,
   type DnsServerConfig,
 } from './serving/dns-server.ts';
-export { PRIVATE_RANGES } from './serving/clients.ts';
 export { nodeSockets } from './system/node-sockets.ts';
 export type { DnsSockets, SocketAddress } from './system/sockets.ts';
