@@ -1,5 +1,6 @@
 // Gives this machine the address of a service, on an interface of its own. Pods of this machine then reach a server that listens there
-// by routing alone, whether or not a service proxy runs.
+// by routing alone, whether or not a service proxy runs. The interface is a bridge without ports: kernels that have bridges for pods may
+// have no dummy interfaces.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,14 +26,14 @@ export function otherInterfaceWith(address: string, name: string): string | unde
 export async function addServiceAddress(name: string, address: string): Promise<void> {
   if (networkInterfaces()[name]?.some((each) => each.address === address)) return;
   const prefix = address.includes(':') ? 128 : 32;
-  await ip(['link', 'add', name, 'type', 'dummy'], /File exists/);
+  await ip(['link', 'add', name, 'type', 'bridge'], /File exists/);
   await ip(['address', 'replace', `${address}/${prefix}`, 'dev', name]);
   await ip(['link', 'set', name, 'up']);
 }
 
 /** Idempotent. */
 export async function removeServiceAddress(name: string): Promise<void> {
-  await ip(['link', 'delete', name, 'type', 'dummy'], /Cannot find device|does not exist/);
+  await ip(['link', 'delete', name, 'type', 'bridge'], /Cannot find device|does not exist/);
 }
 
 /** `fine`: what the program may say although it fails. Without the program there is no such interface either. */
