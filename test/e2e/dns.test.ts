@@ -1,8 +1,8 @@
 // The cluster's DNS, asked from pods of a private containerd: by the ClusterIP of kube-dns, as every resolv.conf names it.
 
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  coxArgs,
   coxUp,
   eventually,
   type Kubectl,
@@ -77,20 +77,12 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
     await kubectl.run('wait --for=condition=Ready pods --all --timeout=120s', { timeoutMs: 130_000 });
   });
   afterAll(async () => {
-    await removePods().catch(() => undefined);
     await cluster?.stop();
+    // Mounts of pods would keep the directory.
+    await run(process.execPath, [...coxArgs, 'reset', '--stop', '--yes', '--data-dir', dir.path]);
     dir.remove();
   });
 
-  /** Their mounts would keep the directory. */
-  async function removePods(): Promise<void> {
-    await kubectl?.try('delete pods --all --grace-period=0 --force --timeout=60s');
-    const socket = join(dir.path, 'containerd', 'containerd.sock');
-    await eventually('all sandboxes to be gone', async () => {
-      const { stdout } = await run('ctr', ['-a', socket, '-n', 'k8s.io', 'tasks', 'ls', '-q']);
-      return stdout.trim() === '';
-    });
-  }
   const inPod = (pod: string, command: string) => kubectl.try(`exec ${pod} -- ${command}`);
   const lookUp = async (pod: string, name: string): Promise<string> => (await inPod(pod, `nslookup ${name}`)).stdout;
 
@@ -133,7 +125,6 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
   });
 
   test('the address goes from the machine with the cluster', async () => {
-    await removePods();
     expect((await run('ip', ['-br', 'address'])).stdout).toMatch(/^cxs[0-9a-f]{10} .*10\.96\.0\.10\/32/m);
     await cluster.stop();
     expect((await run('ip', ['-br', 'address'])).stdout).not.toContain('10.96.0.10/32');
