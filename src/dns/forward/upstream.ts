@@ -1,5 +1,6 @@
 // One upstream server: asks it, and knows whether it answers.
 
+import { sharedByMany } from '#client/abort.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -53,6 +54,7 @@ export class Upstream {
 
   constructor(config: UpstreamConfig) {
     this.#config = config;
+    sharedByMany(this.#abort.signal);
     const { address, port } = config.server;
     this.name = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
   }

@@ -170,7 +170,7 @@ export const QUESTIONS: readonly Question[] = [
     ['A', 'SRV', 'AAAA'].flatMap((type) => [
       { name: `${name}.${ZONE}`, type, tcp: true },
       { name: `${name}.${ZONE}`, type, udpSize: 1232, tcp: true },
-      ...[0, 256, 512, 600, 1000, 1232].map((udpSize) => ({ name: `${name}.${ZONE}`, type, udpSize })),
+      ...[1, 256, 512, 600, 1000, 1232, 4096].map((udpSize) => ({ name: `${name}.${ZONE}`, type, udpSize })),
       { name: `${name}.${ZONE}`, type, udpSize: 1232, dnssecOk: true },
     ]),
   ),
