@@ -48,6 +48,7 @@ export interface ClusterDnsConfig {
 }
 
 const DNS_PORT = 53;
+const METRICS_PORT = 9153;
 
 export class ClusterDns {
   readonly #config: ClusterDnsConfig;
@@ -75,7 +76,7 @@ export class ClusterDns {
     const { settings, client, logger } = this.#config;
     try {
       await grantDnsPermissions(client);
-      if (!(await publishDnsService(client, settings.serviceAddress, false))) {
+      if (!(await publishDnsService(client, settings.serviceAddress, settings.nodeAddress !== undefined))) {
         logger.info('another DNS server runs as kube-dns, not starting this one');
         this.#started();
         return await aborted(signal);
@@ -83,7 +84,7 @@ export class ClusterDns {
       const { server, endpoint } = await this.#start();
       this.#server = server;
       try {
-        if (endpoint !== undefined) await this.#publish(endpoint);
+        if (endpoint !== undefined) await this.#publish(endpoint, server.metricsAddresses.at(-1)?.port);
         await server.waitForSync(signal);
         this.#started();
         await aborted(signal);
@@ -105,20 +106,26 @@ export class ClusterDns {
     const { settings } = this.#config;
     const { nodeAddress, listen } = settings;
     if (nodeAddress === undefined) return { server: await this.#startAt(listen), endpoint: undefined };
-    // The well-known port if it is free; clients of the Service get the other one from its slice.
-    for (const port of [DNS_PORT, 0]) {
+    // The well-known ports if they are free; clients of the Service get others from its slice.
+    for (const wellKnown of [true, false]) {
       try {
-        const server = await this.#startAt([...listen, { address: nodeAddress, port }]);
+        const server = await this.#startAt(
+          [...listen, { address: nodeAddress, port: wellKnown ? DNS_PORT : 0 }],
+          [
+            ...listen.map(({ address }) => ({ address, port: METRICS_PORT })),
+            { address: nodeAddress, port: wellKnown ? METRICS_PORT : 0 },
+          ],
+        );
         return { server, endpoint: server.addresses.at(-1) };
       } catch (err) {
         const { code } = err as NodeJS.ErrnoException;
-        if (port === 0 || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw err;
+        if (!wellKnown || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw err;
       }
     }
     throw new Error('no port for DNS');
   }
 
-  async #startAt(listen: readonly SocketAddress[]): Promise<DnsServer> {
+  async #startAt(listen: readonly SocketAddress[], metricsListen: readonly SocketAddress[] = []): Promise<DnsServer> {
     const { settings, clientOf, clock, random, logger } = this.#config;
     const server = new DnsServer({
       client: clientOf({ name: DNS_USERS[0], groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'] }),
@@ -128,6 +135,7 @@ export class ClusterDns {
       logger,
       clusterDomain: settings.clusterDomain,
       listen,
+      metricsListen,
       allowedClients: settings.allowedClients,
       metrics: this.#metrics,
     });
@@ -135,10 +143,15 @@ export class ClusterDns {
     return server;
   }
 
-  async #publish(at: SocketAddress): Promise<void> {
+  async #publish(at: SocketAddress, metricsPort: number | undefined): Promise<void> {
     const { settings, client } = this.#config;
     const { nodeName } = settings;
-    await publishDnsEndpoint(client, { node: nodeName ?? 'cluster', at, isNode: nodeName !== undefined });
+    await publishDnsEndpoint(client, {
+      node: nodeName ?? 'cluster',
+      at,
+      isNode: nodeName !== undefined,
+      ...(metricsPort !== undefined && { metricsPort }),
+    });
   }
 
   /** The next start publishes it again: that it could not be withdrawn is no failure. */

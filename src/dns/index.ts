@@ -1,14 +1,8 @@
 // The cluster's DNS.
 
 export { DnsMetrics } from './metrics.ts';
-export { DNS_USERS, type DnsEndpoint } from './publish/objects.ts';
-export {
-  dnsServiceAddresses,
-  grantDnsPermissions,
-  publishDnsEndpoint,
-  publishDnsService,
-  withdrawDnsEndpoint,
-} from './publish/publish.ts';
+export { DNS_PERMISSIONS, DNS_USERS, type DnsEndpoint } from './publish/objects.ts';
+export { grantDnsPermissions, publishDnsEndpoint, publishDnsService, withdrawDnsEndpoint } from './publish/publish.ts';
 export { resolveWith, type Resolved } from './resolve.ts';
 export { PRIVATE_RANGES } from './serving/clients.ts';
 export {

@@ -27,24 +27,15 @@ export async function grantDnsPermissions(client: Client): Promise<void> {
  */
 export async function publishDnsService(client: Client, address: string | undefined, metrics: boolean): Promise<boolean> {
   const inNamespace = client.resource(services).namespace(DNS_SERVICE.namespace);
+  const present = await unlessMissing(inNamespace.get(DNS_SERVICE.name));
+  if (present !== undefined) return Object.keys(present.spec.selector ?? {}).length === 0;
   try {
     await inNamespace.create(dnsService(address ?? '', metrics));
     return true;
   } catch (err) {
-    if (!apierrors.isAlreadyExists(err)) throw err;
-  }
-  const present = await inNamespace.get(DNS_SERVICE.name);
-  return Object.keys(present.spec.selector ?? {}).length === 0;
-}
-
-/** Returns the cluster IPs of the Service; none if there is no such service. */
-export async function dnsServiceAddresses(client: Client): Promise<readonly string[]> {
-  try {
-    const { spec } = await client.resource(services).namespace(DNS_SERVICE.namespace).get(DNS_SERVICE.name);
-    return spec.clusterIPs ?? [];
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return [];
-    throw err;
+    // Another server, which starts at the same time, has made it, or is about to and has its address.
+    if ((await unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined) throw err;
+    return true;
   }
 }
 
@@ -81,5 +72,14 @@ async function unlessExists(creation: Promise<unknown>): Promise<void> {
     await creation;
   } catch (err) {
     if (!apierrors.isAlreadyExists(err)) throw err;
+  }
+}
+
+async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (err) {
+    if (apierrors.isNotFound(err)) return undefined;
+    throw err;
   }
 }

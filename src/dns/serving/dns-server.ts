@@ -33,6 +33,8 @@ export interface DnsServerConfig {
   readonly listen: readonly SocketAddress[];
   /** Ranges of addresses whose queries are answered. Others are dropped. */
   readonly allowedClients: readonly string[];
+  /** Where metrics are served by HTTP. Default: nowhere. */
+  readonly metricsListen?: readonly SocketAddress[];
   /** Default: metrics of this server alone. A server that replaces another counts on with its metrics. */
   readonly metrics?: DnsMetrics;
 }
@@ -67,6 +69,7 @@ export class DnsServer {
   readonly #udp: UdpListener[] = [];
   readonly #tcp: TcpListener[] = [];
   readonly #addresses: SocketAddress[] = [];
+  readonly #metricsAddresses: SocketAddress[] = [];
   /** By address: connections that are open. */
   readonly #tcpClients = new Map<string, number>();
   #tcpCount = 0;
@@ -108,6 +111,11 @@ export class DnsServer {
     return this.#addresses;
   }
 
+  /** Where metrics are served. */
+  get metricsAddresses(): readonly SocketAddress[] {
+    return this.#metricsAddresses;
+  }
+
   hasSynced(): boolean {
     return this.#follower.hasSynced();
   }
@@ -123,6 +131,7 @@ export class DnsServer {
       const nodeServers = await this.#nodeServers();
       this.#use(DEFAULT_CONFIGURATION, nodeServers);
       for (const at of this.#config.listen) await this.#listen(at);
+      for (const at of this.#config.metricsListen ?? []) await this.#serveMetrics(at);
     } catch (err) {
       await this.stop();
       throw err;
@@ -231,6 +240,13 @@ export class DnsServer {
         if (at.port !== 0 || attempt === PORT_TRIES || (err as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw err;
       }
     }
+  }
+
+  async #serveMetrics(at: SocketAddress): Promise<void> {
+    const allows = (address: string): boolean => this.#allowed.has(address);
+    const listener = await this.#config.sockets.serveMetrics(at, () => this.metrics.text(), allows);
+    this.#tcp.push(listener);
+    this.#metricsAddresses.push({ address: at.address, port: listener.port });
   }
 
   #received(listener: UdpListener, message: Buffer, from: SocketAddress, v6: boolean): void {

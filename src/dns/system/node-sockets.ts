@@ -2,6 +2,7 @@
 
 import { createSocket, type Socket as UdpSocket, type SocketType } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, isIPv6, type AddressInfo, type Socket } from 'node:net';
 import type { DnsSockets, SocketAddress, TcpConnection, TcpListener, UdpListener } from './sockets.ts';
 
@@ -12,6 +13,9 @@ const SYSTEMD_STUB = /^\s*nameserver\s+127\.0\.0\.53\s*$/m;
 /** Room for packets that arrive while the event loop is busy. The kernel caps it. */
 const RECEIVE_BUFFER = 4 << 20;
 const MAX_CONNECTIONS = 1000;
+const MAX_METRICS_CONNECTIONS = 50;
+const HTTP_TIMEOUT_MS = 10_000;
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const MAX_TCP_MESSAGE = 65_535;
 
 const typeOf = ({ address }: SocketAddress): SocketType => (isIPv6(address.replace(/%.*$/, '')) ? 'udp6' : 'udp4');
@@ -72,6 +76,34 @@ export const nodeSockets: DnsSockets = {
         new Promise((resolve) => {
           server.close(() => resolve());
           for (const socket of open) socket.destroy();
+        }),
+    };
+  },
+
+  async serveMetrics(at, text, allows): Promise<TcpListener> {
+    const server = createHttpServer({ requestTimeout: HTTP_TIMEOUT_MS, maxHeaderSize: 8192 }, (request, response) => {
+      const found = request.method === 'GET' && request.url === '/metrics';
+      response.writeHead(found ? 200 : 404, { 'content-type': found ? PROMETHEUS_TEXT : 'text/plain; charset=utf-8' });
+      response.end(found ? text() : '404 page not found\n');
+    });
+    server.maxConnections = MAX_METRICS_CONNECTIONS;
+    server.on('connection', (socket) => {
+      if (!allows(socket.remoteAddress ?? '')) socket.destroy();
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: at.address, port: at.port, exclusive: true, ipv6Only: true }, () => {
+        server.removeListener('error', reject);
+        resolve();
+      });
+    });
+    server.on('error', () => undefined);
+    return {
+      port: (server.address() as AddressInfo).port,
+      close: () =>
+        new Promise((resolve) => {
+          server.close(() => resolve());
+          server.closeAllConnections();
         }),
     };
   },

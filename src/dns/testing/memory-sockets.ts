@@ -36,6 +36,10 @@ export class MemorySockets implements DnsSockets {
     return { port: at.port, close: async () => void (this.#connect = undefined) };
   }
 
+  async serveMetrics(at: SocketAddress) {
+    return { port: at.port, close: async () => undefined };
+  }
+
   /** A packet of a client arrives. */
   receive(message: Buffer, from: SocketAddress): void {
     this.#receive?.(message, from);
