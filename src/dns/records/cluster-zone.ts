@@ -5,7 +5,7 @@ import type { Labels } from '../wire/names.ts';
 import { isBelow } from '../wire/names.ts';
 import { addressRecord, nameRecord, soaRecord, type ResourceRecord } from '../wire/records.ts';
 import { RCODE, TYPE } from '../wire/types.ts';
-import { addressLabel, parseAddressLabel } from './addresses.ts';
+import { addressKey, addressLabel, parseAddressLabel, type AddressKey } from './addresses.ts';
 import type { PackedPort, PackedService, PackedSlice } from './packed.ts';
 import { addressOf, type EndpointRef, type RecordIndex } from './record-index.ts';
 
@@ -38,12 +38,13 @@ const VERSION_TTL = 28_800;
 const VERSION = '1.1.0';
 /** CNAMEs inside the cluster that are followed. As CoreDNS. */
 const MAX_CHAIN = 8;
-/** No message has room for more address records. */
-export const MAX_ENDPOINTS = 4096;
+/** Endpoints and ports of one answer. No message has room for more address records. */
+const MAX_TARGETS = 4096;
 
 /** An address under a name of its own. */
 interface Target {
-  readonly name: Labels;
+  /** Called for SRV records only: most questions are about addresses. */
+  readonly name: () => Labels;
   readonly address: Uint8Array;
   readonly port: number;
 }
@@ -62,8 +63,8 @@ export class ClusterZone {
     this.#ttl = config.ttl ?? DEFAULT_TTL;
   }
 
-  /** `name` is the domain's or below it. */
-  answer(name: Labels, type: number): ZoneAnswer {
+  /** `name` is the domain's or below it. `most`: records that the answer has room for; where there are more, it is truncated. */
+  answer(name: Labels, type: number, most = MAX_TARGETS): ZoneAnswer {
     const { domain } = this.#config;
     const base = name.slice(0, name.length - domain.length);
     if (type === TYPE.AXFR || type === TYPE.IXFR) return refused;
@@ -72,9 +73,9 @@ export class ClusterZone {
     if (type === TYPE.TXT && base.length === 1 && base[0] === 'dns-version') {
       return this.#found([{ owner: undefined, type: TYPE.TXT, ttl: VERSION_TTL, data: { texts: [VERSION] } }]);
     }
-    const lookup = this.#lookup(base);
+    const lookup = this.#lookup(base, most);
     if (lookup === undefined) return this.#negative(domain, RCODE.NXDOMAIN);
-    if ('alias' in lookup) return this.#alias(lookup.alias, type);
+    if ('alias' in lookup) return this.#alias(lookup.alias, type, most);
     switch (type) {
       case TYPE.A:
       case TYPE.AAAA:
@@ -94,7 +95,7 @@ export class ClusterZone {
       service === undefined
         ? index
             .endpointsAt(address)
-            .slice(0, MAX_ENDPOINTS)
+            .slice(0, MAX_TARGETS)
             .map((endpoint) => this.#endpointName(endpoint))
         : [this.#serviceName(service.key)];
     if (names.length === 0) return undefined;
@@ -127,9 +128,9 @@ export class ClusterZone {
 
   #addresses(owner: Labels | undefined, targets: readonly Target[], type: number): ResourceRecord[] {
     const length = type === TYPE.A ? 4 : 16;
-    const records = new Map<string, ResourceRecord>();
+    const records = new Map<AddressKey, ResourceRecord>();
     for (const { address } of targets) {
-      if (address.length === length) records.set(address.join('.'), addressRecord(owner, address, this.#ttl));
+      if (address.length === length) records.set(addressKey(address), addressRecord(owner, address, this.#ttl));
     }
     return [...records.values()];
   }
@@ -139,8 +140,9 @@ export class ClusterZone {
     const weight = Math.max(1, Math.floor(100 / Math.max(1, targets.length)));
     const answers = new Map<string, ResourceRecord>();
     const additionals = new Map<string, ResourceRecord>();
-    for (const { name, address, port } of targets) {
+    for (const { name: nameOf, address, port } of targets) {
       if (port < 0) continue;
+      const name = nameOf();
       const id = name.join('.');
       answers.set(`${id} ${port}`, {
         owner: undefined,
@@ -163,7 +165,7 @@ export class ClusterZone {
   }
 
   /** Follows an alias inside the cluster. Loops, and names that do not exist, leave nothing. */
-  #alias(first: Labels, type: number): ZoneAnswer {
+  #alias(first: Labels, type: number, most: number): ZoneAnswer {
     const { domain } = this.#config;
     if (type === TYPE.CNAME) return this.#found([nameRecord(TYPE.CNAME, undefined, first, this.#ttl)]);
     if (type !== TYPE.A && type !== TYPE.AAAA && type !== TYPE.TXT) return this.#negative(domain, RCODE.NOERROR);
@@ -173,7 +175,7 @@ export class ClusterZone {
       if (!isBelow(target, domain)) {
         return { ...this.#found(chain), outside: target };
       }
-      const lookup = this.#lookup(target.slice(0, target.length - domain.length));
+      const lookup = this.#lookup(target.slice(0, target.length - domain.length), most);
       if (lookup === undefined) break;
       if (!('alias' in lookup)) {
         const records = type === TYPE.TXT ? [] : this.#addresses(target, lookup.targets, type);
@@ -186,7 +188,7 @@ export class ClusterZone {
   }
 
   /** `base`: the labels before the domain. */
-  #lookup(base: Labels): Lookup {
+  #lookup(base: Labels, most: number): Lookup {
     const { index, ownService } = this.#config;
     const depth = base.length;
     const kind = base[depth - 1];
@@ -207,7 +209,7 @@ export class ClusterZone {
     if (kind === 'pod') return this.#pod(name, namespace);
     const service = index.service(`${namespace}/${name}`);
     if (service === undefined) return undefined;
-    return this.#ofService(service, base.slice(0, depth - 3));
+    return this.#ofService(service, base.slice(0, depth - 3), most);
   }
 
   /** Any address has a name in any namespace, as with CoreDNS' `pods insecure`. Labels before it are ignored, as there. */
@@ -215,11 +217,11 @@ export class ClusterZone {
     const address = parseAddressLabel(label);
     if (address === undefined) return undefined;
     const name = [label, namespace, 'pod', ...this.#config.domain];
-    return { targets: [{ name, address, port: 0 }], truncated: false };
+    return { targets: [{ name: () => name, address, port: 0 }], truncated: false };
   }
 
   /** `rest`: an endpoint, or a port and a protocol, or nothing. */
-  #ofService(service: PackedService, rest: Labels): Lookup {
+  #ofService(service: PackedService, rest: Labels, most: number): Lookup {
     if (service.isExternal) {
       return rest.length > 0 || service.externalName === undefined ? undefined : { alias: service.externalName };
     }
@@ -228,8 +230,8 @@ export class ClusterZone {
     const matches = (candidate: PackedPort): boolean =>
       (port === undefined || port === '' || candidate.name === port) &&
       (protocol === undefined || protocol === '' || candidate.protocol === protocol);
-    if (endpoint !== undefined) return this.#targets(this.#named(service.key, endpoint), matches);
-    if (service.headless) return this.#targets(this.#all(service.key), matches);
+    if (endpoint !== undefined) return this.#targets(this.#named(service.key, endpoint), matches, most);
+    if (service.headless) return this.#targets(this.#all(service.key), matches, most);
     const ports = service.ports.filter(matches);
     return ports.length === 0 ? undefined : targetsOf(service.addresses, this.#serviceName(service.key), ports);
   }
@@ -255,17 +257,19 @@ export class ClusterZone {
     }
   }
 
-  #targets(endpoints: Iterable<EndpointRef>, matches: (port: PackedPort) => boolean): Lookup {
+  #targets(endpoints: Iterable<EndpointRef>, matches: (port: PackedPort) => boolean, most: number): Lookup {
     const targets: Target[] = [];
     const ports = new Map<PackedSlice, readonly PackedPort[]>();
     for (const endpoint of endpoints) {
       let matching = ports.get(endpoint.slice);
       if (matching === undefined) ports.set(endpoint.slice, (matching = endpoint.slice.ports.filter(matches)));
       if (matching.length === 0) continue;
-      if (targets.length >= MAX_ENDPOINTS) return { targets, truncated: true };
       const address = addressOf(endpoint);
-      const name = this.#endpointName(endpoint);
-      for (const { port } of matching) targets.push({ name, address, port });
+      const name = (): Labels => this.#endpointName(endpoint);
+      for (const { port } of matching) {
+        if (targets.length >= most) return { targets, truncated: true };
+        targets.push({ name, address, port });
+      }
     }
     return targets.length === 0 ? undefined : { targets, truncated: false };
   }
@@ -288,6 +292,8 @@ function hostnameOf({ slice, position }: EndpointRef): string | undefined {
 }
 
 function targetsOf(addresses: readonly Uint8Array[], name: Labels, ports: readonly PackedPort[]): Lookup {
-  const targets = ports.flatMap(({ port }) => addresses.map((address) => ({ name, address, port })));
-  return { targets, truncated: false };
+  // A service has two addresses at most.
+  const some = ports.slice(0, MAX_TARGETS / 2);
+  const targets = some.flatMap(({ port }) => addresses.map((address) => ({ name: () => name, address, port })));
+  return { targets, truncated: some.length < ports.length };
 }

@@ -135,7 +135,7 @@ export class Answerer {
     const labels = readLabels(query.message, HEADER_LENGTH);
     const { synced } = this.#config;
     let by: AnsweredBy = 'kubernetes';
-    let answer = this.#fromCluster(labels, query.type);
+    let answer = this.#fromCluster(labels, query.type, limit);
     if (answer === undefined) {
       answer = this.#fromHosts(labels, query.type) ?? this.#refusedHere(labels, query.type);
       by = 'hosts';
@@ -150,9 +150,9 @@ export class Answerer {
     return compiled;
   }
 
-  #fromCluster(labels: Labels, type: number): ZoneAnswer | undefined {
+  #fromCluster(labels: Labels, type: number, limit: number): ZoneAnswer | undefined {
     const { zone, domain } = this.#config;
-    if (isBelow(labels, domain)) return zone.answer(labels, type);
+    if (isBelow(labels, domain)) return zone.answer(labels, type, Math.ceil(limit / SHORTEST_RECORD));
     const reverse = parseReverse(labels);
     if (reverse === undefined) return undefined;
     if (reverse.apex) return zone.reverseApex(reverse.zone, type);
@@ -240,6 +240,8 @@ export class Answerer {
   }
 }
 
+/** An address record with a pointer for its name. */
+const SHORTEST_RECORD = 16;
 const HOSTS_TTL = 5;
 const ANY_TTL = 8482;
 

@@ -17,8 +17,8 @@ const IDLE_MS = 10_000;
 const WRITE_MS = 5000;
 /** Queries of one connection that wait for an upstream server. More are read when some are answered. */
 const MAX_IN_FLIGHT = 32;
-/** Queries answered in one turn of the event loop, so that a long pipeline does not keep others waiting. */
-const MAX_PER_TURN = 50;
+/** How long a connection's queries may be answered in one turn of the event loop: a long pipeline must not keep others waiting. */
+const TURN_MS = 2;
 const PREFIX = 2;
 
 export class TcpSession {
@@ -62,13 +62,14 @@ export class TcpSession {
   #work(): void {
     if (this.#scheduled) return;
     const { connection, clock } = this.#config;
-    for (let count = 0; !this.#closed && !this.#blocked && this.#inFlight < MAX_IN_FLIGHT; count++) {
+    const until = clock.monotonic() + TURN_MS;
+    while (!this.#closed && !this.#blocked && this.#inFlight < MAX_IN_FLIGHT) {
       const message = this.#next();
       if (message === undefined) {
         connection.resume();
         return;
       }
-      if (count === MAX_PER_TURN) {
+      if (clock.monotonic() > until) {
         this.#scheduled = true;
         connection.pause();
         clock.setTimer(0, () => {
