@@ -13,8 +13,8 @@ export interface ReverseName {
 
 /** Returns undefined for a name outside of the two zones. */
 export function parseReverse(labels: Labels): ReverseName | undefined {
-  const kind = labels[labels.length - 2];
-  if (labels[labels.length - 1] !== 'arpa' || (kind !== 'in-addr' && kind !== 'ip6')) return undefined;
+  const kind = labels.at(-2);
+  if (labels.at(-1) !== 'arpa' || (kind !== 'in-addr' && kind !== 'ip6')) return undefined;
   const parts = labels.slice(0, -2).reverse();
   const zone = [kind, 'arpa'];
   const address = kind === 'in-addr' ? parseV4(parts) : parseV6(parts);

@@ -3,7 +3,9 @@
 import { createSocket, type Socket as UdpSocket, type SocketType } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { connect, createServer, isIPv6, type AddressInfo, type Socket } from 'node:net';
+import { createServer, isIPv6, type AddressInfo, type Socket } from 'node:net';
+import { systemClock } from '#machinery/clock.ts';
+import { dial } from '#machinery/net/peer/index.ts';
 import type { DnsSockets, SocketAddress, TcpConnection, TcpListener, UdpListener } from './sockets.ts';
 
 const RESOLV_CONF = '/etc/resolv.conf';
@@ -16,7 +18,6 @@ const MAX_CONNECTIONS = 1000;
 const MAX_METRICS_CONNECTIONS = 50;
 const HTTP_TIMEOUT_MS = 10_000;
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
-const MAX_TCP_MESSAGE = 65_535;
 
 const typeOf = ({ address }: SocketAddress): SocketType => (isIPv6(address.replace(/%.*$/, '')) ? 'udp6' : 'udp4');
 
@@ -31,12 +32,10 @@ export const nodeSockets: DnsSockets = {
       lookup: (address, _options, callback) => callback(null, address, family),
     });
     await new Promise<void>((resolve, reject) => {
-      socket.once('error', reject);
+      // Later errors are of single packets: an unreachable client is no concern of the others.
+      socket.on('error', reject);
       socket.bind({ address: at.address, port: at.port, exclusive: true }, resolve);
     });
-    socket.removeAllListeners('error');
-    // An unreachable client is no concern of the others.
-    socket.on('error', () => undefined);
     widen(socket);
     socket.on('message', onMessage);
     let open = true;
@@ -112,52 +111,49 @@ export const nodeSockets: DnsSockets = {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const socket = createSocket({ type: typeOf(server) });
+      let settled = false;
       const finish = (settle: () => void): void => {
+        if (settled) return;
+        settled = true;
         signal.removeEventListener('abort', aborted);
-        socket.removeAllListeners();
-        socket.on('error', () => undefined);
         socket.close();
         settle();
       };
       const aborted = (): void => finish(() => reject(signal.reason as Error));
       signal.addEventListener('abort', aborted, { once: true });
-      socket.once('error', (err) => finish(() => reject(err)));
+      socket.on('error', (err) => finish(() => reject(err)));
       socket.on('message', (answer) => {
-        if (accept(answer)) finish(() => resolve(answer));
+        if (!settled && accept(answer)) finish(() => resolve(answer));
       });
       // Connected: the kernel gives the socket packets of this server alone, and the error if its port is closed.
-      socket.connect(server.port, server.address, (err?: Error) => {
-        if (err !== undefined && err !== null) return finish(() => reject(err));
-        socket.send(message);
+      socket.connect(server.port, server.address, (err?: Error | null) => {
+        if (err !== undefined && err !== null) finish(() => reject(err));
+        else if (!settled) socket.send(message);
       });
     });
   },
 
-  askTcp(server, message, accept, signal): Promise<Buffer> {
+  async askTcp(server, message, accept, signal): Promise<Buffer> {
+    const socket = await dial({ host: server.address, port: server.port, clock: systemClock, signal });
     return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason as Error);
-      const socket = connect({ host: server.address, port: server.port, noDelay: true });
+      let settled = false;
       const finish = (settle: () => void): void => {
+        if (settled) return;
+        settled = true;
         signal.removeEventListener('abort', aborted);
-        socket.removeAllListeners();
-        socket.on('error', () => undefined);
         socket.destroy();
         settle();
       };
       const aborted = (): void => finish(() => reject(signal.reason as Error));
       signal.addEventListener('abort', aborted, { once: true });
-      socket.once('error', (err) => finish(() => reject(err)));
-      socket.once('close', () => finish(() => reject(new Error('the server has closed the connection'))));
-      const received: Buffer[] = [];
-      let length = 0;
-      socket.on('data', (data) => {
-        received.push(data);
-        length += data.length;
-        if (length < 2) return;
-        const all = Buffer.concat(received);
-        const expected = all.readUInt16BE(0);
-        if (length < expected + 2 && length <= MAX_TCP_MESSAGE + 2) return;
-        const answer = all.subarray(2, expected + 2);
+      if (signal.aborted) return aborted();
+      socket.on('error', (err) => finish(() => reject(err)));
+      socket.on('close', () => finish(() => reject(new Error('the server has closed the connection'))));
+      let received: Buffer = Buffer.alloc(0);
+      socket.on('data', (data: Buffer) => {
+        received = Buffer.concat([received, data]);
+        if (received.length < 2 || received.length < received.readUInt16BE(0) + 2) return;
+        const answer = received.subarray(2, received.readUInt16BE(0) + 2);
         if (accept(answer)) finish(() => resolve(answer));
         else finish(() => reject(new Error('the answer does not belong to the question')));
       });

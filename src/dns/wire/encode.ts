@@ -177,13 +177,13 @@ class BodyWriter {
 
   /** Writes the labels up to the longest end that is in the message already, and a pointer to that. */
   #name(labels: Labels): void {
-    for (let i = 0; i < labels.length; i++) {
+    for (const [i, label] of labels.entries()) {
       const key = keyOf(labels, i);
       const present = this.#names.get(key);
       if (present !== undefined) return this.#word(0xc000 | present);
       const offset = this.#start + this.#at;
       if (offset <= MAX_POINTER) this.#names.set(key, offset);
-      this.#label(labels[i] as string);
+      this.#label(label);
     }
     this.#bytes(ROOT);
   }
