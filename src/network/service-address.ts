@@ -25,9 +25,10 @@ export function otherInterfaceWith(address: string, name: string): string | unde
 /** Needs root. Idempotent. Rejects if the interface cannot be made. */
 export async function addServiceAddress(name: string, address: string): Promise<void> {
   if (networkInterfaces()[name]?.some((each) => each.address === address)) return;
-  const prefix = address.includes(':') ? 128 : 32;
+  const isV6 = address.includes(':');
   await ip(['link', 'add', name, 'type', 'bridge'], /File exists/);
-  await ip(['address', 'replace', `${address}/${prefix}`, 'dev', name]);
+  // No other machine has the address: without a search for one it is usable at once.
+  await ip(['address', 'replace', `${address}/${isV6 ? 128 : 32}`, 'dev', name, ...(isV6 ? ['nodad'] : [])]);
   await ip(['link', 'set', name, 'up']);
 }
 
