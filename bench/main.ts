@@ -68,6 +68,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { api } = await import('./api/bench.ts');
     await api();
   },
+  async dns() {
+    const { dns } = await import('./dns/bench.ts');
+    await dns();
+  },
   async cel() {
     const { cel } = await import('./cel/bench.ts');
     cel();

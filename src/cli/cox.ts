@@ -110,6 +110,9 @@ export function createProgram(build?: Build): Command {
       'addresses of services: one range, or one of each IP family, separated by a comma',
       '10.96.0.0/16',
     )
+    .option('--dns', "run the cluster's DNS (default: with containerd, if its address and port are free)")
+    .option('--no-dns', "run no DNS: pods have the node's name servers")
+    .option('--cluster-domain <domain>', 'domain of the names of services and pods (default: cluster.local)')
     .option(
       '--runtime-config <settings>',
       "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",

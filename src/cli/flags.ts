@@ -77,6 +77,9 @@ export const ipAddress = (text: string): string => {
   return text;
 };
 
+/** IP addresses with commas between them. */
+export const addresses = (text: string): readonly string[] => list(text).map(ipAddress);
+
 export const address = (text: string): string => {
   if (isIP(text) === 0 && text !== 'localhost') throw new InvalidArgumentError('an IP address, such as 127.0.0.1.');
   return text;

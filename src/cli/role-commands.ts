@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KUBERNETES_VERSION } from '#cluster/version.ts';
 import {
+  addresses,
   count,
   duration,
   integer,
@@ -35,6 +36,7 @@ export function addRoleCommands(program: Command): void {
   addControllerManager(program);
   addScheduler(program);
   addKubelet(program);
+  addDns(program);
   addCerts(program);
 }
 
@@ -46,7 +48,7 @@ function reportedVersion(text: string): string {
 }
 
 /** Flags that every role has. */
-function withCommonFlags(command: Command): Command {
+function withLogFlags(command: Command): Command {
   return command
     .addOption(new Option('--log-format <format>', 'form of the log').choices(['text', 'json']).default('text'))
     .addOption(new Option('--logging-format <format>', 'the same').choices(['text', 'json']))
@@ -57,8 +59,12 @@ function withCommonFlags(command: Command): Command {
       logLevel,
       0,
     )
+    .version(`Kubernetes ${KUBERNETES_VERSION.gitVersion}`, '--version', 'print the version of Kubernetes that it speaks');
+}
+
+function withCommonFlags(command: Command): Command {
+  return withLogFlags(command)
     .option('--feature-gates <settings>', 'gates of Kubernetes: those with their default values are accepted, others warned of')
-    .version(`Kubernetes ${KUBERNETES_VERSION.gitVersion}`, '--version', 'print the version of Kubernetes that it speaks')
     .addHelpText(
       'after',
       `
@@ -308,6 +314,40 @@ Examples:
   ).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }
 
+function addDns(program: Command): void {
+  withLogFlags(
+    program
+      .command('dns')
+      .description("run the cluster's DNS alone")
+      .option('--kubeconfig <file>', 'identity of the server (system:coredns), and address of the API server')
+      .option('--bind-address <addresses>', 'addresses to listen on, separated by commas', addresses, ['127.0.0.1'])
+      .option('--port <port>', 'port to listen on by UDP and TCP; 0 picks a free one', port, 53)
+      .option('--metrics-port <port>', 'port that serves metrics by HTTP on the same addresses (default: none)', port)
+      .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
+      .option(
+        '--allowed-clients <ranges>',
+        'addresses whose queries are answered, others get nothing (default: private and loopback addresses)',
+        list,
+      )
+      .option('--cluster-ip <address>', 'address of the Service kube-dns if there is none yet (default: any)', ipAddress)
+      .option(
+        '--advertise-address <address>',
+        'address in the EndpointSlice (default: the first bind address that is not loopback)',
+        ipAddress,
+      )
+      .option('--hostname-override <name>', "name in the EndpointSlice (default: the machine's)")
+      .option('--print-permissions', 'print the roles that the server needs, for an administrator to apply, and end')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  $ cox dns --print-permissions | kubectl apply -f -
+  $ cox certs kubeconfig dns --cert-dir pki --server https://127.0.0.1:6443
+  $ cox dns --kubeconfig dns.conf --bind-address 10.0.0.7 --cluster-ip 10.96.0.10`,
+      ),
+  ).action(async (options) => (await import('./roles.ts')).dns(options));
+}
+
 function addCerts(program: Command): void {
   const certs = program
     .command('certs')
@@ -330,7 +370,7 @@ Examples:
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
-    .argument('<role>', 'admin, controller-manager, scheduler or kubelet')
+    .argument('<role>', 'admin, controller-manager, scheduler, kubelet or dns')
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')

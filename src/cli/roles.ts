@@ -6,6 +6,7 @@ import { systemRandom } from '#machinery/random.ts';
 import { startApiServerRole, type ApiServerRoleConfig } from '#cluster/roles/api-server.ts';
 import { startControllerManagerRole, type ControllerManagerRoleConfig } from '#cluster/roles/controller-manager.ts';
 import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
+import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
 import { startKubeletRole, type KubeletRoleConfig } from '#cluster/roles/kubelet.ts';
 import { type KubeletConfiguration, readKubeletConfiguration } from '#cluster/roles/kubelet-configuration.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
@@ -92,6 +93,23 @@ export async function kubelet(
   await run(merged, (role, progress, signal, faults) => {
     endAfterUncaught(faults);
     return startKubeletRole({ ...merged, ...role, progress, signal, flags: flagValues(merged) });
+  });
+}
+
+export async function dns(
+  options: CommonOptions &
+    Partial<Given<DnsRoleConfig>> &
+    Pick<DnsRoleConfig, 'bindAddress' | 'port'> & { readonly printPermissions?: boolean },
+): Promise<void> {
+  if (options.printPermissions === true) {
+    process.stdout.write(await dnsPermissionsYaml());
+    return;
+  }
+  const { kubeconfig } = options;
+  if (kubeconfig === undefined) throw new UserError('--kubeconfig is needed: who the server is, and where the API server is');
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startDnsRole({ ...options, ...role, kubeconfig });
   });
 }
 

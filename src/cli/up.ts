@@ -35,6 +35,8 @@ export interface UpOptions {
   readonly serviceCidr: string;
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
+  readonly dns?: boolean;
+  readonly clusterDomain?: string;
   readonly rootDir?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
@@ -76,6 +78,8 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       serviceCidr: options.serviceCidr,
       runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
+      dns: options.dns,
+      clusterDomain: options.clusterDomain,
       rootDir: options.rootDir,
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
       install: options.install,

@@ -12,7 +12,7 @@ import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
 /** Who gets a kubeconfig. */
-export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'kubelet'] as const;
+export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'kubelet', 'dns'] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
 
 export interface InitCertificatesConfig {
@@ -88,6 +88,8 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
     case 'controller-manager':
     case 'scheduler':
       return { commonName: `system:kube-${role}` };
+    case 'dns':
+      return { commonName: 'system:coredns' };
     case 'kubelet':
       if (node === undefined) throw new UserError('the role kubelet needs the name of its node: --node NAME');
       checkNode(node);

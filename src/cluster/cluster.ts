@@ -23,7 +23,9 @@ import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
 import { componentOf, Components, type ControlConfig, type RunningComponents, type User } from './components.ts';
 import type { ComponentsRunner } from './thread/index.ts';
-import type { UncaughtErrors } from './faults/index.ts';
+import { ClusterDns, type DnsSettings } from './cluster-dns.ts';
+import type { DnsServer } from '#dns/index.ts';
+import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
@@ -46,6 +48,10 @@ export interface ClusterConfig {
   readonly listen?: { readonly bindAddress: string; readonly port: number };
   /** Where the kubelets listen. Absent: they open no ports. */
   readonly kubeletPorts?: KubeletPorts;
+  /** The cluster's DNS server. Absent: there is none, and pods have the node's. */
+  readonly dns?: DnsSettings;
+  /** Default: 'cluster.local'. With `dns`, it is that of the server. */
+  readonly clusterDomain?: string;
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   /**
@@ -87,6 +93,7 @@ export interface StartProgress {
 }
 
 const AUTHENTICATED = 'system:authenticated';
+const DNS = 'dns';
 
 export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters'] } as const;
 
@@ -100,6 +107,8 @@ export class Cluster {
   /** Of all threads. */
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
+  readonly #dns: ClusterDns | undefined;
+  #dnsRunning: Promise<void> | undefined;
   /** The certificate that the API server was started with. */
   readonly #tls: Certificates | undefined;
   /** What the API server presents to other API servers. */
@@ -150,6 +159,7 @@ export class Cluster {
     this.#serviceAccountKey = pki?.serviceAccountKeys().privateKey;
     sharedByMany(this.#abort.signal);
     const thread = config.thread?.components;
+    const domain = config.dns?.clusterDomain ?? config.clusterDomain;
     this.#components = new Components({
       clock,
       random,
@@ -159,6 +169,10 @@ export class Cluster {
       nodesInAll: this.#nodeNames().length,
       faults: config.faults,
       kubeletPorts: config.kubeletPorts,
+      podDns: {
+        ...(domain !== undefined && { clusterDomain: domain }),
+        ...(config.dns?.reachable === true && { servers: [config.dns.serviceAddress] }),
+      },
       onNodeStarted: (count) => this.#onNodeStarted(count),
       ...(thread === undefined && { control: this.#control() }),
     });
@@ -177,7 +191,7 @@ export class Cluster {
       version: KUBERNETES_VERSION.gitVersion,
       otherMetrics: async () => {
         const texts = await Promise.all(this.#running.map(async (components) => components.metrics()));
-        return texts.join('') + (config.faults?.metrics() ?? '');
+        return texts.join('') + (this.#dns?.metrics() ?? '') + (config.faults?.metrics() ?? '');
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
@@ -192,6 +206,22 @@ export class Cluster {
       ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
     });
     this.client = this.#clientOf(ADMIN_USER);
+    this.#dns =
+      config.dns === undefined
+        ? undefined
+        : new ClusterDns({
+            settings: config.dns,
+            client: this.client,
+            clientOf: (user) => this.#clientOf(user),
+            clock: config.faults?.clockOf(DNS, clock) ?? clock,
+            random: random.derive(DNS),
+            logger: logger.with({ component: DNS }),
+          });
+  }
+
+  /** The DNS server of this cluster, while it runs. */
+  get dns(): DnsServer | undefined {
+    return this.#dns?.server;
   }
 
   /** Where the API server listens; undefined if it does not. */
@@ -214,7 +244,9 @@ export class Cluster {
       started.here = count;
       progress?.({ step: 'starting nodes', done: started.here + started.inThread, total });
     };
+    this.#startDns();
     await Promise.all([
+      this.#dns?.started,
       this.#components.start(),
       thread?.components.start({
         handlerOf: (user) => this.#handlerOf(user),
@@ -232,6 +264,19 @@ export class Cluster {
     ]);
     this.#started = true;
     await this.#waitForNodes();
+  }
+
+  /** Without DNS the cluster goes on: its failure is logged, and with `faults` it is restarted. */
+  #startDns(): void {
+    const dns = this.#dns;
+    if (dns === undefined) return;
+    const { clock, logger, faults } = this.#config;
+    const { signal } = this.#abort;
+    const run = (until: AbortSignal): Promise<void> => dns.run(until);
+    this.#dnsRunning =
+      faults === undefined
+        ? run(signal).catch(() => undefined)
+        : keepRunning({ name: DNS, folder: DNS, clock, logger, faults, run }, signal);
   }
 
   #control(): ControlConfig {
@@ -368,6 +413,7 @@ export class Cluster {
       for (const result of await Promise.allSettled(steps)) if (result.status === 'rejected') problems.push(result.reason);
     };
     this.#abort.abort(new Error('the cluster stops'));
+    await all([this.#dnsRunning ?? Promise.resolve()]);
     await all(this.#running.map((components) => components.stop()));
     await all([this.#server.stop()]);
     await all([this.#config.storage.close()]);
@@ -419,7 +465,7 @@ async function servingCertificate(config: ClusterConfig, bindAddress: string): P
     'kubernetes',
     'kubernetes.default',
     'kubernetes.default.svc',
-    'kubernetes.default.svc.cluster.local',
+    `kubernetes.default.svc.${config.dns?.clusterDomain ?? config.clusterDomain ?? 'cluster.local'}`,
     '127.0.0.1',
     firstServiceAddress(parseServiceRanges('--service-cidr', config.serviceCidr)),
     ...(bindAddress === '0.0.0.0' || bindAddress === '::' ? machineAddresses() : [bindAddress]),

@@ -69,8 +69,17 @@ export interface ComponentsConfig {
   readonly faults?: UncaughtErrors | undefined;
   /** Absent: kubelets open no ports. */
   readonly kubeletPorts?: KubeletPorts | undefined;
+  /** What pods find in resolv.conf. */
+  readonly podDns?: PodDns | undefined;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
+}
+
+export interface PodDns {
+  /** Default: 'cluster.local'. */
+  readonly clusterDomain?: string;
+  /** Addresses of the cluster's DNS server. Absent: pods have the node's. */
+  readonly servers?: readonly string[];
 }
 
 /**
@@ -233,7 +242,7 @@ export class Components implements RunningComponents {
   }
 
   async #startNode(node: ClusterNode): Promise<void> {
-    const { random, logger, nodesInAll, kubeletPorts } = this.#config;
+    const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
     const kubelet = new Kubelet({
       client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
@@ -246,6 +255,8 @@ export class Components implements RunningComponents {
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,
+      clusterDNS: podDns?.servers,
+      clusterDomain: podDns?.clusterDomain,
       ...eventPace(nodesInAll),
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),

@@ -7,6 +7,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import type { RecordType } from 'dns-packet';
 import { join } from 'node:path';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -17,6 +18,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { resourcesIn } from '#controllers/discovery.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
+import { DEFAULT_CLUSTER_DOMAIN, nodeSockets, parseClusterDomain, resolveWith, type Resolved } from '#dns/index.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';
 import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
@@ -25,8 +27,9 @@ import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from './cluster.ts';
 import type { ClusterNode } from './nodes.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
-import { defaultPodRange, nodeRange, parseRange } from './network-ranges.ts';
+import { defaultPodRange, dnsServiceAddress, nodeRange, parseRange, parseServiceRanges } from './network-ranges.ts';
 import { Pki } from './pki.ts';
+import type { DnsSettings } from './cluster-dns.ts';
 
 /** For plugins of the scheduler. */
 export * as scheduling from '#scheduler/framework/index.ts';
@@ -54,6 +57,14 @@ export interface StartClusterOptions {
   readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*' all that are on by default, 'foo' this one, '-foo' not this one. Default: all. */
   readonly controllers?: readonly string[];
+  /**
+   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also listens on 127.0.0.1 (0: any port that is
+   * free). Names outside of the cluster are resolved only by servers that the ConfigMap `cluster-dns` names. Default: none.
+   */
+  readonly dns?: boolean;
+  readonly dnsPort?: number;
+  /** Default: 'cluster.local'. */
+  readonly clusterDomain?: string;
   /** What each node has. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /** Default: nothing is logged. */
@@ -73,6 +84,10 @@ export interface EmbeddedCluster<C extends Clock = Clock> {
    * Answers them as they are then. Throws StatusError.
    */
   apply(manifest: string | object | readonly object[]): Promise<readonly KubeObject[]>;
+  /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
+  readonly dnsPort: number | undefined;
+  /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Throws TypeError without `dns`. */
+  resolve(name: string, type: RecordType): Promise<Resolved>;
   /** The node ('node-1', 'node-2', …) goes silent: its kubelet stops without a word, and its containers go on. Idempotent. */
   stopNode(name: string): Promise<void>;
   /** The node comes back and finds what runs on it. Idempotent. */
@@ -129,6 +144,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     ...(options.runtimeConfig !== undefined && { runtimeConfig: options.runtimeConfig }),
     ...(options.controllers !== undefined && { controllers: selectControllers(options.controllers) }),
     schedulerPlugins: options.schedulerPlugins,
+    ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
+    ...(options.dns === true && { dns: dnsSettings(options, serviceCidr) }),
   });
   const removeLogs = (): Promise<void> => rm(logsDir, { recursive: true, force: true });
   /** What waits on the clock itself, when nobody else moves it. */
@@ -152,6 +169,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     clock,
     url: cluster.url,
     kubeconfig,
+    dnsPort: cluster.dns?.addresses[0]?.port,
+    resolve: async (name, type) => {
+      if (cluster.dns === undefined) throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
+      return resolveWith(cluster.dns, name, type);
+    },
     apply: (manifest) => apply(cluster.client, kinds, manifest),
     stopNode: (name) => moving(cluster.stopNode(name)),
     startNode: (name) => moving(cluster.startNode(name)),
@@ -162,6 +184,22 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
         await removeLogs();
       }
     },
+  };
+}
+
+/** Throws TypeError for a range that has no tenth address, and for a domain that is none. */
+function dnsSettings({ clusterDomain = DEFAULT_CLUSTER_DOMAIN, dnsPort }: StartClusterOptions, serviceCidr: string): DnsSettings {
+  const serviceAddress = dnsServiceAddress(parseServiceRanges('serviceCidr', serviceCidr));
+  if (serviceAddress === undefined) throw new TypeError(`serviceCidr ${serviceCidr} has no tenth address, which DNS needs`);
+  parseClusterDomain(clusterDomain);
+  return {
+    clusterDomain,
+    serviceAddress,
+    reachable: true,
+    listen: dnsPort === undefined ? [] : [{ address: '127.0.0.1', port: dnsPort }],
+    allowedClients: ['127.0.0.0/8'],
+    // Tests do not depend on the machine's name servers.
+    sockets: { ...nodeSockets, readResolvConf: () => Promise.resolve('') },
   };
 }
 

@@ -17,6 +17,8 @@ import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { makeKubeletPorts } from './kubelet-ports.ts';
+import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
+import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
 import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
@@ -56,6 +58,10 @@ export interface LaunchConfig {
   readonly controllers?: readonly string[];
   /** The kubelet's directory. Default: in the data directory. */
   readonly rootDir?: string;
+  /** Whether the cluster runs DNS. Default: with containerd, if nothing is in the way. */
+  readonly dns?: boolean;
+  /** Default: 'cluster.local'. */
+  readonly clusterDomain?: string;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -90,6 +96,7 @@ export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
   checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
   nodeRange(podRange, config.nodes - 1);
+  if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
   // What has to be undone, last first, if the start fails or when the cluster stops.
@@ -159,8 +166,22 @@ async function start(
   };
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
+  const kubeletPorts = await makeKubeletPorts(pki, config.bindAddress, [machineName()]);
+  const dns = await prepareDns({
+    wanted: config.dns,
+    clusterDomain: config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN,
+    serviceCidr: config.serviceCidr,
+    podCidr: podRange.cidr,
+    podNetwork: runtime.podNetwork,
+    nodeName: machineName(),
+    ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
+    interfaceOf: layout.root,
+    logger,
+  });
+  if (dns !== undefined) cleanup.push(() => dns.undo());
   // Steps to undo when the cluster has stopped.
-  const last: (() => void)[] = [];
+  const last: (() => Promise<void> | void)[] = [];
+  if (dns !== undefined) last.push(() => dns.undo());
   const starting = Cluster.start({
     clock,
     random,
@@ -169,7 +190,9 @@ async function start(
     pki,
     progress: ({ step, done, total = 0 }) => progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
-    kubeletPorts: await makeKubeletPorts(pki, config.bindAddress, [machineName()]),
+    kubeletPorts,
+    ...(dns !== undefined && { dns: dns.settings }),
+    ...(config.clusterDomain !== undefined && { clusterDomain: config.clusterDomain }),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
     podCidr: podRange.cidr,
@@ -275,7 +298,7 @@ function nodesOf(
   podRange: Range,
   first: PreparedRuntime,
   thread: ComponentsRunner | undefined,
-  last: (() => void)[],
+  last: (() => Promise<void> | void)[],
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
   const machine: ClusterNode = {
     name: machineName(),

@@ -94,6 +94,11 @@ export function checkApart(podCidr: string, services: readonly ServiceRange[]): 
 export const firstServiceAddress = ([{ family, first }]: readonly [ServiceRange, ...ServiceRange[]]): string =>
   formatIp({ family, value: first + 1n });
 
+/** The address that the Service `kube-dns` gets: the tenth of the first range, as kubeadm has it. undefined: the range is too small. */
+export function dnsServiceAddress([{ family, first, last }]: readonly [ServiceRange, ...ServiceRange[]]): string | undefined {
+  return first + 10n < last ? formatIp({ family, value: first + 10n }) : undefined;
+}
+
 /** How many bits a node's part of the pod range has: 24, unless the range is smaller than that. */
 export const nodePrefix = (range: Range): number => Math.max(24, range.prefix);
 

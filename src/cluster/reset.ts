@@ -10,7 +10,13 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { bridgeName, removeBridgeNetwork, removePodNetworks } from '#network/index.ts';
+import {
+  bridgeName,
+  removeBridgeNetwork,
+  removePodNetworks,
+  removeServiceAddress,
+  serviceInterfaceName,
+} from '#network/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
@@ -100,6 +106,7 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
         const bridge = bridgeName(containerd);
         await removePodNetworks({ bridge, namespaces });
         await removeBridgeNetwork({ bridge, dataDir: containerd });
+        await removeServiceAddress(serviceInterfaceName(dir));
       }
     }
     progress('unmounting');

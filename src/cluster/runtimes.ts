@@ -33,6 +33,8 @@ export interface RuntimeRequest {
 export interface PreparedRuntime {
   readonly runtime: Runtime;
   readonly simulated: boolean;
+  /** Pods have a network of their own on this machine. */
+  readonly podNetwork: boolean;
   /** For the person at the terminal. */
   readonly description: string;
   /** Stops what was started for it, after the runtime has been closed. */
@@ -83,6 +85,7 @@ function simulated({ clock, random, logger, podCidr, simulationJournal: path }: 
       ...realistic,
     }),
     simulated: true,
+    podNetwork: false,
     description: 'simulated: pods only pretend to run',
     stop: async () => journal?.close(),
   };
@@ -100,7 +103,7 @@ async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, 
     random,
     logger: logger.with({ component: 'runtime' }),
   });
-  return { runtime, simulated: false, description, stop: nothing };
+  return { runtime, simulated: false, podNetwork: false, description, stop: nothing };
 }
 
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
@@ -113,6 +116,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
       return {
         runtime,
         simulated: false,
+        podNetwork: true,
         description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`,
         stop: nothing,
       };
@@ -146,6 +150,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     return {
       runtime,
       simulated: false,
+      podNetwork: true,
       description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,
       stop: () => launched.stop(),
     };

@@ -3,3 +3,4 @@
 export { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './cni.ts';
 export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';
 export { removeBridgeNetwork, removePodNetworks } from './cleanup.ts';
+export { addServiceAddress, otherInterfaceWith, removeServiceAddress, serviceInterfaceName } from './service-address.ts';

@@ -1,0 +1,168 @@
+// The DNS server of a cluster in one process: publishes its Service, listens, and runs until the cluster stops.
+
+import { onAbort } from '#client/abort.ts';
+import type { Client } from '#client/client.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import {
+  DNS_USERS,
+  DnsMetrics,
+  DnsServer,
+  type DnsSockets,
+  grantDnsPermissions,
+  nodeSockets,
+  publishDnsEndpoint,
+  publishDnsService,
+  type SocketAddress,
+  withdrawDnsEndpoint,
+} from '#dns/index.ts';
+import type { User } from './components.ts';
+
+/** What the composition decides about DNS. */
+export interface DnsSettings {
+  readonly clusterDomain: string;
+  /** The cluster IP of the Service `kube-dns`. */
+  readonly serviceAddress: string;
+  /** Pods of this process's nodes reach the server at the cluster IP, and get it as their name server. */
+  readonly reachable: boolean;
+  /** Where to listen beside `nodeAddress`. */
+  readonly listen: readonly SocketAddress[];
+  /** The address by which other machines reach the server. Absent: it is not published. */
+  readonly nodeAddress?: string;
+  readonly nodeName?: string;
+  readonly allowedClients: readonly string[];
+  /** Default: those of this machine. */
+  readonly sockets?: DnsSockets;
+}
+
+export interface ClusterDnsConfig {
+  readonly settings: DnsSettings;
+  /** As the administrator, to publish. */
+  readonly client: Client;
+  readonly clientOf: (user: User) => Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const DNS_PORT = 53;
+const METRICS_PORT = 9153;
+
+export class ClusterDns {
+  readonly #config: ClusterDnsConfig;
+  readonly #metrics = new DnsMetrics();
+  #server: DnsServer | undefined;
+  #started!: () => void;
+  /** Resolves when the server has started for the first time, or cannot. */
+  readonly started: Promise<void> = new Promise((resolve) => (this.#started = resolve));
+
+  constructor(config: ClusterDnsConfig) {
+    this.#config = config;
+  }
+
+  /** undefined: it does not run. */
+  get server(): DnsServer | undefined {
+    return this.#server;
+  }
+
+  metrics(): string {
+    return this.#metrics.text();
+  }
+
+  /** Runs until the signal aborts. That it cannot listen is logged and ends it: the cluster works, only without DNS. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { settings, client, logger } = this.#config;
+    try {
+      await grantDnsPermissions(client);
+      if (!(await publishDnsService(client, settings.serviceAddress, settings.nodeAddress !== undefined))) {
+        logger.info('another DNS server runs as kube-dns, not starting this one');
+        this.#started();
+        return await aborted(signal);
+      }
+      const { server, endpoint } = await this.#start();
+      this.#server = server;
+      try {
+        if (endpoint !== undefined) await this.#publish(endpoint, server.metricsAddresses.at(-1)?.port);
+        await server.waitForSync(signal);
+        this.#started();
+        await aborted(signal);
+      } finally {
+        this.#server = undefined;
+        await server.stop();
+        if (endpoint !== undefined) await this.#withdraw();
+      }
+    } catch (err) {
+      if (signal.aborted) return;
+      logger.error('DNS server failed', { reason: errorMessage(err) });
+      throw err;
+    } finally {
+      this.#started();
+    }
+  }
+
+  async #start(): Promise<{ readonly server: DnsServer; readonly endpoint: SocketAddress | undefined }> {
+    const { settings } = this.#config;
+    const { nodeAddress, listen } = settings;
+    if (nodeAddress === undefined) return { server: await this.#startAt(listen), endpoint: undefined };
+    // The well-known ports if they are free; clients of the Service get others from its slice.
+    for (const wellKnown of [true, false]) {
+      try {
+        const server = await this.#startAt(
+          [...listen, { address: nodeAddress, port: wellKnown ? DNS_PORT : 0 }],
+          [
+            ...listen.map(({ address }) => ({ address, port: METRICS_PORT })),
+            { address: nodeAddress, port: wellKnown ? METRICS_PORT : 0 },
+          ],
+        );
+        return { server, endpoint: server.addresses.at(-1) };
+      } catch (err) {
+        const { code } = err as NodeJS.ErrnoException;
+        if (!wellKnown || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw err;
+      }
+    }
+    throw new Error('no port for DNS');
+  }
+
+  async #startAt(listen: readonly SocketAddress[], metricsListen: readonly SocketAddress[] = []): Promise<DnsServer> {
+    const { settings, clientOf, clock, random, logger } = this.#config;
+    const server = new DnsServer({
+      client: clientOf({ name: DNS_USERS[0], groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'] }),
+      sockets: settings.sockets ?? nodeSockets,
+      clock,
+      random,
+      logger,
+      clusterDomain: settings.clusterDomain,
+      listen,
+      metricsListen,
+      allowedClients: settings.allowedClients,
+      metrics: this.#metrics,
+    });
+    await server.start();
+    return server;
+  }
+
+  async #publish(at: SocketAddress, metricsPort: number | undefined): Promise<void> {
+    const { settings, client } = this.#config;
+    const { nodeName } = settings;
+    await publishDnsEndpoint(client, {
+      node: nodeName ?? 'cluster',
+      at,
+      isNode: nodeName !== undefined,
+      ...(metricsPort !== undefined && { metricsPort }),
+    });
+  }
+
+  /** The next start publishes it again: that it could not be withdrawn is no failure. */
+  async #withdraw(): Promise<void> {
+    const { settings, client, logger } = this.#config;
+    try {
+      await withdrawDnsEndpoint(client, settings.nodeName ?? 'cluster');
+    } catch (err) {
+      logger.debug('DNS endpoint could not be withdrawn', { err });
+    }
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> => new Promise((resolve) => void onAbort(signal, resolve));

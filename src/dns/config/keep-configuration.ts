@@ -1,0 +1,52 @@
+// Follows the ConfigMap: each usable state of it is reported, and an unusable one leaves the last usable one in force.
+
+import { configMaps } from '#api/groups/core/v1/index.ts';
+import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { InformerSource, SharedInformer } from '#client/informers/index.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Labels } from '../wire/names.ts';
+import {
+  CONFIG_NAME,
+  CONFIG_NAMESPACE,
+  DEFAULT_CONFIGURATION,
+  parseConfiguration,
+  type DnsConfiguration,
+} from './dns-configuration.ts';
+
+export interface KeepConfigurationConfig {
+  readonly informers: InformerSource;
+  readonly domain: Labels;
+  readonly logger: Logger;
+  /** Called for each usable state, and with the default when there is no ConfigMap any more. */
+  readonly use: (configuration: DnsConfiguration) => void;
+  /** Called for a state that cannot be used. */
+  readonly onInvalid: () => void;
+}
+
+/** Returns the informer, which the caller's factory starts. */
+export function keepConfiguration(config: KeepConfigurationConfig): SharedInformer<Immutable<ConfigMap>> {
+  const { informers, domain, logger, use, onInvalid } = config;
+  const informer = informers.informerFor(configMaps, {
+    namespace: CONFIG_NAMESPACE,
+    fieldSelector: `metadata.name=${CONFIG_NAME}`,
+  });
+  const read = (map: Immutable<ConfigMap>): void => {
+    try {
+      use(parseConfiguration(map, domain));
+    } catch (err) {
+      onInvalid();
+      logger.error('DNS configuration is invalid, keeping the previous one', {
+        configMap: `${CONFIG_NAMESPACE}/${CONFIG_NAME}`,
+        reason: errorMessage(err),
+      });
+    }
+  };
+  informer.addEventHandler({
+    onAdd: read,
+    onUpdate: (_previous, map) => read(map),
+    onDelete: () => use(DEFAULT_CONFIGURATION),
+  });
+  return informer;
+}

@@ -1,0 +1,154 @@
+// One upstream server: asks it, and knows whether it answers.
+
+import { sharedByMany } from '#client/abort.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { DnsSockets, SocketAddress } from '../system/sockets.ts';
+import { FLAG, HEADER_LENGTH, TYPE } from '../wire/types.ts';
+import { OPT_LENGTH, writeOpt } from '../wire/encode.ts';
+import type { DnsMetrics } from '../metrics.ts';
+import { skim, type Skimmed } from './skim.ts';
+
+export interface UpstreamConfig {
+  readonly server: SocketAddress;
+  readonly sockets: DnsSockets;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: DnsMetrics;
+}
+
+/** What is asked, without the name of who asks. */
+export interface Ask {
+  /** The question's bytes. */
+  readonly question: Buffer;
+  readonly dnssecOk: boolean;
+  readonly checkingDisabled: boolean;
+  /** An answer that UDP has no room for is asked for again by TCP. False: it stays truncated, and the client decides. */
+  readonly complete: boolean;
+}
+
+export interface UpstreamAnswer {
+  readonly message: Buffer;
+  readonly skimmed: Skimmed;
+}
+
+/** As CoreDNS: how long one server may take to answer. */
+const READ_TIMEOUT_MS = 2000;
+/** Failures in a row after which a server is down. */
+const MAX_FAILURES = 2;
+const PROBE_INTERVAL_MS = 500;
+/** The name servers of the root: any server that works has an answer, be it a refusal. */
+const PROBE = Buffer.from([0, 0, TYPE.NS, 0, 1]);
+
+export class Upstream {
+  readonly #config: UpstreamConfig;
+  readonly #abort = new AbortController();
+  #failures = 0;
+  #probing = false;
+  /** Set when a question to this server came back to this process. */
+  #loops = false;
+  readonly name: string;
+
+  constructor(config: UpstreamConfig) {
+    this.#config = config;
+    sharedByMany(this.#abort.signal);
+    const { address, port } = config.server;
+    this.name = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  }
+
+  get healthy(): boolean {
+    return this.#failures < MAX_FAILURES && !this.#loops;
+  }
+
+  get loops(): boolean {
+    return this.#loops;
+  }
+
+  /** Takes the server out of use for good: whatever it is asked comes back here. */
+  setLoops(): void {
+    this.#loops = true;
+  }
+
+  close(): void {
+    this.#abort.abort(new Error('the upstream server is no longer configured'));
+  }
+
+  /** Resolves with an answer to exactly this question from exactly this server. Rejects after the time limit or with the system's error. */
+  async ask(ask: Ask): Promise<UpstreamAnswer> {
+    const { clock, metrics } = this.#config;
+    const start = clock.monotonic();
+    try {
+      let answer = await this.#exchange(ask, false);
+      if (ask.complete && (answer.skimmed.flags & FLAG.TC) !== 0) answer = await this.#exchange(ask, true);
+      this.#failures = 0;
+      metrics.upstreamAnswered(this.name, answer.skimmed.rcode, (clock.monotonic() - start) / 1000);
+      return answer;
+    } catch (err) {
+      if (!this.#abort.signal.aborted) this.#failed(err);
+      throw err;
+    }
+  }
+
+  async #exchange({ question, dnssecOk, checkingDisabled }: Ask, tcp: boolean): Promise<UpstreamAnswer> {
+    const { sockets, server, random, clock } = this.#config;
+    const id = random.int(65_536);
+    const message = Buffer.alloc(HEADER_LENGTH + question.length + OPT_LENGTH);
+    message.writeUInt16BE(id, 0);
+    message.writeUInt16BE(FLAG.RD | (checkingDisabled ? FLAG.CD : 0), 2);
+    message.writeUInt16BE(1, 4);
+    message.writeUInt16BE(1, 10);
+    question.copy(message, HEADER_LENGTH);
+    writeOpt(message, HEADER_LENGTH + question.length, 0, dnssecOk);
+    let skimmed: Skimmed | undefined;
+    const accept = (answer: Buffer): boolean => (skimmed = skim(answer, id, question)) !== undefined;
+    const timeout = new AbortController();
+    const timer = clock.setTimer(READ_TIMEOUT_MS, () => timeout.abort(new Error(`no answer within ${READ_TIMEOUT_MS} ms`)));
+    const closed = (): void => timeout.abort(this.#abort.signal.reason);
+    this.#abort.signal.addEventListener('abort', closed, { once: true });
+    if (this.#abort.signal.aborted) closed();
+    try {
+      const ask = tcp ? sockets.askTcp : sockets.askUdp;
+      const answer = await ask.call(sockets, server, message, accept, timeout.signal);
+      return { message: answer, skimmed: skimmed as unknown as Skimmed };
+    } finally {
+      timer.cancel();
+      this.#abort.signal.removeEventListener('abort', closed);
+    }
+  }
+
+  #failed(err: unknown): void {
+    const { logger, metrics } = this.#config;
+    this.#failures++;
+    if (this.#failures < MAX_FAILURES || this.#probing) return;
+    logger.warn('upstream DNS server does not answer', { server: this.name, reason: errorMessage(err) });
+    metrics.upstreamFailed(this.name);
+    this.#probing = true;
+    this.#probeLater();
+  }
+
+  /** Asks until the server answers. While it does, nothing is asked without need. */
+  #probeLater(): void {
+    const { clock, logger, metrics } = this.#config;
+    const timer = clock.setTimer(PROBE_INTERVAL_MS, () => {
+      this.#abort.signal.removeEventListener('abort', cancel);
+      const probe = { question: PROBE, dnssecOk: false, checkingDisabled: false, complete: false };
+      this.#exchange(probe, false).then(
+        () => {
+          this.#probing = false;
+          this.#failures = 0;
+          logger.info('upstream DNS server answers again', { server: this.name });
+        },
+        () => {
+          if (this.#abort.signal.aborted) return;
+          metrics.upstreamFailed(this.name);
+          this.#probeLater();
+        },
+      );
+    });
+    const cancel = (): void => timer.cancel();
+    this.#abort.signal.addEventListener('abort', cancel, { once: true });
+  }
+}

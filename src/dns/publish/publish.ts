@@ -1,0 +1,85 @@
+// Creates the Service and the EndpointSlice of the cluster's DNS. Safe to be run at every start, and by several servers.
+
+import { services } from '#api/groups/core/v1/index.ts';
+import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { DNS_SERVICE } from '../serving/dns-server.ts';
+import { DNS_PERMISSIONS, type DnsEndpoint, dnsService, dnsSlice, dnsSliceName } from './objects.ts';
+
+/** As an administrator. What is there stays as it is. */
+export async function grantDnsPermissions(client: Client): Promise<void> {
+  const { clusterRole, clusterRoleBinding, role, roleBinding } = DNS_PERMISSIONS;
+  const { namespace } = DNS_SERVICE;
+  await Promise.all([
+    unlessExists(client.resource(clusterRoles).create(clusterRole)),
+    unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding)),
+    unlessExists(client.resource(roles).namespace(namespace).create(role)),
+    unlessExists(client.resource(roleBindings).namespace(namespace).create(roleBinding)),
+  ]);
+}
+
+/**
+ * Creates the Service if there is none, with the address if it is given.
+ *
+ * @returns false if there is one that selects pods: the cluster's owner runs another DNS server under its name
+ */
+export async function publishDnsService(client: Client, address: string | undefined, metrics: boolean): Promise<boolean> {
+  const inNamespace = client.resource(services).namespace(DNS_SERVICE.namespace);
+  const present = await unlessMissing(inNamespace.get(DNS_SERVICE.name));
+  if (present !== undefined) return Object.keys(present.spec.selector ?? {}).length === 0;
+  try {
+    await inNamespace.create(dnsService(address ?? '', metrics));
+    return true;
+  } catch (err) {
+    // Another server, which starts at the same time, has made it, or is about to and has its address.
+    if ((await unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined) throw err;
+    return true;
+  }
+}
+
+/** Creates or replaces this server's slice. */
+export async function publishDnsEndpoint(client: Client, endpoint: DnsEndpoint): Promise<void> {
+  const slice = dnsSlice(endpoint);
+  const name = dnsSliceName(endpoint.node);
+  const inNamespace = client.resource(endpointSlices).namespace(DNS_SERVICE.namespace);
+  try {
+    await inNamespace.create(slice);
+  } catch (err) {
+    if (!apierrors.isAlreadyExists(err)) throw err;
+    const present = await inNamespace.get(name);
+    // The type of addresses cannot change.
+    if (present.addressType !== slice.addressType) {
+      await inNamespace.delete(name);
+      await inNamespace.create(slice);
+    } else
+      await inNamespace.update({ ...slice, metadata: { ...slice.metadata, resourceVersion: present.metadata.resourceVersion } });
+  }
+}
+
+/** Removes this server's slice: nobody is to be sent to it any more. */
+export async function withdrawDnsEndpoint(client: Client, node: string): Promise<void> {
+  try {
+    await client.resource(endpointSlices).namespace(DNS_SERVICE.namespace).delete(dnsSliceName(node));
+  } catch (err) {
+    if (!apierrors.isNotFound(err)) throw err;
+  }
+}
+
+async function unlessExists(creation: Promise<unknown>): Promise<void> {
+  try {
+    await creation;
+  } catch (err) {
+    if (!apierrors.isAlreadyExists(err)) throw err;
+  }
+}
+
+async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (err) {
+    if (apierrors.isNotFound(err)) return undefined;
+    throw err;
+  }
+}

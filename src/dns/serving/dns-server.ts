@@ -1,0 +1,289 @@
+// The component: follows the cluster's objects and its configuration, listens, and answers.
+
+import type { Client } from '#client/client.ts';
+import { SharedInformerFactory } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import { DEFAULT_CONFIGURATION, type DnsConfiguration } from '../config/dns-configuration.ts';
+import { keepConfiguration } from '../config/keep-configuration.ts';
+import { Forwarder } from '../forward/forwarder.ts';
+import { serversIn } from '../forward/resolv-conf.ts';
+import { DnsMetrics, type Protocol } from '../metrics.ts';
+import { ClusterZone } from '../records/cluster-zone.ts';
+import { followRecords, type RecordFollower } from '../records/follow-records.ts';
+import { RecordIndex } from '../records/record-index.ts';
+import type { DnsSockets, SocketAddress, TcpConnection, TcpListener, UdpListener } from '../system/sockets.ts';
+import { parseName, type Labels } from '../wire/names.ts';
+import { Answerer, type Routes } from './answerer.ts';
+import { AllowedClients } from './clients.ts';
+import { TcpSession } from './tcp-session.ts';
+
+export interface DnsServerConfig {
+  /** May list and watch Services, EndpointSlices, Namespaces, and the ConfigMap. */
+  readonly client: Client;
+  readonly sockets: DnsSockets;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Default: 'cluster.local'. */
+  readonly clusterDomain?: string;
+  /** Where to listen, by UDP and TCP. Port 0: one that is free, the same for both. Empty: nowhere, for `ask` alone. */
+  readonly listen: readonly SocketAddress[];
+  /** Ranges of addresses whose queries are answered. Others are dropped. */
+  readonly allowedClients: readonly string[];
+  /** Where metrics are served by HTTP. Default: nowhere. */
+  readonly metricsListen?: readonly SocketAddress[];
+  /** Default: metrics of this server alone. A server that replaces another counts on with its metrics. */
+  readonly metrics?: DnsMetrics;
+}
+
+export const DNS_SERVICE = { namespace: 'kube-system', name: 'kube-dns' } as const;
+export const DEFAULT_CLUSTER_DOMAIN = 'cluster.local';
+
+/** Clients by TCP at a time, over all addresses, and from one address. */
+const MAX_TCP_CLIENTS = 1000;
+const MAX_TCP_PER_CLIENT = 100;
+/** Queries by UDP that wait for upstream servers. More are dropped: their clients ask again. */
+const MAX_WAITING = 2000;
+/** A listener that takes any free port for UDP tries to have the same for TCP. */
+const PORT_TRIES = 10;
+
+/** Throws RangeError for a domain that is none. */
+export function parseClusterDomain(text: string): Labels {
+  const labels = parseName(text);
+  if (labels === undefined || labels.length === 0) throw new RangeError(`${JSON.stringify(text)} is not a DNS domain`);
+  return labels;
+}
+
+export class DnsServer {
+  readonly #config: DnsServerConfig;
+  readonly #domain: Labels;
+  readonly #allowed: AllowedClients;
+  readonly #abort = new AbortController();
+  readonly #index: RecordIndex;
+  readonly #follower: RecordFollower;
+  readonly #informers: SharedInformerFactory;
+  readonly #answerer: Answerer;
+  readonly #udp: UdpListener[] = [];
+  readonly #tcp: TcpListener[] = [];
+  readonly #addresses: SocketAddress[] = [];
+  readonly #metricsAddresses: SocketAddress[] = [];
+  /** By address: connections that are open. */
+  readonly #tcpClients = new Map<string, number>();
+  #tcpCount = 0;
+  #waiting = 0;
+  #serial: number;
+  #routes: Routes;
+  #running: Promise<unknown> | undefined;
+  #stopping: Promise<void> | undefined;
+  readonly metrics: DnsMetrics;
+
+  constructor(config: DnsServerConfig) {
+    this.#config = config;
+    const { client, clock, random, logger, metrics } = config;
+    this.metrics = metrics ?? new DnsMetrics();
+    this.#domain = parseClusterDomain(config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN);
+    this.#allowed = new AllowedClients(config.allowedClients);
+    this.#serial = seconds(clock);
+    this.#index = new RecordIndex(() => {
+      this.#serial = seconds(clock);
+      this.#answerer.recordsChanged();
+    });
+    this.#follower = followRecords({ client, clock, random, logger, index: this.#index });
+    this.#informers = new SharedInformerFactory({ client, clock, random, logger });
+    this.#routes = this.#routesFor(DEFAULT_CONFIGURATION, []);
+    const zone = new ClusterZone({
+      index: this.#index,
+      domain: this.#domain,
+      serial: () => this.#serial,
+      ownService: `${DNS_SERVICE.namespace}/${DNS_SERVICE.name}`,
+    });
+    const synced = (): boolean => this.#follower.hasSynced();
+    const shared = { domain: this.#domain, clock, random, logger, metrics: this.metrics };
+    this.#answerer = new Answerer({ ...shared, zone, synced }, this.#routes);
+    this.metrics.setGauges(() => ({ cache: this.#routes.forwarder.cacheSizes }));
+  }
+
+  /** Where it listens. Ports are those that were chosen. */
+  get addresses(): readonly SocketAddress[] {
+    return this.#addresses;
+  }
+
+  /** Where metrics are served. */
+  get metricsAddresses(): readonly SocketAddress[] {
+    return this.#metricsAddresses;
+  }
+
+  hasSynced(): boolean {
+    return this.#follower.hasSynced();
+  }
+
+  /** Resolves when the cluster's records are complete; rejects with the signal's reason. */
+  waitForSync(signal: AbortSignal): Promise<void> {
+    return this.#follower.waitForSync(signal);
+  }
+
+  /** Once. Listens first: clients get SERVFAIL until the records are known, and ask again. Rejects if an address cannot be had. */
+  async start(): Promise<void> {
+    try {
+      const nodeServers = await this.#nodeServers();
+      this.#use(DEFAULT_CONFIGURATION, nodeServers);
+      for (const at of this.#config.listen) await this.#listen(at);
+      for (const at of this.#config.metricsListen ?? []) await this.#serveMetrics(at);
+    } catch (err) {
+      await this.stop();
+      throw err;
+    }
+    const { logger } = this.#config;
+    keepConfiguration({
+      informers: this.#informers,
+      domain: this.#domain,
+      logger,
+      use: (configuration) => void this.#reload(configuration),
+      onInvalid: () => this.metrics.reloadFailed(),
+    });
+    this.#informers.start(this.#abort.signal);
+    this.#running = Promise.all([this.#follower.run(this.#abort.signal), this.#informers.stopped()]);
+  }
+
+  /** Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    this.#abort.abort(new Error('the DNS server stops'));
+    this.#close(this.#routes);
+    await Promise.all([...this.#udp, ...this.#tcp].map((listener) => listener.close()));
+    await this.#running;
+  }
+
+  /** Returns the answer to a message, as a client by TCP gets it. */
+  async ask(message: Buffer, proto: Protocol = 'tcp'): Promise<Buffer | undefined> {
+    return this.#answerer.handle(message, proto, false);
+  }
+
+  async #nodeServers(): Promise<readonly SocketAddress[]> {
+    const { sockets, logger } = this.#config;
+    try {
+      return serversIn(await sockets.readResolvConf());
+    } catch (err) {
+      logger.warn("the node's resolv.conf cannot be read: names outside of the cluster are not resolved", { err });
+      return [];
+    }
+  }
+
+  async #reload(configuration: DnsConfiguration): Promise<void> {
+    const nodeServers = await this.#nodeServers();
+    if (!this.#abort.signal.aborted) this.#use(configuration, nodeServers);
+  }
+
+  #use(configuration: DnsConfiguration, nodeServers: readonly SocketAddress[]): void {
+    this.#close(this.#routes);
+    this.#routes = this.#routesFor(configuration, nodeServers);
+    this.#answerer.setRoutes(this.#routes);
+    const { forwarder, stubs } = this.#routes;
+    for (const each of [forwarder, ...stubs.map((stub) => stub.forwarder)]) {
+      each.detectLoops().catch((err: unknown) => {
+        this.#config.logger.error('loop detection failed', { reason: errorMessage(err) });
+      });
+    }
+  }
+
+  #routesFor(configuration: DnsConfiguration, nodeServers: readonly SocketAddress[]): Routes {
+    const { sockets, clock, random, logger } = this.#config;
+    const forwarderTo = (servers: readonly SocketAddress[]): Forwarder =>
+      new Forwarder({
+        servers: servers.filter((server) => !this.#isOwn(server)),
+        sockets,
+        clock,
+        random,
+        logger,
+        metrics: this.metrics,
+      });
+    return {
+      configuration,
+      forwarder: forwarderTo(configuration.upstreams ?? nodeServers),
+      stubs: configuration.stubDomains.map((stub) => ({ ...stub, forwarder: forwarderTo(stub.servers) })),
+    };
+  }
+
+  /** A server that asks itself never answers. */
+  #isOwn({ address, port }: SocketAddress): boolean {
+    return this.#addresses.some((own) => own.address === address && own.port === port);
+  }
+
+  #close({ forwarder, stubs }: Routes): void {
+    forwarder.close();
+    for (const stub of stubs) stub.forwarder.close();
+  }
+
+  async #listen(at: SocketAddress): Promise<void> {
+    const { sockets } = this.#config;
+    const v6 = at.address.includes(':');
+    for (let attempt = 1; ; attempt++) {
+      const udp: UdpListener = await sockets.listenUdp(at, (message, from) => this.#received(udp, message, from, v6));
+      try {
+        const tcp = await sockets.listenTcp({ address: at.address, port: udp.port }, (connection) =>
+          this.#accept(connection, v6),
+        );
+        this.#udp.push(udp);
+        this.#tcp.push(tcp);
+        this.#addresses.push({ address: at.address, port: udp.port });
+        return;
+      } catch (err) {
+        await udp.close();
+        // The port that was free for UDP may be taken for TCP.
+        if (at.port !== 0 || attempt === PORT_TRIES || (err as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw err;
+      }
+    }
+  }
+
+  async #serveMetrics(at: SocketAddress): Promise<void> {
+    const allows = (address: string): boolean => this.#allowed.has(address);
+    const listener = await this.#config.sockets.serveMetrics(at, () => this.metrics.text(), allows);
+    this.#tcp.push(listener);
+    this.#metricsAddresses.push({ address: at.address, port: listener.port });
+  }
+
+  #received(listener: UdpListener, message: Buffer, from: SocketAddress, v6: boolean): void {
+    if (!this.#allowed.has(from.address)) return this.metrics.dropped('client');
+    const answered = this.#answerer.handle(message, 'udp', v6);
+    if (answered === undefined) return;
+    if (Buffer.isBuffer(answered)) return listener.send(answered, from);
+    if (this.#waiting >= MAX_WAITING) return this.metrics.dropped('overload');
+    this.#waiting++;
+    void answered.then((bytes) => {
+      this.#waiting--;
+      if (bytes !== undefined) listener.send(bytes, from);
+    });
+  }
+
+  #accept(connection: TcpConnection, v6: boolean): void {
+    const { address } = connection.remote;
+    const ofClient = this.#tcpClients.get(address) ?? 0;
+    if (!this.#allowed.has(address) || ofClient >= MAX_TCP_PER_CLIENT || this.#tcpCount >= MAX_TCP_CLIENTS) {
+      this.metrics.dropped(this.#allowed.has(address) ? 'overload' : 'client');
+      connection.destroy();
+      return;
+    }
+    this.#tcpCount++;
+    this.#tcpClients.set(address, ofClient + 1);
+    void new TcpSession({
+      connection,
+      clock: this.#config.clock,
+      handle: (message) => this.#answerer.handle(message, 'tcp', v6),
+      onClose: () => {
+        this.#tcpCount--;
+        const left = (this.#tcpClients.get(address) ?? 1) - 1;
+        if (left === 0) this.#tcpClients.delete(address);
+        else this.#tcpClients.set(address, left);
+      },
+    });
+  }
+}
+
+const seconds = (clock: Clock): number => Math.floor(clock.now() / 1000) >>> 0;

@@ -1,0 +1,49 @@
+// Gives this machine the address of a service, on an interface of its own. Pods of this machine then reach a server that listens there
+// by routing alone, whether or not a service proxy runs. The interface is a bridge without ports: kernels that have bridges for pods may
+// have no dummy interfaces.
+
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
+import { promisify } from 'node:util';
+import { serviceInterface } from '#machinery/net/service-interface.ts';
+
+const run = promisify(execFile);
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** The interface for the cluster of a data directory: the same for the same directory, and different for others. */
+export function serviceInterfaceName(dataDir: string): string {
+  return serviceInterface(createHash('sha256').update(dataDir).digest('hex').slice(0, 10));
+}
+
+/** Returns the interface, other than `name`, that has the address already. */
+export function otherInterfaceWith(address: string, name: string): string | undefined {
+  const entries = Object.entries(networkInterfaces());
+  return entries.find(([other, list]) => other !== name && list?.some((each) => each.address === address))?.[0];
+}
+
+/** Needs root. Idempotent. Rejects if the interface cannot be made. */
+export async function addServiceAddress(name: string, address: string): Promise<void> {
+  if (networkInterfaces()[name]?.some((each) => each.address === address)) return;
+  const isV6 = address.includes(':');
+  await ip(['link', 'add', name, 'type', 'bridge'], /File exists/);
+  // No other machine has the address: without a search for one it is usable at once.
+  await ip(['address', 'replace', `${address}/${isV6 ? 128 : 32}`, 'dev', name, ...(isV6 ? ['nodad'] : [])]);
+  await ip(['link', 'set', name, 'up']);
+}
+
+/** Idempotent. */
+export async function removeServiceAddress(name: string): Promise<void> {
+  await ip(['link', 'delete', name, 'type', 'bridge'], /Cannot find device|does not exist/);
+}
+
+/** `fine`: what the program may say although it fails. Without the program there is no such interface either. */
+async function ip(args: readonly string[], fine?: RegExp): Promise<void> {
+  try {
+    await run('ip', [...args], { env: { PATH: SYSTEM_PATH } });
+  } catch (err) {
+    const { stderr = '' } = err as { stderr?: string };
+    if (fine?.test(stderr) !== true)
+      throw new Error(`ip ${args.join(' ')}: ${stderr.trim() || (err as Error).message}`, { cause: err });
+  }
+}
