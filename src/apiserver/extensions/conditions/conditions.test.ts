@@ -49,6 +49,12 @@ const isEstablished = (of: Definition): boolean => condition(of, 'Established')?
 const hasNames = (status: string) => (of: Definition) => condition(of, 'NamesAccepted')?.status === status;
 const lastTransitionTime = expect.any(String) as string;
 
+test('many definitions that are made at once are all established', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `widgets${index}s`);
+  await Promise.all(names.map((name) => definitions().create(definition(name))));
+  await Promise.all(names.map((name) => when(`${name}.example.com`, isEstablished)));
+});
+
 test('a definition is established', async () => {
   await definitions().create(definition('widgets', { shortNames: ['wi'], categories: ['all'] }));
   const { status, metadata, spec } = await when('widgets.example.com', isEstablished);

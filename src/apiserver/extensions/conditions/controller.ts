@@ -70,6 +70,7 @@ export class DefinitionConditions {
   /** By the name of the definition. */
   readonly #waiting = new Map<string, Waiting>();
   #unsubscribe: (() => void) | undefined;
+  #isChangeNoted = false;
 
   constructor(config: ConditionsConfig) {
     const { catalog, clock, sharesStorage } = config;
@@ -87,7 +88,7 @@ export class DefinitionConditions {
 
   /** Reads the definitions that exist. Resolves when all of them are known; nothing is written yet. */
   async start(): Promise<void> {
-    this.#unsubscribe = this.#config.catalog.onChange(() => this.#addServed());
+    this.#unsubscribe = this.#config.catalog.onChange(() => this.#catalogChanged());
     const keeper = {
       set: (object: KubeObject) => this.#seen(object as unknown as Definition),
       delete: (name: string) => this.#gone(name),
@@ -110,6 +111,16 @@ export class DefinitionConditions {
   stop(): void {
     this.#follower.stop();
     this.#unsubscribe?.();
+  }
+
+  /** Called in the middle of a change: what is installed counts as served only when the call that installs it has returned. */
+  #catalogChanged(): void {
+    if (this.#isChangeNoted || this.#waiting.size === 0) return;
+    this.#isChangeNoted = true;
+    queueMicrotask(() => {
+      this.#isChangeNoted = false;
+      this.#addServed();
+    });
   }
 
   /** Puts the definitions that wait on the queue as soon as their objects are served: once each, since many may wait. */
