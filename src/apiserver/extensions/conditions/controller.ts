@@ -6,6 +6,8 @@
 //
 // Definitions are not kept in memory, since their schemas are large: only their names are (GroupNames).
 
+import { decodeFromStorage } from '#api/machinery/codec/index.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
@@ -17,6 +19,8 @@ import type { Logger } from '#machinery/log.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { Follower } from '../../catalog/follow.ts';
 import type { Find } from '../../catalog/internal-client.ts';
+import { stateOf } from '../../registry/encoded-object.ts';
+import type { EncodedObject } from '../../request.ts';
 import { Cleanup, isCleanupDue } from './cleanup.ts';
 import { decideStatus, waitsForServing } from './decide-status.ts';
 import type { Definition } from './definition.ts';
@@ -41,6 +45,8 @@ export interface ConditionsConfig {
  */
 export const OTHERS_SEE_MS = 250;
 const CLEANUP_WORKERS = 5;
+/** Definitions that are read in one turn of the event loop. */
+const DEFINITIONS_PER_TURN = 16;
 const { group: GROUP, resource: RESOURCE } = customResourceDefinitions;
 
 export class DefinitionConditions {
@@ -73,10 +79,12 @@ export class DefinitionConditions {
     this.#unsubscribe = this.#config.catalog.onChange(() => {
       for (const name of this.#waiting.keys()) this.#queue.add(name);
     });
-    await this.#follower.follow(GROUP, RESOURCE, {
-      set: (object) => this.#seen(object as unknown as Definition),
-      delete: (name) => this.#gone(name),
-    });
+    const keeper = {
+      set: (object: KubeObject) => this.#seen(object as unknown as Definition),
+      delete: (name: string) => this.#gone(name),
+    };
+    // Decoded definitions are large, and looked at once: no cache should have them.
+    await this.#follower.follow(GROUP, RESOURCE, keeper, { decode: decodeUncached, objectsPerTurn: DEFINITIONS_PER_TURN });
   }
 
   /** Works until the signal aborts. Resolves when no write is in flight any more. */
@@ -172,4 +180,9 @@ export class DefinitionConditions {
 /** Reports whether a write has let a definition go: no event follows for it but its deletion. */
 function isGone({ metadata }: Definition): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+}
+
+function decodeUncached(encoded: EncodedObject): KubeObject {
+  const { value, modRevision } = stateOf(encoded);
+  return decodeFromStorage<KubeObject>(value, modRevision);
 }
