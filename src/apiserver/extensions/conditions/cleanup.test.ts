@@ -60,7 +60,7 @@ test('an object that a finalizer keeps is waited for, and no object is created m
   await create('kept', { finalizers: ['example.com/mine'] });
   const reasons = reasonsUntilGone();
   await definitions().delete(NAME);
-  expect(await create('late')).toMatchObject({ code: 405, json: { reason: 'MethodNotAllowed' } });
+  expect(await create('late')).toMatchObject({ code: 403, json: { reason: 'Forbidden' } });
   const path = `${WIDGETS}/kept`;
   const headers = { 'content-type': 'application/merge-patch+json' };
   const released = await send(t.server, { method: 'PATCH', path, headers, body: { metadata: { finalizers: null } } });

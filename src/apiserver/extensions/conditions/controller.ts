@@ -57,6 +57,7 @@ interface Waiting {
  */
 export const OTHERS_SEE_MS = 250;
 const CLEANUP_WORKERS = 5;
+/** Definitions that are read in one turn of the event loop. */
 const DEFINITIONS_PER_TURN = 16;
 const { group: GROUP, resource: RESOURCE } = customResourceDefinitions;
 
@@ -220,3 +221,4 @@ function describe({ metadata, status }: Definition): Described {
 function isGone({ metadata }: Definition): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
 }
+
