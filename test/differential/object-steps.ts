@@ -207,7 +207,7 @@ const creation: readonly Step[] = [
     OLD,
     vessel('three', { flag: 'green', masts: [{ name: 'a' }, { name: 'b', height: 3 }], cargo: { tea: 5 } }, {}, 'v1beta1'),
   ),
-  send('POST', `${ALL}`, vessel('nowhere')),
+  send('POST', ALL, vessel('nowhere')),
   send('POST', V1, vessel('wrong', {}, {}, 'v1beta1')),
   send('POST', V1, { ...vessel('wrong'), kind: 'Boat' }),
   send('POST', V1, { ...vessel('wrong'), apiVersion: undefined }),

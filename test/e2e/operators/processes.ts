@@ -60,6 +60,6 @@ export async function listening(port: number, program: RunningProgram, host = '1
   try {
     await eventually(`port ${port} is listening`, connects);
   } catch (error) {
-    throw new Error(`${program.output().slice(-4000)}`, { cause: error });
+    throw new Error(program.output().slice(-4000), { cause: error });
   }
 }

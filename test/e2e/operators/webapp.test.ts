@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
       ],
       [{ image: '' }, 'spec.image in body should be at least 1 chars long'],
       [{ image: 'x', tier: 'bronze' }, 'Unsupported value: "bronze": supported values: "gold", "silver"'],
-      [{ image: 'x', replicas: 5, maxReplicas: 4 }, 'spec.replicas: Invalid value: 5: more replicas than maxReplicas'],
+      [{ image: 'x', replicas: 5, maxReplicas: 4 }, 'spec.replicas: Invalid value: more replicas than maxReplicas'],
     ];
     for (const [spec, reason] of reasons) {
       const { status, stderr } = await apply(app('wrong', spec));

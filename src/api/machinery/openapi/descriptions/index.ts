@@ -33,7 +33,7 @@ const scalars: Readonly<Record<string, string>> = {
 const common: Readonly<Record<string, string>> = {
   apiVersion: 'APIVersion defines the API group and version that the object is written in, such as v1 or apps/v1.',
   kind: 'The kind of object that it is, in CamelCase.',
-  metadata: 'What every object has: name, namespace, labels, annotations, owners.',
+  metadata: "Standard object's metadata: name, namespace, labels, annotations, owners.",
   items: 'The objects of the list.',
   lastTransitionTime: 'When the status last changed from one value to another.',
   observedGeneration: 'The generation of the object that this status was made for.',

@@ -13,7 +13,7 @@ export const meta: Descriptions = {
       uid: 'Given by the server: tells this object from any other, past ones of the same name included.',
       resourceVersion: 'Given by the server at every change; an update that names an old one is refused.',
       generation: 'Counts the changes of what is wanted.',
-      creationTimestamp: 'When the server created the object.',
+      creationTimestamp: 'CreationTimestamp is a timestamp of the moment when the server created the object.',
       deletionTimestamp: 'When the object is to be gone; set once somebody has asked for its deletion.',
       deletionGracePeriodSeconds: 'How long the object is given to end, from the request for its deletion on.',
       labels: 'Names and values by which objects are selected.',
