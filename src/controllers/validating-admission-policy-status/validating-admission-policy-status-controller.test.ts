@@ -80,7 +80,7 @@ test('a policy is checked against the custom kinds that there are, and with para
     await cluster.client.resource(customResourceDefinitions).create({
       metadata: { name },
       spec: { group: 'example.com', scope: 'Cluster', names, versions },
-    } as never);
+    });
     await cluster.clock.settle();
   };
   const policy = async (name: string, expression: string, more: object = {}) => {

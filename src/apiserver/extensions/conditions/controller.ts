@@ -221,4 +221,3 @@ function describe({ metadata, status }: Definition): Described {
 function isGone({ metadata }: Definition): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
 }
-
