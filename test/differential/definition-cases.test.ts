@@ -16,13 +16,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The list of versions is missing: Kubernetes shows null, and ours the empty list that it is read as. */
-const MISSING_LIST = 'no spec';
+/** What our server answers otherwise, by the case: its words, and those of Kubernetes. */
+const OTHERWISE: Readonly<Record<string, readonly [ours: string, theirs: string]>> = {
+  // The list of versions is missing, which is read as an empty list.
+  'no spec': ['Invalid value: []: must have', 'Invalid value: null: must have'],
+  // Both refuse the pattern; ours has a limit of its size, which comes first.
+  'schema: nested repetitions': ['expression too large', 'invalid repeat count: `{100}`'],
+};
 
 test.each(definitionCases.map((given) => [given.name, given] as const))('%s', async (name, given) => {
-  const outcome = outcomeOf(await sendCase(server, given));
-  const text = JSON.stringify(outcome);
-  expect(
-    name === MISSING_LIST ? JSON.parse(text.replace('Invalid value: []: must have', 'Invalid value: null: must have')) : outcome,
-  ).toEqual(recorded[name]);
+  const text = JSON.stringify(outcomeOf(await sendCase(server, given)));
+  const [ours, theirs] = OTHERWISE[name] ?? ['', ''];
+  expect(JSON.parse(text.replace(ours, theirs))).toEqual(recorded[name]);
 });
