@@ -1,7 +1,8 @@
 // Reads what `nft -j list table` prints: what an earlier process has left in our table, and what others have put there.
 
-import { CONTAINERS, type Container } from './table.ts';
+import type { IpFamily } from '#machinery/net/ip.ts';
 import { elementId } from './objects.ts';
+import { BASE_CHAINS, type Container, containersOf } from './table.ts';
 
 export interface Listing {
   /** Elements of the table's maps and sets, as elementId and value. */
@@ -18,46 +19,15 @@ export class UnusableTableError extends Error {
   override readonly name = 'UnusableTableError';
 }
 
-const HOOKS: Readonly<Record<string, string>> = {
-  'filter-prerouting-pre-dnat': 'filter prerouting -110',
-  'filter-output-pre-dnat': 'filter output -110',
-  'filter-input': 'filter input 0',
-  'filter-forward': 'filter forward 0',
-  'filter-output': 'filter output 0',
-  'nat-prerouting': 'nat prerouting -100',
-  'nat-output': 'nat output -100',
-  'nat-postrouting': 'nat postrouting 100',
-};
-
-/** The value type of each container; '' for sets. */
-function signatureOf(container: Container, address: string): string {
-  const target = `${address} . inet_service`;
-  switch (container) {
-    case 'cluster-ips':
-      return `${address} : `;
-    case 'hairpin-connections':
-      return `${address} . ${address} . inet_proto . inet_service : `;
-    case 'service-nodeports':
-    case 'no-endpoint-nodeports':
-      return 'inet_proto . inet_service : verdict';
-    case 'endpoints-cluster':
-    case 'endpoints-local':
-      return `${address} . inet_proto . inet_service . integer : ${target}`;
-    case 'nodeport-endpoints-cluster':
-    case 'nodeport-endpoints-local':
-      return `inet_proto . inet_service . integer : ${target}`;
-    default:
-      return `${address} . inet_proto . inet_service : verdict`;
-  }
-}
-
-const OWN: ReadonlySet<string> = new Set(CONTAINERS);
+const HOOKS: ReadonlyMap<string, string> = new Map(
+  BASE_CHAINS.map(([name, type, hook, priority]) => [name, `${type} ${hook} ${priority}`]),
+);
 const PROTOCOLS: Readonly<Record<string, string>> = { '6': 'tcp', '17': 'udp', '132': 'sctp' };
 
 /** Throws UnusableTableError for a table that has to be replaced, and for text that is no listing. */
-export function parseListing(text: string, family: 'ip' | 'ip6'): Listing {
+export function parseListing(text: string, family: IpFamily): Listing {
   const listing: Listing = { elements: new Map(), chains: new Set(), affinitySets: new Set(), foreign: new Map() };
-  const address = family === 'ip' ? 'ipv4_addr' : 'ipv6_addr';
+  const containers = containersOf(family);
   for (const entry of itemsOf(text)) {
     const [kind = '', value] = Object.entries(asRecord(entry))[0] ?? [];
     const object = asRecord(value);
@@ -65,11 +35,14 @@ export function parseListing(text: string, family: 'ip' | 'ip6'): Listing {
     if (kind === 'chain') {
       const { type, hook, prio } = object;
       const actual = hook === undefined ? undefined : `${String(type)} ${String(hook)} ${String(prio)}`;
-      if (name in HOOKS && actual !== HOOKS[name]) throw new UnusableTableError(`the chain ${name} is not at its hook`);
-      if (!(name in HOOKS) && actual !== undefined) throw new UnusableTableError('a base chain of another program is in the table');
+      if (actual !== HOOKS.get(name)) throw new UnusableTableError(`the chain ${JSON.stringify(name)} is not at its hook`);
       listing.chains.add(name);
     } else if (kind === 'map' || kind === 'set') {
-      if (OWN.has(name)) addElements(listing, name as Container, kind, object, address);
+      const container = containers.get(name as Container);
+      if (container !== undefined) {
+        if (kind !== container.kind) throw new UnusableTableError(`${name} is a ${kind}`);
+        addElements(listing, name as Container, kind, object, container.listed);
+      }
       else if (kind === 'set' && name.startsWith('clients-')) listing.affinitySets.add(name);
       else listing.foreign.set(name, kind);
     } else if (kind !== 'rule' && kind !== 'metainfo' && kind !== 'table') {
@@ -84,20 +57,20 @@ function addElements(
   name: Container,
   kind: 'map' | 'set',
   object: Readonly<Record<string, unknown>>,
-  address: string,
+  listed: string,
 ): void {
   const types = [object['type']].flat().join(' . ');
   const signature = `${types} : ${String(object['map'] ?? '')}`;
-  if (signature !== signatureOf(name, address)) throw new UnusableTableError(`the ${kind} ${name} has other types`);
+  if (signature !== listed) throw new UnusableTableError(`the ${kind} ${name} has other types`);
   if (object['flags'] !== undefined) throw new UnusableTableError(`the ${kind} ${name} has flags`);
   for (const element of asArray(object['elem'] ?? [])) {
     const [key, value] = kind === 'map' ? asArray(element) : [element, ''];
-    elements.set(elementId(name, textOf(key)), kind === 'map' ? textOf(value) : '');
+    elements.set(elementId(name, textOf(key, name)), kind === 'map' ? textOf(value) : '');
   }
 }
 
 /** A key or value in the form in which it is written in commands. */
-function textOf(value: unknown): string {
+function textOf(value: unknown, name?: Container): string {
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   const record = asRecord(value);
   const parts = record['concat'];
@@ -105,8 +78,9 @@ function textOf(value: unknown): string {
     return asArray(parts)
       .map((part, index, all) => {
         const text = textOf(part);
-        // A protocol is a number on machines that know no names of protocols. It comes right before a port.
-        return index === all.length - 1 ? text : (PROTOCOLS[text] ?? text);
+        // A protocol is a number on machines that know no names of protocols. It comes right before the port.
+        const isProtocol = index === all.length - 2 && name !== undefined && !name.includes('endpoints-');
+        return isProtocol ? (PROTOCOLS[text] ?? text) : text;
       })
       .join(' . ');
   }

@@ -72,7 +72,7 @@ export class NftablesBackend implements Backend {
     if (text === undefined) return new FamilyTable(family, settings(), undefined, false);
     try {
       if (text.length > MAX_LISTING_LENGTH) throw new UnusableTableError('the table is too large to be read');
-      const listing: Listing = parseListing(text, words);
+      const listing: Listing = parseListing(text, family);
       logger.info('proxy: adopting nftables rules', { table, family, elements: listing.elements.size });
       return new FamilyTable(family, settings(), listing, false);
     } catch (err) {

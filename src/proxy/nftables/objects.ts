@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { IpFamily } from '#machinery/net/ip.ts';
 import type { Destination, PortRules, ServiceRules } from '../model.ts';
 import { assignSlots } from './slots.ts';
-import { type Container, markRule, REJECT_CHAIN, type TableSettings, wordsOf } from './table.ts';
+import { type Container, type EndpointMap, markRule, REJECT_CHAIN, type TableSettings, wordsOf } from './table.ts';
 
 export interface NftObjects {
   /** The container and the key, as elementId makes it → the value; '' in sets. */
@@ -70,7 +70,7 @@ class Objects implements NftObjects {
       this.#add('no-endpoint-services', vip(clusterIP), verdictOf(internal));
     } else {
       this.#add('service-ips', vip(clusterIP), `goto ${this.#pick(rules, internal, false)}`);
-      this.#addEndpoints(rules, internal, `endpoints-${internal}`, vip(clusterIP));
+      this.#addEndpoints(rules, internal, `endpoints-${internal}-${protocol}`, `${clusterIP} . ${port}`);
     }
     const addresses = [...rules.loadBalancerIPs, ...rules.externalIPs];
     if (external !== 'reject') {
@@ -78,12 +78,12 @@ class Objects implements NftObjects {
       const used: Policy[] = externalLocal ? ['cluster', 'local'] : ['cluster'];
       for (const ip of addresses) {
         this.#add('service-ips', vip(ip), `goto ${this.#externalChain(rules, false)}`);
-        for (const policy of used) this.#addEndpoints(rules, policy, `endpoints-${policy}`, vip(ip));
+        for (const policy of used) this.#addEndpoints(rules, policy, `endpoints-${policy}-${protocol}`, `${ip} . ${port}`);
       }
       if (nodePort !== 0) {
         this.#add('service-nodeports', `${protocol} . ${nodePort}`, `goto ${this.#externalChain(rules, true)}`);
         for (const policy of used) {
-          this.#addEndpoints(rules, policy, `nodeport-endpoints-${policy}`, `${protocol} . ${nodePort}`);
+          this.#addEndpoints(rules, policy, `nodeport-endpoints-${policy}-${protocol}`, String(nodePort));
         }
       }
     }
@@ -124,12 +124,11 @@ class Objects implements NftObjects {
   #pick(rules: PortRules, policy: Policy, isNodePort: boolean): string {
     if (rules.affinitySeconds > 0) return `affinity-${policy}-${nameOf(rules.id)}`;
     const count = rules[policy].length;
-    const chain = `pick-${policy}-${count}${isNodePort ? '-nodeport' : ''}`;
-    const key = isNodePort ? 'meta l4proto . th dport' : `${this.#ip} daddr . meta l4proto . th dport`;
-    const map = isNodePort ? `nodeport-endpoints-${policy}` : `endpoints-${policy}`;
-    this.shared.set(chain, [
-      `meta l4proto { tcp, udp, sctp } dnat ${this.#ip} addr . port to ${key} . numgen random mod ${count} map @${map}`,
-    ]);
+    const { protocol } = rules;
+    const chain = `pick-${isNodePort ? 'nodeport-' : ''}${policy}-${protocol}-${count}`;
+    const key = `${isNodePort ? '' : `${this.#ip} daddr . `}${protocol} dport . numgen random mod ${count}`;
+    const map: EndpointMap = `${isNodePort ? 'nodeport-' : ''}endpoints-${policy}-${protocol}`;
+    this.shared.set(chain, [`dnat ${this.#ip} addr . port to ${key} map @${map}`]);
     return chain;
   }
 
@@ -138,7 +137,7 @@ class Objects implements NftObjects {
     const cluster = this.#pick(rules, 'cluster', isNodePort);
     const mark = markRule(this.#settings);
     const hasAffinity = rules.affinitySeconds > 0;
-    const suffix = hasAffinity ? nameOf(rules.id) : isNodePort ? 'nodeport' : 'address';
+    const suffix = hasAffinity ? nameOf(rules.id) : `${rules.protocol}-${isNodePort ? 'nodeport' : 'address'}`;
     if (!rules.externalLocal) {
       const chain = `external-cluster-${hasAffinity ? '' : `${rules.cluster.length}-`}${suffix}`;
       (hasAffinity ? this.chains : this.shared).set(chain, [mark, `goto ${cluster}`]);

@@ -7,11 +7,13 @@
 //   filter-forward, -output ──► cluster-ips-check                   reject other ports of cluster IPs, drop unknown cluster IPs
 //   nat-postrouting ──► masquerading                                the mark, and connections of a pod to itself
 //
-// A service without session affinity has no chain of its own. The chain pick-cluster-3 serves all services with three endpoints: it looks
-// up (address, protocol, port, random number below 3) in a map. So a change of endpoints is a change of a few map elements, and the
-// number of chains, which nft reads before each transaction, does not grow with the number of services.
+// A service without session affinity has no chain of its own. The chain pick-cluster-tcp-3 serves all services of TCP with three endpoints:
+// it looks up (address, port, random number below 3) in a map. So a change of endpoints is a change of a few map elements, and the
+// number of chains, which nft reads before each transaction, does not grow with the number of services. There is a map for each protocol,
+// because nft 1.0 cannot read back a rule that rewrites the port of several.
 
 import type { IpFamily } from '#machinery/net/ip.ts';
+import type { Protocol } from '../model.ts';
 
 export interface TableSettings {
   /** The table's name, in the families ip and ip6. */
@@ -32,25 +34,39 @@ export interface TableSettings {
   readonly blindBridge: string | undefined;
 }
 
+const PROTOCOLS = ['tcp', 'udp', 'sctp'] as const satisfies readonly Protocol[];
+const POLICIES = ['cluster', 'local'] as const;
+
+/** Targets by address (or, for node ports, without it), port and number. */
+export type EndpointMap = `${'' | 'nodeport-'}endpoints-${(typeof POLICIES)[number]}-${Protocol}`;
+
+const ENDPOINT_MAPS: readonly EndpointMap[] = POLICIES.flatMap((policy) =>
+  PROTOCOLS.flatMap((protocol) => [`endpoints-${policy}-${protocol}`, `nodeport-endpoints-${policy}-${protocol}`] as const),
+);
+
 /** Maps and sets whose elements come from services. */
-export const CONTAINERS = [
-  'cluster-ips',
-  'hairpin-connections',
-  'service-ips',
-  'service-nodeports',
-  'endpoints-cluster',
-  'endpoints-local',
-  'nodeport-endpoints-cluster',
-  'nodeport-endpoints-local',
-  'no-endpoint-services',
-  'no-endpoint-nodeports',
-  'firewall-ips',
-] as const;
-export type Container = (typeof CONTAINERS)[number];
+export type Container =
+  | 'cluster-ips'
+  | 'hairpin-connections'
+  | 'service-ips'
+  | 'service-nodeports'
+  | 'no-endpoint-services'
+  | 'no-endpoint-nodeports'
+  | 'firewall-ips'
+  | EndpointMap;
+
+/** What a container's keys and values are: types by name, or for endpoints the expressions that have them. */
+interface ContainerType {
+  readonly kind: 'set' | 'map';
+  /** As it is declared. */
+  readonly declaration: string;
+  /** As it is listed: 'KEY : VALUE'. */
+  readonly listed: string;
+}
 
 export const REJECT_CHAIN = 'reject-chain';
 
-const BASE_CHAINS = [
+export const BASE_CHAINS = [
   ['filter-prerouting-pre-dnat', 'filter', 'prerouting', -110],
   ['filter-output-pre-dnat', 'filter', 'output', -110],
   ['filter-input', 'filter', 'input', 0],
@@ -77,31 +93,36 @@ export const markRule = ({ masqueradeBit }: TableSettings): string => `meta mark
 
 const hex = (bit: number): string => `0x${(2 ** bit).toString(16).padStart(8, '0')}`;
 
-/** The declaration of a container; the same text declares it again without effect. */
-function declarations({ type, family }: FamilyWords): Readonly<Record<Container, string>> {
-  const verdicts = `{ type ${type} . inet_proto . inet_service : verdict; }`;
-  const nodePortVerdicts = '{ type inet_proto . inet_service : verdict; }';
-  const target = `${family} daddr . th dport`;
-  const endpoints = `{ typeof ${family} daddr . meta l4proto . th dport . numgen random mod 65536 : ${target}; }`;
-  const nodePortEndpoints = `{ typeof meta l4proto . th dport . numgen random mod 65536 : ${target}; }`;
-  return {
-    'cluster-ips': `{ type ${type}; }`,
-    'hairpin-connections': `{ type ${type} . ${type} . inet_proto . inet_service; }`,
-    'service-ips': verdicts,
-    'service-nodeports': nodePortVerdicts,
-    'endpoints-cluster': endpoints,
-    'endpoints-local': endpoints,
-    'nodeport-endpoints-cluster': nodePortEndpoints,
-    'nodeport-endpoints-local': nodePortEndpoints,
-    'no-endpoint-services': verdicts,
-    'no-endpoint-nodeports': nodePortVerdicts,
-    'firewall-ips': verdicts,
+/** Returns the containers of a family by name. */
+export function containersOf(family: IpFamily): ReadonlyMap<Container, ContainerType> {
+  const { family: ip, type } = wordsOf(family);
+  const typed = (kind: 'set' | 'map', key: string): ContainerType => {
+    const value = kind === 'map' ? 'verdict' : '';
+    return { kind, declaration: `{ type ${key}${kind === 'map' ? ' : verdict' : ''}; }`, listed: `${key} : ${value}` };
   };
+  const frontend = typed('map', `${type} . inet_proto . inet_service`);
+  const nodePort = typed('map', 'inet_proto . inet_service');
+  const endpoints = (name: EndpointMap): ContainerType => {
+    const protocol = name.slice(name.lastIndexOf('-') + 1);
+    const isNodePort = name.startsWith('nodeport-');
+    const key = `${isNodePort ? '' : `${ip} daddr . `}${protocol} dport . numgen random mod 65536`;
+    return {
+      kind: 'map',
+      declaration: `{ typeof ${key} : ${ip} daddr . ${protocol} dport; }`,
+      listed: `${isNodePort ? '' : `${type} . `}inet_service . integer : ${type} . inet_service`,
+    };
+  };
+  return new Map<Container, ContainerType>([
+    ['cluster-ips', typed('set', type)],
+    ['hairpin-connections', typed('set', `${type} . ${type} . inet_proto . inet_service`)],
+    ['service-ips', frontend],
+    ['service-nodeports', nodePort],
+    ['no-endpoint-services', frontend],
+    ['no-endpoint-nodeports', nodePort],
+    ['firewall-ips', frontend],
+    ...ENDPOINT_MAPS.map((name) => [name, endpoints(name)] as const),
+  ]);
 }
-
-const SETS: ReadonlySet<Container> = new Set(['cluster-ips', 'hairpin-connections']);
-
-export const kindOf = (container: Container): 'set' | 'map' => (SETS.has(container) ? 'set' : 'map');
 
 /** Chains with rules of the table itself, base chains apart. */
 const PLAIN_CHAINS = [
@@ -122,12 +143,11 @@ export const FIXED_CHAINS: ReadonlySet<string> = new Set([...BASE_CHAINS.map(([n
  * are there must have the same hook and priority, or the transaction fails.
  */
 export function tableCommands(family: IpFamily, settings: TableSettings): string[] {
-  const words = wordsOf(family);
-  const { family: ip } = words;
-  const name = `${ip} ${settings.table}`;
+  const name = `${wordsOf(family).family} ${settings.table}`;
   const commands = [`add table ${name}`];
-  const declared = declarations(words);
-  for (const container of CONTAINERS) commands.push(`add ${kindOf(container)} ${name} ${container} ${declared[container]}`);
+  for (const [container, { kind, declaration }] of containersOf(family)) {
+    commands.push(`add ${kind} ${name} ${container} ${declaration}`);
+  }
   for (const [chain, type, hook, priority] of BASE_CHAINS) {
     commands.push(`add chain ${name} ${chain} { type ${type} hook ${hook} priority ${priority}; }`);
   }

@@ -38,13 +38,10 @@ export function endpointsOf(slices: readonly Slice[], family: IpFamily, nodeName
   const byPort = new Map<string, Map<string, Endpoint>>();
   for (const slice of slices) {
     if (slice.addressType !== family) continue;
-    const addresses = (slice.endpoints ?? []).flatMap((endpoint) => {
-      const text = endpoint.addresses[0] ?? '';
-      const parsed = parseIp(text);
-      if (parsed?.family === family && isGlobalUnicast(text)) return [{ endpoint, ip: formatIp(parsed) }];
+    const addresses = addressesOf(slice, family);
+    for (const text of addresses.refused) {
       problems.add(`endpoint ${JSON.stringify(text)} in EndpointSlice ${slice.metadata.name} is no address that a service may lead to`);
-      return [];
-    });
+    }
     for (const { name, port, protocol: text } of slice.ports ?? []) {
       const protocol = protocolOf(text);
       // Without a number, a port stands for all of them, which no service port can.
@@ -55,7 +52,7 @@ export function endpointsOf(slices: readonly Slice[], family: IpFamily, nodeName
       const key = portKey(name ?? '', protocol);
       const found = byPort.get(key) ?? new Map<string, Endpoint>();
       byPort.set(key, found);
-      for (const { endpoint, ip } of addresses) {
+      for (const { endpoint, ip } of addresses.usable) {
         const { conditions = {}, hints, nodeName: at } = endpoint;
         const terminating = conditions.terminating === true;
         const id = `${ip} ${port}`;
@@ -79,6 +76,31 @@ export function endpointsOf(slices: readonly Slice[], family: IpFamily, nodeName
     }
   }
   return new Map(Array.from(byPort, ([key, found]) => [key, [...found].sort(byId).map(([, endpoint]) => endpoint)]));
+}
+
+interface SliceAddresses {
+  readonly usable: readonly { readonly endpoint: NonNullable<Slice['endpoints']>[number]; readonly ip: string }[];
+  readonly refused: readonly string[];
+}
+
+/** Slices are immutable: of a service with many slices, only the one that has changed is read anew. */
+const addressesBySlice = new WeakMap<Slice, SliceAddresses>();
+
+function addressesOf(slice: Slice, family: IpFamily): SliceAddresses {
+  let addresses = addressesBySlice.get(slice);
+  if (addresses === undefined) {
+    const refused: string[] = [];
+    const usable = (slice.endpoints ?? []).flatMap((endpoint) => {
+      const text = endpoint.addresses[0] ?? '';
+      const parsed = parseIp(text);
+      if (parsed?.family === family && isGlobalUnicast(text)) return [{ endpoint, ip: formatIp(parsed) }];
+      refused.push(text);
+      return [];
+    });
+    addresses = { usable, refused };
+    addressesBySlice.set(slice, addresses);
+  }
+  return addresses;
 }
 
 const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
