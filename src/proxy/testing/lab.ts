@@ -86,6 +86,7 @@ export class Lab {
       const [v4, v6] = gateway;
       this.run(place, `ip route add ${v4} dev eth0; ip route add default via ${v4}; ip -6 route add ${v6} dev eth0; ip -6 route add default via ${v6}`);
     }
+    this.run('node', 'ip route add default via 192.168.0.2 onlink dev to-client; ip -6 route add default via fd00:0:0:1::2 dev to-client onlink');
     this.run('node', 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding');
   }
 }
