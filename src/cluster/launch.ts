@@ -9,14 +9,15 @@ import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
-import { makeKubeletPorts } from './kubelet-ports.ts';
+import { KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
 import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
@@ -285,6 +286,7 @@ function nodesOf(
     podCidr: nodeRange(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
+    ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };
@@ -298,6 +300,27 @@ function nodesOf(
   const simulation = { clock: systemClock, random: systemRandom, journal };
   return { nodes: [machine, ...others.map((node) => simulatedNode(node, simulation))] };
 }
+
+/** The machine's proxy. Its rules have a name of their own for each cluster, so that none touches those of another. */
+function proxyOf(
+  { securePort }: LaunchConfig,
+  layout: DataDirLayout,
+  podRange: Range,
+  { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
+): NodeProxySettings {
+  return {
+    mode,
+    ...(bridge !== undefined && { bridge }),
+    table: proxyTable(layout),
+    clusterCidrs: [podRange.cidr],
+    nodePortAddresses: 'all',
+    reservedPorts: [securePort, KUBELET_PORT, PROXY_HEALTH_PORT].map((port) => `tcp/${port}`),
+    healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
+  };
+}
+
+/** The port of upstream's proxy for /healthz. */
+const PROXY_HEALTH_PORT = 10_256;
 
 /** Whether simulated containers survive a restart: where their pods do. */
 function keepsSimulation({ store }: LaunchConfig): boolean {
