@@ -11,7 +11,7 @@ import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
 /** Who gets a kubeconfig. */
-export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'kubelet'] as const;
+export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'kubelet'] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
 
 export interface InitCertificatesConfig {
@@ -83,6 +83,7 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
     case 'admin':
       return { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups };
     case 'controller-manager':
+    case 'proxy':
     case 'scheduler':
       return { commonName: `system:kube-${role}` };
     case 'kubelet':

@@ -1,8 +1,9 @@
 // What `cox up` asks for: a cluster with a data directory, real containers if they can be had, a port, and a kubeconfig. Turns what
 // can go wrong at a user's machine into errors that say what to do.
 
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism, hostname, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
+import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
@@ -17,7 +18,8 @@ import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './d
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
-import { KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
+import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
+import { openPodAccess } from './pod-access.ts';
 import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
@@ -197,6 +199,7 @@ async function start(
   signal.throwIfAborted();
 
   const url = cluster.url as string;
+  if (runtime.proxy !== undefined) await openToPods(config, podRange, Number(new URL(url).port), cleanup);
   const adminRequest = { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' } as const;
   const admin = await pki.certificate('admin', adminRequest);
   const kubeconfigEntry: KubeconfigEntry = {
@@ -299,6 +302,29 @@ function nodesOf(
   last.push(() => journal?.close());
   const simulation = { clock: systemClock, random: systemRandom, journal };
   return { nodes: [machine, ...others.map((node) => simulatedNode(node, simulation))] };
+}
+
+/** See PodAccess. A cluster without it works, but its pods do not reach the API server. */
+async function openToPods(
+  { bindAddress, logger }: LaunchConfig,
+  podRange: Range,
+  port: number,
+  cleanup: (() => Promise<void> | void)[],
+): Promise<void> {
+  const address = advertisedAddress(bindAddress);
+  if (!isLoopback(bindAddress) || address === undefined) return;
+  try {
+    const access = await openPodAccess({
+      address,
+      port,
+      server: { host: bindAddress, port },
+      podCidrs: [podRange.cidr],
+      ownAddresses: () => Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
+    });
+    cleanup.push(() => access.close());
+  } catch (err) {
+    logger.warn('pods cannot reach the API server: its port is in use at the address that they are sent to', { address, port, err });
+  }
 }
 
 /** The machine's proxy. Its rules have a name of their own for each cluster, so that none touches those of another. */
