@@ -20,10 +20,17 @@ export type Ability =
   | 'rules that outlive the process'
   | 'IPv6';
 
+/** A proxy that reads the objects themselves, such as one in another process. */
+export interface ObjectProxy {
+  /** Makes these objects all that there are, and resolves when they are in effect. */
+  apply(services: readonly Service[], slices: readonly Slice[]): Promise<void>;
+  close(): Promise<void>;
+}
+
 /** A system with endpoints at 10.0.0.1 (pod1) and 10.0.0.2 (pod2) on the node, and 10.0.1.1 (other1), 10.0.1.2 (other2) elsewhere. */
 export interface ProxyTarget {
   /** A new back end for the same system, as after a restart. */
-  backend(): Backend;
+  backend(): Backend | ObjectProxy;
   connect(origin: Origin, request: Request): Promise<Attempt>;
   stop(): Promise<void>;
 }
@@ -54,7 +61,7 @@ const UDP_PORTS = { ports: [{ name: '', port: 8080, protocol: 'UDP' }] as never 
 export function proxyConformance({ name, missing, cannot = {}, start }: ProxyConformanceConfig): void {
   describe.skipIf(missing !== undefined)(`${name}${missing === undefined ? '' : ` (skipped: ${missing})`}`, () => {
     let target: ProxyTarget;
-    let backend: Backend;
+    let backend: Backend | ObjectProxy;
     let claims: Claims;
     let keys = new Set<string>();
 
@@ -74,6 +81,10 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
 
     /** Makes these services and slices all that there are. */
     const apply = async (services: readonly Service[], slices: readonly Slice[], complete = false): Promise<void> => {
+      if ('apply' in backend) {
+        await backend.apply(services, slices);
+        return;
+      }
       const rules = decide(services, slices, FACTS);
       const isFirst = complete || keys.size === 0;
       const changes = new Map<string, ReturnType<typeof rules.get>>([...keys].map((key) => [key, undefined]));
