@@ -135,6 +135,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { catalog } = await import('./catalog/bench.ts');
     await catalog();
   },
+  async proxy() {
+    const { proxy } = await import('./proxy/bench.ts');
+    await proxy();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();

@@ -78,7 +78,9 @@ proxyConformance({
               await metric('sync_proxy_rules_last_timestamp_seconds'),
               (await metric('sync_proxy_rules_service_changes_pending')) + (await metric('sync_proxy_rules_endpoint_changes_pending')),
             ];
-            const isSeen = changes === 0 ? synced > 0 : queued * 1000 >= writtenMs && Date.now() - writtenMs > 500;
+            // A write that changes nothing for it queues nothing.
+            const elapsedMs = Date.now() - writtenMs;
+            const isSeen = elapsedMs > 1500 ? synced > 0 : changes > 0 && queued * 1000 >= writtenMs && elapsedMs > 500;
             if (isSeen && synced >= queued && waiting === 0) return;
             await systemClock.sleep(50);
           }
