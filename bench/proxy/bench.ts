@@ -23,7 +23,7 @@ import { heading, note, quantile, show } from '../report.ts';
 
 const SERVICES = Number(process.env['SERVICES'] ?? 10_000);
 const CHANGES = Number(process.env['CHANGES'] ?? 200);
-const NAMESPACE = 'cox-bench-proxy';
+const NAMESPACE = `cox-bench-proxy-${process.pid}`;
 const INSIDE = ['ip', 'netns', 'exec', NAMESPACE];
 const WRITERS = 32;
 
@@ -45,9 +45,16 @@ export async function proxy(): Promise<void> {
     await client.resource(nodes).create({ metadata: { name: 'here' } });
     await each(SERVICES, (index) => createService(client, index));
     const ours = await measureOurs(client);
-    const theirs = process.env['KUBE_PROXY'] === undefined ? undefined : await measureKubeProxy(cluster, process.env['KUBE_PROXY']);
+    const theirs =
+      process.env['KUBE_PROXY'] === undefined ? undefined : await measureKubeProxy(cluster, process.env['KUBE_PROXY']);
     const beside = (value: number | undefined) => (value === undefined ? {} : { comparedWith: { name: 'kube-proxy', value } });
-    show({ what: 'all rules there, of nothing', unit: 's', values: [ours.coldSeconds], goal: { atMost: 5 }, ...beside(theirs?.coldSeconds) });
+    show({
+      what: 'all rules there, of nothing',
+      unit: 's',
+      values: [ours.coldSeconds],
+      goal: { atMost: 5 },
+      ...beside(theirs?.coldSeconds),
+    });
     show({ what: 'all rules there, adopted', unit: 's', values: [ours.adoptedSeconds] });
     show({ what: 'one change of endpoints, mean', unit: 'ms', values: [mean(ours.changesMs)], ...beside(theirs?.changeMs) });
     show({ what: 'one change of endpoints, p99', unit: 'ms', values: [quantile(ours.changesMs, 0.99)], goal: { atMost: 20 } });
@@ -60,7 +67,7 @@ export async function proxy(): Promise<void> {
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function clusterIp(index: number): string {
-  return `10.${96 + (index >> 16)}.${((index >> 8) & 255)}.${index & 255}`;
+  return `10.${96 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;
 }
 
 const endpointsOf = (index: number, turn: number): string[] =>
@@ -72,7 +79,10 @@ async function createService(client: Client, index: number): Promise<void> {
   await client
     .resource(services)
     .namespace('default')
-    .create({ metadata: { name, namespace: 'default' }, spec: { clusterIP: clusterIp(index + 256), ports: [{ port: 80, targetPort: 8080 }] } });
+    .create({
+      metadata: { name, namespace: 'default' },
+      spec: { clusterIP: clusterIp(index + 256), ports: [{ port: 80, targetPort: 8080 }] },
+    });
   await client
     .resource(endpointSlices)
     .namespace('default')
@@ -212,7 +222,10 @@ interface Theirs {
 }
 
 /** Its own metrics say how long it took: `sync_full_…` for the first update, the mean of `sync_partial_…` for changes. */
-async function measureKubeProxy(cluster: { readonly url: string | undefined; readonly kubeconfig: string | undefined; readonly client: Client }, program: string): Promise<Theirs> {
+async function measureKubeProxy(
+  cluster: { readonly url: string | undefined; readonly kubeconfig: string | undefined; readonly client: Client },
+  program: string,
+): Promise<Theirs> {
   const dir = mkdtempSync(join(tmpdir(), 'bench-proxy-'));
   const path = join(dir, 'api.sock');
   const relay = createServer((near) => {
@@ -253,7 +266,10 @@ async function measureKubeProxy(cluster: { readonly url: string | undefined; rea
       await until(() => metric('sync_full_proxy_rules_duration_seconds_count') > 0);
       const coldSeconds = (systemClock.monotonic() - start) / 1000;
       const rounds = Math.min(CHANGES, 30);
-      const before = { count: metric('sync_partial_proxy_rules_duration_seconds_count'), sum: metric('sync_partial_proxy_rules_duration_seconds_sum') };
+      const before = {
+        count: metric('sync_partial_proxy_rules_duration_seconds_count'),
+        sum: metric('sync_partial_proxy_rules_duration_seconds_sum'),
+      };
       for (let turn = 1; turn <= rounds; turn++) {
         const count = metric('sync_partial_proxy_rules_duration_seconds_count');
         await changeSlice(cluster.client, (turn * 37) % SERVICES, turn + 25);

@@ -240,7 +240,11 @@ function addProxy(program: Command): void {
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--proxy-mode <mode>', 'nftables, userspace, or auto: nftables where it can be had', 'auto')
       .option('--cluster-cidr <cidrs>', 'addresses of pods: traffic to cluster IPs from elsewhere is masqueraded')
-      .option('--nodeport-addresses <ranges>', "addresses of the node that serve node ports (default: primary, the Node's own)", list)
+      .option(
+        '--nodeport-addresses <ranges>',
+        "addresses of the node that serve node ports (default: primary, the Node's own)",
+        list,
+      )
       .option('--masquerade-all [bool]', 'masquerade all traffic to cluster IPs', yesOrNo, false)
       .option('--healthz-bind-address <address>', 'where /healthz and /livez are; empty: nowhere', '0.0.0.0:10256')
       .option('--metrics-bind-address <address>', 'where /metrics and /proxyMode are; empty: nowhere', '127.0.0.1:10249')

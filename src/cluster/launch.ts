@@ -323,7 +323,11 @@ async function openToPods(
     });
     cleanup.push(() => access.close());
   } catch (err) {
-    logger.warn('pods cannot reach the API server: its port is in use at the address that they are sent to', { address, port, err });
+    logger.warn('pods cannot reach the API server: its port is in use at the address that they are sent to', {
+      address,
+      port,
+      err,
+    });
   }
 }
 

@@ -16,7 +16,9 @@ const frontends = ({ changes }: RulesUpdate): Record<string, string> =>
   Object.fromEntries(
     [...changes].map(([key, rules]) => [
       key,
-      (rules?.ports ?? []).map(({ clusterIP, externalIPs, loadBalancerIPs }) => [clusterIP, ...externalIPs, ...loadBalancerIPs].join(' ')).join(', '),
+      (rules?.ports ?? [])
+        .map(({ clusterIP, externalIPs, loadBalancerIPs }) => [clusterIP, ...externalIPs, ...loadBalancerIPs].join(' '))
+        .join(', '),
     ]),
   );
 
@@ -31,9 +33,7 @@ test('an external address does not take the cluster IP of another service, howev
   });
   const resolved = claims.resolve(update({ 'default/victim': victim }));
   expect(frontends(resolved)).toEqual({ 'default/victim': '10.96.0.1', 'default/thief': '10.96.0.2 203.0.113.1' });
-  expect(resolved.changes.get('default/thief')?.problems).toEqual([
-    '10.96.0.1 tcp 80 belongs to the service default/victim',
-  ]);
+  expect(resolved.changes.get('default/thief')?.problems).toEqual(['10.96.0.1 tcp 80 belongs to the service default/victim']);
 });
 
 test('of two services the older one has an address; the other gets it when it is free', () => {

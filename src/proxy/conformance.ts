@@ -112,7 +112,10 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       const steps = [[...HERE, ...THERE], ['10.0.0.1 here', '10.0.1.2 there'], ['10.0.0.1 here'], ['10.0.0.2 here'], HERE];
       for (const step of steps) {
         await apply([everywhere()], [slice(step)]);
-        const expected = step.map((text) => ({ '10.0.0.1': 'pod1', '10.0.0.2': 'pod2', '10.0.1.1': 'other1', '10.0.1.2': 'other2' })[text.split(' ')[0] ?? '']);
+        const expected = step.map(
+          (text) =>
+            ({ '10.0.0.1': 'pod1', '10.0.0.2': 'pod2', '10.0.1.1': 'other1', '10.0.1.2': 'other2' })[text.split(' ')[0] ?? ''],
+        );
         expect(await serversOf('client', NODE_PORT, 60)).toEqual(expected.sort());
       }
     });
@@ -139,7 +142,9 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       await apply([everywhere(sticky)], [slice([...HERE, ...THERE])]);
       const [first = '', ...others] = await serversOf('client', NODE_PORT, 1);
       expect([others, await serversOf('client', NODE_PORT, 20)]).toEqual([[], [first]]);
-      const left = [...HERE, ...THERE].filter((text) => !first.endsWith(text.startsWith('10.0.0') ? `pod${text[7]}` : `other${text[7]}`));
+      const left = [...HERE, ...THERE].filter(
+        (text) => !first.endsWith(text.startsWith('10.0.0') ? `pod${text[7]}` : `other${text[7]}`),
+      );
       await apply([everywhere(sticky)], [slice(left)]);
       const [second = ''] = await serversOf('client', NODE_PORT, 1);
       expect(second).not.toBe(first);
@@ -168,11 +173,14 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       expect(await one('client', NODE_PORT)).not.toMatchObject({ source: '192.168.0.2' });
     });
 
-    needs('dropping')('the external policy Local without endpoints here: no answer, so that a load balancer looks elsewhere', async () => {
-      await apply([everywhere({ externalTrafficPolicy: 'Local' })], [slice(THERE)]);
-      expect(await one('client', NODE_PORT)).toBe('timeout');
-      expect(await serversOf('node', NODE_PORT)).toEqual(['other1', 'other2']);
-    });
+    needs('dropping')(
+      'the external policy Local without endpoints here: no answer, so that a load balancer looks elsewhere',
+      async () => {
+        await apply([everywhere({ externalTrafficPolicy: 'Local' })], [slice(THERE)]);
+        expect(await one('client', NODE_PORT)).toBe('timeout');
+        expect(await serversOf('node', NODE_PORT)).toEqual(['other1', 'other2']);
+      },
+    );
 
     needs('cluster IPs')('a cluster IP', async () => {
       await apply([everywhere()], [slice([...HERE, ...THERE])]);
@@ -189,7 +197,11 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       expect(await one('pod1', CLUSTER)).toEqual({ server: 'pod2', source: '10.0.0.1' });
     });
 
-    needs('cluster IPs', 'pods as clients', 'dropping')('the internal policy Local', async () => {
+    needs(
+      'cluster IPs',
+      'pods as clients',
+      'dropping',
+    )('the internal policy Local', async () => {
       const local = everywhere({ internalTrafficPolicy: 'Local' });
       await apply([local], [slice(['10.0.0.2 here', ...THERE])]);
       expect(await serversOf('pod1', CLUSTER)).toEqual(['pod2']);
@@ -225,7 +237,10 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
     });
 
     test('two services; one goes, and the port is free', async () => {
-      const second = service({ clusterIP: '10.96.0.11', type: 'NodePort', ports: [{ port: 80, targetPort: 8080, nodePort: 30_081 }] }, 'second');
+      const second = service(
+        { clusterIP: '10.96.0.11', type: 'NodePort', ports: [{ port: 80, targetPort: 8080, nodePort: 30_081 }] },
+        'second',
+      );
       const slices = [slice(['10.0.0.1 here']), slice(['10.0.1.1 there'], { of: 'second' })];
       await apply([everywhere(), second], slices);
       expect(await serversOf('client', NODE_PORT)).toEqual(['pod1']);
@@ -243,18 +258,25 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       expect(await serversOf('client', NODE_PORT)).toEqual(['pod2']);
     });
 
-    needs('rules that outlive the process')('rules serve while no process does, and those of services that have gone meanwhile are removed', async () => {
-      const second = service({ clusterIP: '10.96.0.11' }, 'second');
-      await apply([everywhere(), second], [slice(['10.0.0.1 here']), slice(['10.0.0.1 here'], { of: 'second' })]);
-      await backend.close();
-      expect(await serversOf('client', NODE_PORT)).toEqual(['pod1']);
-      backend = target.backend();
-      await apply([everywhere()], [slice(['10.0.0.1 here'])], true);
-      expect(await serversOf('node', CLUSTER)).toEqual(['pod1']);
-      expect(await one('node', { host: '10.96.0.11', port: 80 })).not.toMatchObject({ server: 'pod1' });
-    });
+    needs('rules that outlive the process')(
+      'rules serve while no process does, and those of services that have gone meanwhile are removed',
+      async () => {
+        const second = service({ clusterIP: '10.96.0.11' }, 'second');
+        await apply([everywhere(), second], [slice(['10.0.0.1 here']), slice(['10.0.0.1 here'], { of: 'second' })]);
+        await backend.close();
+        expect(await serversOf('client', NODE_PORT)).toEqual(['pod1']);
+        backend = target.backend();
+        await apply([everywhere()], [slice(['10.0.0.1 here'])], true);
+        expect(await serversOf('node', CLUSTER)).toEqual(['pod1']);
+        expect(await one('node', { host: '10.96.0.11', port: 80 })).not.toMatchObject({ server: 'pod1' });
+      },
+    );
 
-    needs('IPv6', 'cluster IPs', 'pods as clients')('IPv6', async () => {
+    needs(
+      'IPv6',
+      'cluster IPs',
+      'pods as clients',
+    )('IPv6', async () => {
       const six = service({ type: 'NodePort', ports: PORTS, clusterIP: 'fd00:10:96::a', clusterIPs: ['fd00:10:96::a'] });
       await apply([six], [slice(['fd00:0:0:a::1 here', 'fd00:0:0:b::1 there'])]);
       expect(await serversOf('pod1', { host: 'fd00:10:96::a', port: 80 })).toEqual(['other1', 'pod1']);

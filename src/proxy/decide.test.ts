@@ -11,8 +11,7 @@ const decided = (given: Service, endpoints: readonly string[] = []): ServiceRule
 const portOf = (given: Service, endpoints: readonly string[] = []): PortRules => decided(given, endpoints).ports[0] as PortRules;
 const ips = (targets: PortRules['cluster']): string => targets.map(({ ip }) => ip.replace('10.0.0.', '')).join(' ');
 /** 'internal external: cluster targets | local targets'. */
-const summary = (rules: PortRules): string =>
-  `${rules.internal} ${rules.external}: ${ips(rules.cluster)} | ${ips(rules.local)}`;
+const summary = (rules: PortRules): string => `${rules.internal} ${rules.external}: ${ips(rules.cluster)} | ${ips(rules.local)}`;
 
 const nodePort = (spec: Partial<Service['spec']> = {}): Service =>
   service({ type: 'NodePort', ports: [{ port: 80, targetPort: 8080, nodePort: 30080 }], ...spec });
@@ -111,7 +110,11 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
     sessionAffinity: 'ClientIP',
     sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
   } as const;
-  const rules = decided(service(spec as never, 'web', ['198.51.100.9', 'fd00::77']), ['10.0.0.1 here', '10.0.0.2 here', '10.0.0.3']);
+  const rules = decided(service(spec as never, 'web', ['198.51.100.9', 'fd00::77']), [
+    '10.0.0.1 here',
+    '10.0.0.2 here',
+    '10.0.0.3',
+  ]);
   expect([rules.healthCheckNodePort, rules.localReady]).toEqual([32000, 2]);
   expect(rules.ports[0]).toMatchObject({
     loadBalancerIPs: ['198.51.100.9'],
@@ -128,9 +131,7 @@ describe('bad input', () => {
     const { ports, problems } = decided(service(), ['127.0.0.1', '169.254.169.254', '224.0.0.1', '0.0.0.0', '10.0.0.1', 'x']);
     expect(ports[0]?.cluster.map(({ ip }) => ip)).toEqual(['10.0.0.1']);
     expect(problems).toHaveLength(5);
-    expect(problems[1]).toBe(
-      'endpoint "127.0.0.1" in EndpointSlice web-1 is no address that a service may lead to',
-    );
+    expect(problems[1]).toBe('endpoint "127.0.0.1" in EndpointSlice web-1 is no address that a service may lead to');
   });
 
   test('IPv6 addresses that embed such addresses are left out, too', () => {
@@ -151,7 +152,11 @@ describe('bad input', () => {
   });
 
   test('ports without a usable number, and source ranges that are none', () => {
-    const ports = [{ name: '', protocol: 'TCP' }, { name: '', port: 70000, protocol: 'TCP' }, { name: 'x', port: 1, protocol: 'ICMP' }];
+    const ports = [
+      { name: '', protocol: 'TCP' },
+      { name: '', port: 70000, protocol: 'TCP' },
+      { name: 'x', port: 1, protocol: 'ICMP' },
+    ];
     const rules = decideService(
       service({ loadBalancerSourceRanges: ['10.0.0.0/33'] }),
       [slice(['10.0.0.1'], { ports: ports as never })],

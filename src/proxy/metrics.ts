@@ -57,7 +57,11 @@ export class ProxyMetrics {
       labels,
     });
     this.#programming = instruments.histogram(
-      { name: 'kubeproxy_network_programming_duration_seconds', help: 'In Cluster Network Programming Latency in seconds', labels },
+      {
+        name: 'kubeproxy_network_programming_duration_seconds',
+        help: 'In Cluster Network Programming Latency in seconds',
+        labels,
+      },
       PROGRAMMING_BUCKETS,
     );
     const probes = (name: string): ReturnType<Instruments['counter']> =>

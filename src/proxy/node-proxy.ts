@@ -41,7 +41,11 @@ export interface NodeProxySettings {
   readonly masqueradeBit?: number;
   readonly minSyncPeriodMs?: number;
   /** Where /healthz and /livez are. Undefined: nowhere. */
-  readonly healthz?: { readonly host: string; readonly port: number; /** The proxy runs without it, too. */ readonly optional?: boolean };
+  readonly healthz?: {
+    readonly host: string;
+    readonly port: number;
+    /** The proxy runs without it, too. */ readonly optional?: boolean;
+  };
 }
 
 export interface NodeProxyConfig {
@@ -154,7 +158,8 @@ function userspace(config: NodeProxyConfig, network: ProxierNetwork, logger: Log
   const canAddAddresses = process.platform === 'linux' && process.getuid?.() === 0;
   const serviceCidrs = (): readonly string[] => network.serviceCidrs();
   return new UserspaceBackend({
-    nodePortIPs: () => addressesForNodePorts(settings.nodePortAddresses, network.nodeIPs(), machineAddresses()) ?? ['0.0.0.0', '::'],
+    nodePortIPs: () =>
+      addressesForNodePorts(settings.nodePortAddresses, network.nodeIPs(), machineAddresses()) ?? ['0.0.0.0', '::'],
     machineAddresses,
     addresses: canAddAddresses ? new LoopbackAddresses({ serviceCidrs, logger }) : undefined,
     clock,

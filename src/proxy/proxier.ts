@@ -165,7 +165,10 @@ export class Proxier {
       this.#triggers = [];
       metrics.started();
       try {
-        const update = this.#claims.resolve({ complete, changes: await this.#decide(complete ? this.#allKeys(keys) : keys, serviceOfKey) });
+        const update = this.#claims.resolve({
+          complete,
+          changes: await this.#decide(complete ? this.#allKeys(keys) : keys, serviceOfKey),
+        });
         this.#note(update.changes, complete);
         await backend.sync(update);
         await serviceHealth.update(update);
@@ -219,7 +222,8 @@ export class Proxier {
   #note(changes: ReadonlyMap<string, ServiceRules | undefined>, complete: boolean): void {
     if (complete) this.#withoutLocal.clear();
     for (const [key, rules] of changes) {
-      for (const problem of rules?.problems ?? []) this.#config.logger.warn('proxy: left out of the rules', { service: key, problem });
+      for (const problem of rules?.problems ?? [])
+        this.#config.logger.warn('proxy: left out of the rules', { service: key, problem });
       const without = (rules?.ports ?? []).flatMap(({ internal, external, family }) => [
         ...(internal === 'drop' ? [`internal ${family}`] : []),
         ...(external === 'drop' ? [`external ${family}`] : []),

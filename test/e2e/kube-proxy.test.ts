@@ -38,7 +38,12 @@ proxyConformance({
   async start() {
     const lab = await Lab.start();
     const dir = mkdtempSync(join(tmpdir(), 'kube-proxy-'));
-    const cluster = await startCluster({ nodes: 0, port: 0, serviceCidr: '10.96.0.0/16,fd00:10:96::/112', controllers: ['ttl-controller'] });
+    const cluster = await startCluster({
+      nodes: 0,
+      port: 0,
+      serviceCidr: '10.96.0.0/16,fd00:10:96::/112',
+      controllers: ['ttl-controller'],
+    });
     const { client } = cluster;
     const { port } = new URL(cluster.url ?? '');
     // Namespaces share files: a socket in the file system leads from one to the other.
@@ -51,12 +56,16 @@ proxyConformance({
     await new Promise<void>((resolve) => relay.listen(path, resolve));
     await client.resource(nodes).create({ metadata: { name: 'here' } });
     const addresses = ['192.168.0.1', 'fd00:0:0:1::1'].map((address) => ({ type: 'InternalIP', address }));
-    await client.resource(nodes).patch('here', 'application/merge-patch+json', { status: { addresses } }, { subresource: 'status' });
+    await client
+      .resource(nodes)
+      .patch('here', 'application/merge-patch+json', { status: { addresses } }, { subresource: 'status' });
     writeFileSync(join(dir, 'config.yaml'), `${CONFIGURATION}clientConnection: { kubeconfig: ${join(dir, 'kubeconfig')} }\n`);
     writeFileSync(join(dir, 'kubeconfig'), (cluster.kubeconfig ?? '').replace(/server: .*/, 'server: https://127.0.0.1:6443'));
     const inNode = (...args: string[]): ChildProcess => {
       const [command = '', ...rest] = [...lab.inside('node'), ...args];
-      return spawn(command, rest, { stdio: ['ignore', 'ignore', process.env['KUBE_PROXY_LOG'] === undefined ? 'ignore' : 'inherit'] });
+      return spawn(command, rest, {
+        stdio: ['ignore', 'ignore', process.env['KUBE_PROXY_LOG'] === undefined ? 'ignore' : 'inherit'],
+      });
     };
     const forwarder = inNode(process.execPath, '-e', RELAY, path);
     let kubeProxy: ChildProcess | undefined;
@@ -76,11 +85,12 @@ proxyConformance({
             const [queued, synced, waiting] = [
               await metric('sync_proxy_rules_last_queued_timestamp_seconds'),
               await metric('sync_proxy_rules_last_timestamp_seconds'),
-              (await metric('sync_proxy_rules_service_changes_pending')) + (await metric('sync_proxy_rules_endpoint_changes_pending')),
+              (await metric('sync_proxy_rules_service_changes_pending')) +
+                (await metric('sync_proxy_rules_endpoint_changes_pending')),
             ];
             // A write that changes nothing for it queues nothing.
             const elapsedMs = Date.now() - writtenMs;
-            const isSeen = elapsedMs > 1500 ? synced > 0 : changes > 0 && queued * 1000 >= writtenMs && elapsedMs > 500;
+            const isSeen = elapsedMs > 5000 ? synced > 0 : changes > 0 && queued * 1000 >= writtenMs && elapsedMs > 500;
             if (isSeen && synced >= queued && waiting === 0) return;
             await systemClock.sleep(50);
           }
@@ -133,7 +143,12 @@ proxyConformance({
           await slicesInDefault.update({ ...present, endpoints, ports } as never);
         } else {
           if (present !== undefined) await slicesInDefault.delete(metadata.name);
-          await slicesInDefault.create({ metadata: { name: metadata.name, labels: metadata.labels }, endpoints, ports, addressType } as never);
+          await slicesInDefault.create({
+            metadata: { name: metadata.name, labels: metadata.labels },
+            endpoints,
+            ports,
+            addressType,
+          } as never);
         }
         changes++;
       }

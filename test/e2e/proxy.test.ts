@@ -4,7 +4,19 @@
 import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxArgs, coxUp, eventually, type Kubectl, kubectls, missingContainerd, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxArgs,
+  coxUp,
+  eventually,
+  type Kubectl,
+  kubectls,
+  missingContainerd,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 import { importBusybox } from './images.ts';
 
 const FLAGS = ['--runtime', 'containerd', '--pod-cidr', '10.77.0.0/16', '--service-cidr', '10.97.0.0/16'];

@@ -46,10 +46,13 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
     const stop = (): Promise<void> => Promise.resolve();
     return { description: `rules removed: tables ${TABLE} of nftables`, failed: Promise.resolve(new CleanedUp()), stop };
   }
-  if (config.kubeconfig === undefined) throw new UserError('--kubeconfig is needed: identity of the proxy, and address of the API server');
+  if (config.kubeconfig === undefined)
+    throw new UserError('--kubeconfig is needed: identity of the proxy, and address of the API server');
   const mode = MODES.find((candidate) => candidate === config.proxyMode);
   if (mode === undefined) {
-    throw new UserError(`unknown --proxy-mode ${JSON.stringify(config.proxyMode)}: it is ${MODES.join(', ')}. iptables and ipvs are not there`);
+    throw new UserError(
+      `unknown --proxy-mode ${JSON.stringify(config.proxyMode)}: it is ${MODES.join(', ')}. iptables and ipvs are not there`,
+    );
   }
   const nodeName = config.hostnameOverride ?? hostname().toLowerCase();
   if (isDNS1123Subdomain(nodeName).length > 0) {
@@ -98,7 +101,8 @@ export class CleanedUp extends Error {
 function nodePortAddressesOf(texts: readonly string[]): NodePortAddresses {
   if (texts.length === 0 || (texts.length === 1 && texts[0] === 'primary')) return 'primary';
   for (const text of texts) {
-    if (parseCidr(text) === undefined) throw new UserError(`--nodeport-addresses takes ranges, or 'primary' alone, not '${text}'`);
+    if (parseCidr(text) === undefined)
+      throw new UserError(`--nodeport-addresses takes ranges, or 'primary' alone, not '${text}'`);
   }
   return texts;
 }
@@ -108,7 +112,8 @@ function parseAddress(flag: string, text: string): { readonly host: string; read
   if (text === '') return undefined;
   const [, bracketed, plain = '', portText = ''] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
-  if (isIP(host) === 0 || Number(portText) > 65_535) throw new UserError(`${flag} takes ADDRESS:PORT, such as 127.0.0.1:10249, not '${text}'`);
+  if (isIP(host) === 0 || Number(portText) > 65_535)
+    throw new UserError(`${flag} takes ADDRESS:PORT, such as 127.0.0.1:10249, not '${text}'`);
   return { host, port: Number(portText) };
 }
 

@@ -14,7 +14,10 @@ export interface ProbeServer {
 
 /** Rejects if it cannot listen there. `host`: undefined for all addresses. */
 export async function serveProbes(host: string | undefined, port: number, listener: RequestListener): Promise<ProbeServer> {
-  const server = createServer({ headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS, keepAliveTimeout: 5000 }, listener);
+  const server = createServer(
+    { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS, keepAliveTimeout: 5000 },
+    listener,
+  );
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

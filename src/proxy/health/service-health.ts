@@ -57,7 +57,9 @@ export class ServiceHealth {
     const open = async (): Promise<readonly ProbeServer[]> => {
       await before;
       const results = await Promise.allSettled(
-        (addresses() ?? [undefined]).map((host) => serveProbes(host, port, (request, response) => this.#answer(check, request, response))),
+        (addresses() ?? [undefined]).map((host) =>
+          serveProbes(host, port, (request, response) => this.#answer(check, request, response)),
+        ),
       );
       const servers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       const failure = results.find((result) => result.status === 'rejected');

@@ -225,4 +225,3 @@ function* elementCommands(verb: 'add' | 'delete', table: string, lists: Readonly
     }
   }
 }
-

@@ -14,7 +14,14 @@ const LISTED = [
 ].join('\n');
 
 test('what conntrack prints', () => {
-  expect(parseFlows(LISTED).map(({ destination, destinationPort, endpoint, endpointPort }) => [destination, destinationPort, endpoint, endpointPort])).toEqual([
+  expect(
+    parseFlows(LISTED).map(({ destination, destinationPort, endpoint, endpointPort }) => [
+      destination,
+      destinationPort,
+      endpoint,
+      endpointPort,
+    ]),
+  ).toEqual([
     ['10.96.0.10', 53, '10.0.0.1', 5353],
     ['192.168.0.1', 30053, '10.0.0.2', 5353],
     ['8.8.8.8', 53, '8.8.8.8', 53],
@@ -25,10 +32,18 @@ const dns = service({ type: 'NodePort', ports: [{ port: 53, targetPort: 5353, no
 const update = (endpoints: readonly string[], complete = false): RulesUpdate => ({
   complete,
   changes: new Map([
-    ['default/web', decideService(dns, [slice(endpoints, { ports: [{ name: '', port: 5353, protocol: 'UDP' }] as never })], NODE)],
+    [
+      'default/web',
+      decideService(dns, [slice(endpoints, { ports: [{ name: '', port: 5353, protocol: 'UDP' }] as never })], NODE),
+    ],
   ]),
 });
-function cleaner(conntrack: Partial<Conntrack>): { update: FlowCleaner['update']; removed: Flow[]; lines: string[]; lists: () => number } {
+function cleaner(conntrack: Partial<Conntrack>): {
+  update: FlowCleaner['update'];
+  removed: Flow[];
+  lines: string[];
+  lists: () => number;
+} {
   const removed: Flow[] = [];
   const lines: string[] = [];
   let lists = 0;

@@ -77,7 +77,8 @@ export class FlowCleaner {
       // Without endpoints there is nothing better to go to.
       if (familyOf(port) !== family || port.serving.length === 0) continue;
       const serving = new Set(port.serving);
-      for (const ip of [port.clusterIP, ...port.externalIPs, ...port.loadBalancerIPs]) byAddress.set(`${ip} ${port.port}`, serving);
+      for (const ip of [port.clusterIP, ...port.externalIPs, ...port.loadBalancerIPs])
+        byAddress.set(`${ip} ${port.port}`, serving);
       if (port.nodePort !== 0) byNodePort.set(port.nodePort, serving);
     }
     const stale = (await conntrack.list(family)).filter(({ destination, destinationPort, endpoint, endpointPort }) => {

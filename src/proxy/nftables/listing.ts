@@ -42,8 +42,7 @@ export function parseListing(text: string, family: IpFamily): Listing {
       if (container !== undefined) {
         if (kind !== container.kind) throw new UnusableTableError(`${name} is a ${kind}`);
         addElements(listing, name as Container, kind, object, container.listed);
-      }
-      else if (kind === 'set' && name.startsWith('clients-')) listing.affinitySets.add(name);
+      } else if (kind === 'set' && name.startsWith('clients-')) listing.affinitySets.add(name);
       else listing.foreign.set(name, kind);
     } else if (kind !== 'rule' && kind !== 'metainfo' && kind !== 'table') {
       throw new UnusableTableError(`an object of another kind (${kind}) is in the table`);

@@ -105,9 +105,7 @@ class Objects implements NftObjects {
   /** With session affinity the endpoints are in chains of the service instead. */
   #addEndpoints(rules: PortRules, policy: Policy, container: Container, key: string): void {
     if (rules.affinitySeconds > 0) return;
-    (this.slots.get(`${rules.id} ${policy}`) ?? []).forEach((target, slot) =>
-      this.#add(container, `${key} . ${slot}`, target),
-    );
+    (this.slots.get(`${rules.id} ${policy}`) ?? []).forEach((target, slot) => this.#add(container, `${key} . ${slot}`, target));
   }
 
   #slotsOf(rules: PortRules, policy: Policy): readonly string[] {
@@ -185,4 +183,3 @@ const verdictOf = (destination: Extract<Destination, 'reject' | 'drop'>): string
 function nameOf(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 16);
 }
-

@@ -175,7 +175,9 @@ function rulesOf(family: IpFamily, settings: TableSettings): Readonly<Record<str
         ? []
         : [`${ip} daddr { ${nodePortIPs.join(', ')} }`];
   const fromOutside =
-    clusterCidrs.length > 0 ? [`${ip} daddr @cluster-ips ${ip} saddr != { ${clusterCidrs.join(', ')} } ${markRule(settings)}`] : [];
+    clusterCidrs.length > 0
+      ? [`${ip} daddr @cluster-ips ${ip} saddr != { ${clusterCidrs.join(', ')} } ${markRule(settings)}`]
+      : [];
   return {
     'filter-prerouting-pre-dnat': ['ct state new jump firewall-check'],
     'filter-output-pre-dnat': ['ct state new jump firewall-check'],

@@ -34,13 +34,20 @@ export function protocolOf(protocol = 'TCP'): Protocol | undefined {
  *
  * @param problems gets a line for each kind of thing that is left out
  */
-export function endpointsOf(slices: readonly Slice[], family: IpFamily, nodeName: string, problems: Set<string>): EndpointsByPort {
+export function endpointsOf(
+  slices: readonly Slice[],
+  family: IpFamily,
+  nodeName: string,
+  problems: Set<string>,
+): EndpointsByPort {
   const byPort = new Map<string, Map<string, Endpoint>>();
   for (const slice of slices) {
     if (slice.addressType !== family) continue;
     const addresses = addressesOf(slice, family);
     for (const text of addresses.refused) {
-      problems.add(`endpoint ${JSON.stringify(text)} in EndpointSlice ${slice.metadata.name} is no address that a service may lead to`);
+      problems.add(
+        `endpoint ${JSON.stringify(text)} in EndpointSlice ${slice.metadata.name} is no address that a service may lead to`,
+      );
     }
     for (const { name, port, protocol: text } of slice.ports ?? []) {
       const protocol = protocolOf(text);

@@ -38,7 +38,10 @@ export function select(
 }
 
 /** Returns the endpoints that are for this node by name, else by zone, else all. Hints for nodes and zones are not mixed. */
-function hinted(ready: readonly Endpoint[], { name, zone }: { readonly name: string; readonly zone: string }): readonly Endpoint[] {
+function hinted(
+  ready: readonly Endpoint[],
+  { name, zone }: { readonly name: string; readonly zone: string },
+): readonly Endpoint[] {
   if (ready.every(({ nodes }) => nodes.length > 0)) {
     const forNode = ready.filter(({ nodes }) => nodes.includes(name));
     if (forNode.length > 0) return forNode;

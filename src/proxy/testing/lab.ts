@@ -70,23 +70,36 @@ export class Lab {
     const at = (place: Place): string => `${this.#prefix}-${place}`;
     for (const place of PLACES) {
       run(['ip', 'netns', 'add', at(place)]);
-      this.run(place, 'ip link set lo up; echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad');
+      this.run(
+        place,
+        'ip link set lo up; echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad',
+      );
     }
     for (const [index, place] of (['client', 'pod1', 'pod2', 'other'] as const).entries()) {
       run(['ip', 'link', 'add', 'eth0', 'netns', at(place), 'type', 'veth', 'peer', 'name', `to-${place}`, 'netns', at('node')]);
       this.run('node', `ip link set to-${place} up`);
       this.run(place, 'ip link set eth0 up');
       const gateway = place === 'client' ? ['192.168.0.1', 'fd00:0:0:1::1'] : [`10.255.0.${index}`, `fd00:0:0:f::${index}`];
-      for (const address of gateway) this.run('node', `ip address add ${address}/${address.includes(':') ? 128 : 32} dev to-${place} nodad || ip address add ${address}/32 dev to-${place}`);
+      for (const address of gateway)
+        this.run(
+          'node',
+          `ip address add ${address}/${address.includes(':') ? 128 : 32} dev to-${place} nodad || ip address add ${address}/32 dev to-${place}`,
+        );
       for (const [, host] of ADDRESSES[place]) {
         const isIpv6 = host.includes(':');
         this.run(place, `ip address add ${host}/${isIpv6 ? '128 dev eth0 nodad' : '32 dev eth0'}`);
         this.run('node', `ip ${isIpv6 ? '-6 ' : ''}route add ${host} dev to-${place}`);
       }
       const [v4, v6] = gateway;
-      this.run(place, `ip route add ${v4} dev eth0; ip route add default via ${v4}; ip -6 route add ${v6} dev eth0; ip -6 route add default via ${v6}`);
+      this.run(
+        place,
+        `ip route add ${v4} dev eth0; ip route add default via ${v4}; ip -6 route add ${v6} dev eth0; ip -6 route add default via ${v6}`,
+      );
     }
-    this.run('node', 'ip route add default via 192.168.0.2 onlink dev to-client; ip -6 route add default via fd00:0:0:1::2 dev to-client onlink');
+    this.run(
+      'node',
+      'ip route add default via 192.168.0.2 onlink dev to-client; ip -6 route add default via fd00:0:0:1::2 dev to-client onlink',
+    );
     this.run('node', 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding');
   }
 }

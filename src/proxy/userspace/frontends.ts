@@ -29,7 +29,8 @@ export interface FrontendSettings {
   readonly isOwn: (ip: string) => boolean;
 }
 
-export const frontendId = ({ ip, port, protocol }: Pick<Frontend, 'ip' | 'port' | 'protocol'>): string => `${protocol} ${ip} ${port}`;
+export const frontendId = ({ ip, port, protocol }: Pick<Frontend, 'ip' | 'port' | 'protocol'>): string =>
+  `${protocol} ${ip} ${port}`;
 
 /** Returns the frontends of a service. One that would lead nowhere is left out: connections to it are refused. */
 export function frontendsOf(rules: ServiceRules, settings: FrontendSettings): Frontend[] {
@@ -48,7 +49,13 @@ function frontendsOfPort(rules: PortRules, { nodePortIPs, isOwn }: FrontendSetti
   const internalTargets = internal === 'local' ? rules.local : internal === 'cluster' ? rules.cluster : [];
   const outside = external === 'reject' ? [] : externalLocal ? rules.local : rules.cluster;
   const inside = external === 'reject' ? [] : rules.cluster;
-  const at = (ip: string, kind: Frontend['kind'], on: number, to: Route): Frontend => ({ ip, port: on, protocol, kind, route: to });
+  const at = (ip: string, kind: Frontend['kind'], on: number, to: Route): Frontend => ({
+    ip,
+    port: on,
+    protocol,
+    kind,
+    route: to,
+  });
   const nodeIPs = nodePort === 0 ? [] : nodePortIPs.filter((ip) => ip.includes(':') === (family === 'IPv6'));
   const all = [
     at(clusterIP, 'cluster', port, route(internalTargets, internalTargets)),

@@ -76,4 +76,5 @@ function forward(client: Socket, [target, ...others]: readonly Target[], onConne
 }
 
 /** An IPv4 client of a socket for both families. */
-export const plainAddress = (address: string): string => (address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address);
+export const plainAddress = (address: string): string =>
+  address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;

@@ -41,7 +41,8 @@ export async function listenUdp(ip: string, port: number, route: Route, balancer
     socket.on('error', () => end(client));
     socket.on('message', (data, from) => {
       // Only the endpoint answers in the name of the service.
-      if (from.port === target.port && plainAddress(from.address) === target.ip) frontend.send(data, clientPort, address, ignoreError);
+      if (from.port === target.port && plainAddress(from.address) === target.ip)
+        frontend.send(data, clientPort, address, ignoreError);
     });
     return { socket, target, idle: clock.setTimer(IDLE_MS, () => end(client)) };
   };

@@ -64,7 +64,8 @@ export class UserspaceBackend implements Backend {
       else this.#frontends.set(key, frontends);
     }
     const wanted = new Map<string, Frontend>();
-    for (const frontend of [...this.#frontends.values()].flat().slice(0, MAX_FRONTENDS)) wanted.set(frontendId(frontend), frontend);
+    for (const frontend of [...this.#frontends.values()].flat().slice(0, MAX_FRONTENDS))
+      wanted.set(frontendId(frontend), frontend);
     this.#balancer.keepOnly(new Set([...wanted.values()].map(({ route }) => route.id)));
     const closing: Promise<void>[] = [];
     for (const [id, { frontend, listener }] of this.#open) {
@@ -94,7 +95,10 @@ export class UserspaceBackend implements Backend {
   #isServable({ kind, protocol }: Frontend): boolean {
     if (protocol === 'sctp') return this.#report('sctp', 'SCTP is not available: it needs nftables');
     if (kind === 'cluster' && this.#config.addresses === undefined) {
-      return this.#report('cluster IPs', 'cluster IPs are not available: they need root, and nftables or iproute2. Use node ports');
+      return this.#report(
+        'cluster IPs',
+        'cluster IPs are not available: they need root, and nftables or iproute2. Use node ports',
+      );
     }
     return true;
   }
