@@ -71,7 +71,7 @@ function clusterIp(index: number): string {
 }
 
 const endpointsOf = (index: number, turn: number): string[] =>
-  Array.from({ length: 4 }, (_, endpoint) => `10.${endpoint + (endpoint === 3 ? turn % 50 : 0)}.${index >> 8}.${index & 255}`);
+  Array.from({ length: 4 }, (_, endpoint) => `10.${endpoint + (endpoint === 3 && turn > 0 ? 1 + (turn % 50) : 0)}.${index >> 8}.${index & 255}`);
 
 async function createService(client: Client, index: number): Promise<void> {
   // The first addresses are the API server's own.
@@ -98,7 +98,7 @@ async function changeSlice(client: Client, index: number, turn: number): Promise
   const slices = client.resource(endpointSlices).namespace('default');
   const present = await slices.get(`s${index}`);
   const endpoints = endpointsOf(index, turn).map((address) => ({ addresses: [address], conditions: { ready: true } }));
-  await slices.update({ ...present, endpoints } as never);
+  await slices.update({ ...present, endpoints });
 }
 
 async function each(count: number, work: (index: number) => Promise<void>): Promise<void> {

@@ -79,7 +79,7 @@ test('ports are matched by name and protocol', () => {
     { name: 'dns', protocol: 'SCTP', port: 5454 },
     { name: 'web', protocol: 'TCP', port: 80 },
   ] as const;
-  const rules = decideService(service(spec as never), [slice(['10.0.0.1'], { ports: ports as never })], NODE);
+  const rules = decideService(service(spec as never), [slice(['10.0.0.1'], { ports })], NODE);
   expect(rules?.ports.map(({ protocol, cluster }) => [protocol, cluster[0]?.port])).toEqual([
     ['tcp', undefined],
     ['udp', 5353],
@@ -110,7 +110,7 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
     sessionAffinity: 'ClientIP',
     sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
   } as const;
-  const rules = decided(service(spec as never, 'web', ['198.51.100.9', 'fd00::77']), [
+  const rules = decided(service(spec, 'web', ['198.51.100.9', 'fd00::77']), [
     '10.0.0.1 here',
     '10.0.0.2 here',
     '10.0.0.3',
@@ -122,7 +122,7 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
     sourceRanges: ['192.168.0.0/16', '198.51.100.9/32', '203.0.113.0/24'],
     affinitySeconds: 10,
   });
-  const open = service({ ...spec, loadBalancerSourceRanges: ['203.0.113.0/24', '0.0.0.0/0'] } as never, 'web', ['198.51.100.9']);
+  const open = service({ ...spec, loadBalancerSourceRanges: ['203.0.113.0/24', '0.0.0.0/0'] }, 'web', ['198.51.100.9']);
   expect(portOf(open).sourceRanges).toEqual([]);
 });
 

@@ -10,7 +10,7 @@ import type { Random } from '#machinery/random.ts';
 import { execute } from './execute.ts';
 import { serveProbes } from './health/http.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
-import { ProxyMetrics } from './metrics.ts';
+import type { ProxyMetrics } from './metrics.ts';
 import type { Backend } from './model.ts';
 import { seesBridgedTraffic } from './nftables/bridge.ts';
 import { FlowCleaner, systemConntrack } from './nftables/flows.ts';

@@ -18,9 +18,9 @@ import type { Random } from '#machinery/random.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { Claims } from './claims.ts';
 import { decideService, serviceKey, serviceOf } from './decide.ts';
-import { ProxyHealth } from './health/proxy-health.ts';
+import type { ProxyHealth } from './health/proxy-health.ts';
 import { ServiceHealth } from './health/service-health.ts';
-import { ProxyMetrics } from './metrics.ts';
+import type { ProxyMetrics } from './metrics.ts';
 import type { Backend, NodeFacts, Service, ServiceRules, Slice } from './model.ts';
 
 export interface ProxierConfig {

@@ -74,26 +74,31 @@ proxyConformance({
       const { stdout } = await run(command, rest);
       return Number(new RegExp(`^kubeproxy_${name}(?:\\{ip_family="IPv4"\\})? (\\S+)`, 'm').exec(stdout)?.[1] ?? Number.NaN);
     };
+    const until = async (condition: () => Promise<boolean>): Promise<void> => {
+      for (let tries = 0; tries < 200 && !(await condition()); tries++) await systemClock.sleep(50);
+    };
     const start = (): ObjectProxy => {
       const child = inNode(program, '--config', join(dir, 'config.yaml'));
       kubeProxy = child;
       return {
         async apply(wantedServices, wantedSlices) {
-          const writtenMs = Date.now();
-          const changes = (await applyServices(wantedServices)) + (await applySlices(wantedSlices));
-          for (;;) {
-            const [queued, synced, waiting] = [
-              await metric('sync_proxy_rules_last_queued_timestamp_seconds'),
-              await metric('sync_proxy_rules_last_timestamp_seconds'),
-              (await metric('sync_proxy_rules_service_changes_pending')) +
-                (await metric('sync_proxy_rules_endpoint_changes_pending')),
-            ];
-            // A write that changes nothing for it queues nothing.
-            const elapsedMs = Date.now() - writtenMs;
-            const isSeen = elapsedMs > 5000 ? synced > 0 : changes > 0 && queued * 1000 >= writtenMs && elapsedMs > 500;
-            if (isSeen && synced >= queued && waiting === 0) return;
-            await systemClock.sleep(50);
-          }
+          await until(async () => (await metric('sync_proxy_rules_last_timestamp_seconds')) > 0);
+          const seenServices = await metric('sync_proxy_rules_service_changes_total');
+          const seenEndpoints = await metric('sync_proxy_rules_endpoint_changes_total');
+          const serviceWrites = await applyServices(wantedServices);
+          const sliceWrites = await applySlices(wantedSlices);
+          await until(
+            async () =>
+              (await metric('sync_proxy_rules_service_changes_total')) >= seenServices + serviceWrites &&
+              (await metric('sync_proxy_rules_endpoint_changes_total')) >= seenEndpoints + sliceWrites,
+          );
+          await until(
+            async () =>
+              (await metric('sync_proxy_rules_last_timestamp_seconds')) >=
+                (await metric('sync_proxy_rules_last_queued_timestamp_seconds')) &&
+              (await metric('sync_proxy_rules_service_changes_pending')) === 0 &&
+              (await metric('sync_proxy_rules_endpoint_changes_pending')) === 0,
+          );
         },
         async close() {
           const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -115,16 +120,19 @@ proxyConformance({
       for (const { metadata, spec, status } of wanted) {
         const present = items.find((item) => item.metadata.name === metadata.name);
         const object = { metadata: { name: metadata.name, namespace: 'default' }, spec };
-        if (present === undefined) await inDefault.create(object as never);
-        else {
-          // What the server has filled in stays; the ports and addresses do.
-          await inDefault.update({ ...present, spec: { ...present.spec, ...CLEARED, ...spec } } as never);
-        }
+        let written =
+          present === undefined
+            ? await inDefault.create(object)
+            : // What the server has filled in stays; the ports and addresses do.
+              await inDefault.update({ ...present, spec: { ...present.spec, ...CLEARED, ...spec } });
+        // A write that changes nothing is no event.
+        if (written.metadata.resourceVersion !== present?.metadata.resourceVersion) changes++;
         if ((status.loadBalancer.ingress ?? []).length > 0) {
           const balanced = { status: { loadBalancer: { ingress: [LOAD_BALANCER] } } };
-          await inDefault.patch(metadata.name, 'application/merge-patch+json', balanced, { subresource: 'status' });
+          const before = written.metadata.resourceVersion;
+          written = await inDefault.patch(metadata.name, 'application/merge-patch+json', balanced, { subresource: 'status' });
+          if (written.metadata.resourceVersion !== before) changes++;
         }
-        changes++;
       }
       return changes;
     }
@@ -140,17 +148,18 @@ proxyConformance({
         const present = items.find((item) => item.metadata.name === slice.metadata.name);
         const { endpoints, ports, addressType, metadata } = slice;
         if (present !== undefined && present.addressType === addressType) {
-          await slicesInDefault.update({ ...present, endpoints, ports } as never);
+          const written = await slicesInDefault.update({ ...present, endpoints, ports });
+          if (written.metadata.resourceVersion !== present.metadata.resourceVersion) changes++;
         } else {
+          changes += present === undefined ? 1 : 2;
           if (present !== undefined) await slicesInDefault.delete(metadata.name);
           await slicesInDefault.create({
             metadata: { name: metadata.name, labels: metadata.labels },
             endpoints,
             ports,
             addressType,
-          } as never);
+          });
         }
-        changes++;
       }
       return changes;
     }

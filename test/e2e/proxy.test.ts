@@ -115,16 +115,16 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
   });
 
   test('a rolling update loses no request', async () => {
-    let stops = false;
+    const stop = new AbortController();
     const results: string[] = [];
     const load = async (): Promise<void> => {
-      while (!stops) results.push(await fetch().catch((err: unknown) => String(err)));
+      while (!stop.signal.aborted) results.push(await fetch().catch((err: unknown) => String(err)));
     };
     const loads = [load(), load()];
     await apply(web('two'));
     await kubectl.run('rollout status deployment/web --timeout=120s');
     await eventually('only new pods to answer', async () => results.slice(-10).every((text) => text.startsWith('two')));
-    stops = true;
+    stop.abort();
     await Promise.all(loads);
     expect(results.filter((text) => !/^(one|two) web-/.test(text))).toEqual([]);
     expect(results.length).toBeGreaterThan(50);

@@ -28,7 +28,7 @@ export class LoopbackAddresses implements Addresses {
 
   async keep(wanted: ReadonlySet<string>): Promise<void> {
     const present = (this.#present ??= await this.#list());
-    for (const ip of [...present]) {
+    for (const ip of present) {
       if (wanted.has(ip)) continue;
       await this.#ip(['address', 'delete', `${ip}/${lengthOf(ip)}`, 'dev', 'lo']);
       present.delete(ip);

@@ -77,7 +77,7 @@ export async function listenUdp(ip: string, port: number, route: Route, balancer
   return {
     setRoute: (next) => (current = next),
     async close() {
-      for (const client of [...sessions.keys()]) end(client);
+      for (const client of sessions.keys()) end(client);
       await new Promise<void>((resolve) => frontend.close(resolve));
     },
   };
