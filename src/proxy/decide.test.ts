@@ -110,11 +110,7 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
     sessionAffinity: 'ClientIP',
     sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
   } as const;
-  const rules = decided(service(spec, 'web', ['198.51.100.9', 'fd00::77']), [
-    '10.0.0.1 here',
-    '10.0.0.2 here',
-    '10.0.0.3',
-  ]);
+  const rules = decided(service(spec, 'web', ['198.51.100.9', 'fd00::77']), ['10.0.0.1 here', '10.0.0.2 here', '10.0.0.3']);
   expect([rules.healthCheckNodePort, rules.localReady]).toEqual([32000, 2]);
   expect(rules.ports[0]).toMatchObject({
     loadBalancerIPs: ['198.51.100.9'],

@@ -57,18 +57,15 @@ function forward(client: Socket, [target, ...others]: readonly Target[], onConne
   }
   const server = connect({ host: target.ip, port: target.port, allowHalfOpen: true, noDelay: true });
   server.setTimeout(CONNECT_TIMEOUT_MS, () => server.destroy(new Error('no answer')));
-  const next = (): void => forward(client, others, onConnect);
-  server.once('error', next);
-  const gone = (): void => {
-    server.off('error', next);
-    server.on('error', () => undefined);
-    server.destroy();
-  };
-  client.once('close', gone);
+  let isConnected = false;
+  server.on('error', () => {
+    if (isConnected) client.resetAndDestroy();
+    else if (!client.destroyed) forward(client, others, onConnect);
+  });
+  client.once('close', () => server.destroy());
   server.once('connect', () => {
+    isConnected = true;
     server.setTimeout(0);
-    server.off('error', next);
-    server.on('error', () => client.resetAndDestroy());
     onConnect(target);
     client.pipe(server);
     server.pipe(client);
