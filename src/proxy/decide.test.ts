@@ -1,6 +1,9 @@
+import { isIPv4 } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { isGlobalUnicast } from '#machinery/net/ip.ts';
 import { decide, decideService } from './decide.ts';
 import type { PortRules, Service, ServiceRules } from './model.ts';
+import { usableIPv4 } from './selection/endpoints.ts';
 import { NODE, service, slice } from './testing/objects.ts';
 
 const decided = (given: Service, endpoints: readonly string[] = []): ServiceRules => {
@@ -134,6 +137,24 @@ describe('bad input', () => {
     const v6 = service({ clusterIP: 'fd00:10:96::a', clusterIPs: ['fd00:10:96::a'] });
     const list = ['fe80::1', '::1', '::ffff:127.0.0.1', '64:ff9b::a9fe:a9fe', 'fd00::8'];
     expect(portOf(v6, list).cluster.map(({ ip }) => ip)).toEqual(['fd00::8']);
+  });
+
+  test.each([
+    '10.0.0.1',
+    '0.1.2.3',
+    '127.1.2.3',
+    '169.254.1.1',
+    '169.25.4.1',
+    '224.0.0.1',
+    '239.1.1.1',
+    '240.0.0.1',
+    '255.255.255.255',
+    '255.0.0.1',
+    '1.2.3',
+    '::1',
+    '01.2.3.4',
+  ])('the quick check of %s agrees with the general one', (text) => {
+    expect(usableIPv4(text)).toBe(isIPv4(text) && isGlobalUnicast(text) ? text : undefined);
   });
 
   test('external addresses that other programs trust, or that the node needs, are left out', () => {

@@ -1,5 +1,6 @@
 // The endpoints of a service's ports, out of its EndpointSlices.
 
+import { isIPv4 } from 'node:net';
 import { formatIp, type IpFamily, isGlobalUnicast, parseIp } from '#machinery/net/ip.ts';
 import type { Protocol, Slice } from '../model.ts';
 
@@ -99,15 +100,26 @@ function addressesOf(slice: Slice, family: IpFamily): SliceAddresses {
     const refused: string[] = [];
     const usable = (slice.endpoints ?? []).flatMap((endpoint) => {
       const text = endpoint.addresses[0] ?? '';
-      const parsed = parseIp(text);
-      if (parsed?.family === family && isGlobalUnicast(text)) return [{ endpoint, ip: formatIp(parsed) }];
-      refused.push(text);
-      return [];
+      const ip = family === 'IPv4' ? usableIPv4(text) : usableIPv6(text);
+      if (ip === undefined) refused.push(text);
+      return ip === undefined ? [] : [{ endpoint, ip }];
     });
     addresses = { usable, refused };
     addressesBySlice.set(slice, addresses);
   }
   return addresses;
+}
+
+/** The same answers as isGlobalUnicast gives, without numbers of 128 bits: a cluster has ten thousands of these. */
+export function usableIPv4(text: string): string | undefined {
+  if (!isIPv4(text) || text === '255.255.255.255' || text.startsWith('169.254.')) return undefined;
+  const first = Number(text.slice(0, text.indexOf('.')));
+  return first === 0 || first === 127 || (first >= 224 && first < 240) ? undefined : text;
+}
+
+function usableIPv6(text: string): string | undefined {
+  const parsed = parseIp(text);
+  return parsed?.family === 'IPv6' && isGlobalUnicast(text) ? formatIp(parsed) : undefined;
 }
 
 const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
