@@ -100,6 +100,11 @@ export class Lab {
       'node',
       'ip route add default via 192.168.0.2 onlink dev to-client; ip -6 route add default via fd00:0:0:1::2 dev to-client onlink',
     );
+    // ICMP errors are what tests look at, and redirects would use up their rate.
+    this.run(
+      'node',
+      'echo 0 > /proc/sys/net/ipv4/icmp_ratelimit; for f in /proc/sys/net/ipv4/conf/*/send_redirects; do echo 0 > $f; done',
+    );
     this.run('node', 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding');
   }
 }
