@@ -57,55 +57,56 @@ export class Lab {
     return this.#agents.get(place) as Agent;
   }
 
-  run(place: Place, command: string): void {
-    run([...this.inside(place), 'sh', '-c', command]);
-  }
-
   async stop(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.stop()));
-    for (const place of PLACES) run(['ip', 'netns', 'delete', `${this.#prefix}-${place}`]);
+    run(['sh', '-c', PLACES.map((place) => `ip netns delete ${this.#prefix}-${place}`).join('; ')]);
   }
 
+  /** One shell for all of it: a program for each step would take longer than the tests. */
   #build(): void {
     const at = (place: Place): string => `${this.#prefix}-${place}`;
-    for (const place of PLACES) {
-      run(['ip', 'netns', 'add', at(place)]);
-      this.run(
-        place,
-        'ip link set lo up; echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad',
-      );
-    }
-    for (const [index, place] of (['client', 'pod1', 'pod2', 'other'] as const).entries()) {
-      run(['ip', 'link', 'add', 'eth0', 'netns', at(place), 'type', 'veth', 'peer', 'name', `to-${place}`, 'netns', at('node')]);
-      this.run('node', `ip link set to-${place} up`);
-      this.run(place, 'ip link set eth0 up');
-      const gateway = place === 'client' ? ['192.168.0.1', 'fd00:0:0:1::1'] : [`10.255.0.${index}`, `fd00:0:0:f::${index}`];
-      for (const address of gateway)
-        this.run(
-          'node',
-          `ip address add ${address}/${address.includes(':') ? 128 : 32} dev to-${place} nodad || ip address add ${address}/32 dev to-${place}`,
-        );
-      for (const [, host] of ADDRESSES[place]) {
-        const isIpv6 = host.includes(':');
-        this.run(place, `ip address add ${host}/${isIpv6 ? '128 dev eth0 nodad' : '32 dev eth0'}`);
-        this.run('node', `ip ${isIpv6 ? '-6 ' : ''}route add ${host} dev to-${place}`);
-      }
-      const [v4, v6] = gateway;
-      this.run(
-        place,
-        `ip route add ${v4} dev eth0; ip route add default via ${v4}; ip -6 route add ${v6} dev eth0; ip -6 route add default via ${v6}`,
-      );
-    }
-    this.run(
-      'node',
-      'ip route add default via 192.168.0.2 onlink dev to-client; ip -6 route add default via fd00:0:0:1::2 dev to-client onlink',
-    );
+    const inside = (place: Place, commands: string): string => `ip netns exec ${at(place)} sh -e -c '${commands}'`;
+    const lines: string[] = [];
+    for (const place of PLACES) lines.push(`ip netns add ${at(place)}`, `ip -n ${at(place)} link set lo up`);
     // ICMP errors are what tests look at, and redirects would use up their rate.
-    this.run(
-      'node',
-      'echo 0 > /proc/sys/net/ipv4/icmp_ratelimit; for f in /proc/sys/net/ipv4/conf/*/send_redirects; do echo 0 > $f; done',
+    const settings = [
+      'ipv4/ip_forward=1',
+      'ipv6/conf/all/forwarding=1',
+      'ipv4/icmp_ratelimit=0',
+      'ipv4/conf/default/send_redirects=0',
+      'ipv4/conf/all/send_redirects=0',
+    ];
+    lines.push(
+      inside('node', settings.map((setting) => `echo ${setting.replace(/(.*)=(.*)/, '$2 > /proc/sys/net/$1')}`).join('; ')),
     );
-    this.run('node', 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding');
+    for (const [index, place] of (['client', 'pod1', 'pod2', 'other'] as const).entries()) {
+      const [v4, v6] = place === 'client' ? ['192.168.0.1', 'fd00:0:0:1::1'] : [`10.255.0.${index}`, `fd00:0:0:f::${index}`];
+      const [here, node] = [`ip -n ${at(place)}`, `ip -n ${at('node')}`];
+      lines.push(
+        `ip link add eth0 netns ${at(place)} type veth peer name to-${place} netns ${at('node')}`,
+        `${node} link set to-${place} up`,
+        `${here} link set eth0 up`,
+        `${node} address add ${v4}/32 dev to-${place}`,
+        `${node} address add ${v6}/128 dev to-${place} nodad`,
+      );
+      for (const [, host] of ADDRESSES[place]) {
+        lines.push(
+          host.includes(':') ? `${here} address add ${host}/128 dev eth0 nodad` : `${here} address add ${host}/32 dev eth0`,
+          `${node} route add ${host} dev to-${place}`,
+        );
+      }
+      for (const gateway of [v4, v6]) {
+        lines.push(
+          `${here} route add ${gateway} dev eth0`,
+          `${here}${gateway.includes(':') ? ' -6' : ''} route add default via ${gateway} dev eth0`,
+        );
+      }
+    }
+    lines.push(
+      `ip -n ${at('node')} route add default via 192.168.0.2 dev to-client onlink`,
+      `ip -n ${at('node')} -6 route add default via fd00:0:0:1::2 dev to-client onlink`,
+    );
+    run(['sh', '-e', '-c', lines.join('\n')]);
   }
 }
 
