@@ -5,7 +5,6 @@ import { Readable } from 'node:stream';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { RequestBody } from '../request.ts';
-import type { CollectedMessage } from './collected-message.ts';
 
 /** As large as a body may be: 3 MiB. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
@@ -21,11 +20,6 @@ export function bodyOf(stream: Readable, announced: string | undefined): Request
   return { ...readOnce(announced, () => read(stream)), stream: chunks };
 }
 
-/** The same of a request whose body is collected: it is there at once when it came with the head of the request. */
-export function bodyOfMessage(message: CollectedMessage, announced: string | undefined): RequestBody {
-  return { ...readOnce(announced, () => (message.ended ? checked(message) : rest(message))), stream: () => message.stream() };
-}
-
 function readOnce(announced: string | undefined, read: () => Awaitable<Uint8Array>): Extract<RequestBody, { kind: 'bytes' }> {
   let body: Awaitable<Uint8Array> | undefined;
   return {
@@ -35,33 +29,6 @@ function readOnce(announced: string | undefined, read: () => Awaitable<Uint8Arra
       return (body ??= read());
     },
   };
-}
-
-function checked(message: CollectedMessage): Uint8Array {
-  const body = message.body();
-  if (body.length > MAX_BODY_BYTES) throw tooLarge();
-  return body;
-}
-
-function rest(message: CollectedMessage): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const broken = (): void => {
-      if (!message.ended) reject(endedEarly());
-    };
-    message.on('error', broken);
-    message.on('close', broken);
-    // It may have broken before anybody asked, and says so only once.
-    if (message.destroyed) broken();
-    message.wait({
-      grows(length) {
-        if (length <= MAX_BODY_BYTES) return true;
-        // What still comes is not kept; the answer ends the request.
-        reject(tooLarge());
-        return false;
-      },
-      ended: () => resolve(message.body()),
-    });
-  });
 }
 
 function read(stream: Readable): Promise<Uint8Array> {

@@ -19,8 +19,7 @@ import type { Random } from '#machinery/random.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
-import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
-import { CollectedMessage } from './collected-message.ts';
+import { bodyOf, noBody } from './body-reader.ts';
 import { peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
@@ -61,7 +60,7 @@ const MAX_HEADER_LIST_BYTES = 64 * 1024 - 1;
 const MAX_SESSION_MEMORY_MB = 256;
 /** Streams per HTTP/2 connection: kube-apiserver's limit, and the value that clients assume before the first SETTINGS frame. */
 const MAX_STREAMS = 100;
-/** More of a body that no handler has read is not waited for: the connection is closed instead, as in Go's net/http. */
+/** The rest of a body that may be longer is not waited for: the connection is closed instead, as in Go's net/http. */
 const MAX_DISCARDED_BYTES = 256 * 1024;
 
 export class Listener {
@@ -88,7 +87,6 @@ export class Listener {
       // Clients without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
-      Http1IncomingMessage: CollectedMessage,
       settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
@@ -177,7 +175,7 @@ export class Listener {
       socket.destroy();
     });
     server.on('request', (message, response) => {
-      this.#http1(message as unknown as CollectedMessage, response as unknown as ServerResponse);
+      this.#http1(message as unknown as IncomingMessage, response as unknown as ServerResponse);
     });
     // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which are not needed here.
     server.removeAllListeners('stream');
@@ -220,12 +218,12 @@ export class Listener {
     });
   }
 
-  #http1(message: CollectedMessage, response: ServerResponse): void {
+  #http1(message: IncomingMessage, response: ServerResponse): void {
     const { headers } = message;
     const length = headers['content-length'];
     const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined;
-    const request = this.#http1Request(message, hasBody ? bodyOfMessage(message, length) : noBody, undefined);
-    message.whenBroken = () => request.abort(CLIENT_GONE);
+    const request = this.#http1Request(message, hasBody ? bodyOf(message, length) : noBody, undefined);
+    response.on('close', () => request.abort(CLIENT_GONE));
     response.on('error', (error) => request.abort(error));
     if (this.#stopping) response.setHeader('connection', 'close');
     const { socket } = message;
@@ -237,7 +235,9 @@ export class Listener {
     });
     this.#begin(request, sink, () => {
       connection?.end();
-      if (!message.ended) message.discard(MAX_DISCARDED_BYTES, () => connection?.close());
+      // Node reads and drops what is left of a body. Nothing limits one whose length is not known.
+      const isShort = Number(length ?? Infinity) <= MAX_DISCARDED_BYTES;
+      if (hasBody && !isShort && !message.complete) connection?.close();
     });
   }
 
