@@ -71,7 +71,10 @@ function clusterIp(index: number): string {
 }
 
 const endpointsOf = (index: number, turn: number): string[] =>
-  Array.from({ length: 4 }, (_, endpoint) => `10.${endpoint + (endpoint === 3 && turn > 0 ? 1 + (turn % 50) : 0)}.${index >> 8}.${index & 255}`);
+  Array.from(
+    { length: 4 },
+    (_, endpoint) => `10.${endpoint + (endpoint === 3 && turn > 0 ? 1 + (turn % 50) : 0)}.${index >> 8}.${index & 255}`,
+  );
 
 async function createService(client: Client, index: number): Promise<void> {
   // The first addresses are the API server's own.

@@ -105,11 +105,14 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
 
   test('from a pod by the cluster IP, from the host by the node port', async () => {
     const clusterIP = await kubectl.run('get service web -o jsonpath={.spec.clusterIP}');
+    const request = "printf 'GET / HTTP/1.0\\r\\n\\r\\n'";
     const fromPod = await eventually('an answer in the pod', async () => {
-      const { status, stdout } = await kubectl.try(`exec client -- wget -q -T 3 -O - http://${clusterIP}/`);
-      return status === 0 ? stdout : undefined;
+      const { status, stdout } = await kubectl.try(`exec client -- sh -c "${request} | nc -w 3 ${clusterIP} 80"`);
+      return status === 0 && stdout.includes('web-') ? stdout : undefined;
     });
-    expect(fromPod).toMatch(/^one web-/);
+    expect(fromPod).toMatch(/\none web-/);
+    expect((await kubectl.try('exec client -- nc -w 3 10.97.0.1 443')).status).toBe(0);
+    expect((await kubectl.try(`exec client -- nc -w 3 ${clusterIP} 81`)).stderr).toContain('Connection refused');
     const seen = new Set<string>();
     await eventually('both pods through the node port', async () => seen.add(await fetch()).size === 2);
   });
