@@ -23,7 +23,7 @@ interface Wanted {
 
 export class FamilyTable {
   readonly #family: IpFamily;
-  readonly #settings: TableSettings;
+  #settings: TableSettings;
   readonly #services = new Map<string, NftObjects>();
   readonly #elements = new Map<string, Wanted>();
   readonly #chains = new Map<string, { readonly rules: readonly string[]; users: number }>();
@@ -38,7 +38,7 @@ export class FamilyTable {
   /** Empty chains that nothing refers to any more → when that was. */
   readonly #stale = new Map<string, number>();
   readonly #leftover: Listing['foreign'];
-  readonly #replaces: boolean;
+  #replaces: boolean;
 
   /** `listing`: what is there; undefined: nothing, or nothing to keep. `replaces`: what is there goes, in the first transaction. */
   constructor(family: IpFamily, settings: TableSettings, listing: Listing | undefined, replaces: boolean) {
@@ -57,13 +57,20 @@ export class FamilyTable {
     return `${wordsOf(this.#family).family} ${this.#settings.table}`;
   }
 
+  /** Chains of services that depend on the settings follow when their services are changed. */
+  useSettings(settings: TableSettings): void {
+    this.#settings = settings;
+  }
+
   get programmedElements(): number {
     return this.#programmed.elements.size;
   }
 
   /** Returns the commands that begin a table: its fixed part. */
   initialCommands(): string[] {
-    const replaced = this.#replaces ? [`add table ${this.#name}`, `delete table ${this.#name}`] : [];
+    const isReplaced = this.#replaces;
+    this.#replaces = false;
+    const replaced = isReplaced ? [`add table ${this.#name}`, `delete table ${this.#name}`] : [];
     return [...replaced, ...tableCommands(this.#family, this.#settings)];
   }
 

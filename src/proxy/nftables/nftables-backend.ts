@@ -20,10 +20,17 @@ export interface NftablesBackendConfig {
   readonly flows: FlowCleaner | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** See RELISTED_ELEMENTS. For tests. */
+  readonly relistedElements?: number;
 }
 
 /** Targets in one transaction. The kernel takes all of it at once, or nothing; a larger one would hold the tables' lock longer. */
 const TARGETS_PER_TRANSACTION = 10_000;
+/**
+ * A table with more elements is listed at the start and after an error, but not for every complete update: to read a listing takes the
+ * process tens of milliseconds for each 10,000 of them in one go.
+ */
+const RELISTED_ELEMENTS = 20_000;
 /** A larger listing takes longer to read than the table to be replaced. */
 const MAX_LISTING_LENGTH = 64 * 1024 * 1024;
 
@@ -41,7 +48,11 @@ export class NftablesBackend implements Backend {
     const { nft, clock, flows } = this.#config;
     if (this.#closed) return;
     if (this.#tables === undefined && !complete) throw new TypeError('the first update of a back end is a complete one');
-    let tables = complete ? undefined : this.#tables;
+    const present = this.#tables;
+    const isLarge = (present ?? []).some(
+      (table) => table.programmedElements > (this.#config.relistedElements ?? RELISTED_ELEMENTS),
+    );
+    let tables = complete && !isLarge ? undefined : present;
     // Until it has been done, what the kernel has is not known.
     this.#tables = undefined;
     if (tables === undefined) {
@@ -49,6 +60,10 @@ export class NftablesBackend implements Backend {
       await nft.run(lines(tables.flatMap((table) => table.initialCommands())));
     } else {
       await this.#deleteStaleChains(tables);
+      if (complete) {
+        for (const table of tables) table.useSettings(this.#config.settings());
+        await nft.run(lines(tables.flatMap((table) => table.initialCommands())));
+      }
     }
     for (const part of partsOf(changes)) {
       const now = clock.monotonic();
