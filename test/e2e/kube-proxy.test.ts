@@ -28,8 +28,11 @@ nftables: { minSyncPeriod: 10ms }
 healthzBindAddress: ''
 metricsBindAddress: 127.0.0.1:10249
 `;
-const RELAY = `const net = require('node:net');
-net.createServer((a) => { const b = net.connect(process.argv[1]); a.on('error', () => b.destroy()); b.on('error', () => a.destroy()); a.pipe(b); b.pipe(a); }).listen(6443, '127.0.0.1');`;
+const RELAY = `require('node:net').createServer((a) => {
+  const b = require('node:net').connect(process.argv[1]);
+  a.on('error', () => b.destroy()).pipe(b);
+  b.on('error', () => a.destroy()).pipe(a);
+}).listen(6443, '127.0.0.1');`;
 const LOAD_BALANCER = { ip: '203.0.113.8', ipMode: 'VIP' } as const;
 
 proxyConformance({
