@@ -161,6 +161,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
     });
   },
+  async proxy() {
+    const { proxy } = await import('./proxy/bench.ts');
+    await proxy();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();

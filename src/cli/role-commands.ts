@@ -20,6 +20,7 @@ import {
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
 import { KUBE_CONTROLLER_MANAGER_FLAGS } from './upstream/kube-controller-manager.ts';
+import { KUBE_PROXY_FLAGS } from './upstream/kube-proxy.ts';
 import { KUBE_SCHEDULER_FLAGS } from './upstream/kube-scheduler.ts';
 import { KUBELET_FLAGS } from './upstream/kubelet.ts';
 
@@ -29,6 +30,7 @@ export const UPSTREAM_FLAGS: ReadonlyMap<string, readonly UpstreamFlag[]> = new 
   ['controller-manager', KUBE_CONTROLLER_MANAGER_FLAGS],
   ['scheduler', KUBE_SCHEDULER_FLAGS],
   ['kubelet', KUBELET_FLAGS],
+  ['proxy', KUBE_PROXY_FLAGS],
 ]);
 
 export function addRoleCommands(program: Command): void {
@@ -36,6 +38,7 @@ export function addRoleCommands(program: Command): void {
   addControllerManager(program);
   addScheduler(program);
   addKubelet(program);
+  addProxy(program);
   addDns(program);
   addCerts(program);
 }
@@ -257,6 +260,35 @@ Examples:
     .action(async (options) => (await import('./roles.ts')).scheduler(options));
 }
 
+function addProxy(program: Command): void {
+  withCommonFlags(
+    program
+      .command('proxy')
+      .description('run the service proxy of this machine')
+      .option('--kubeconfig <file>', 'identity of the proxy (system:kube-proxy), and address of the API server')
+      .option('--hostname-override <name>', "name of the node (default: the machine's)")
+      .option('--proxy-mode <mode>', 'nftables, userspace, or auto: nftables where it can be had', 'auto')
+      .option('--cluster-cidr <cidrs>', 'addresses of pods: traffic to cluster IPs from elsewhere is masqueraded')
+      .option(
+        '--nodeport-addresses <ranges>',
+        "addresses of the node that serve node ports (default: primary, the Node's own)",
+        list,
+      )
+      .option('--masquerade-all [bool]', 'masquerade all traffic to cluster IPs', yesOrNo, false)
+      .option('--healthz-bind-address <address>', 'where /healthz and /livez are; empty: nowhere', '0.0.0.0:10256')
+      .option('--metrics-bind-address <address>', 'where /metrics and /proxyMode are; empty: nowhere', '127.0.0.1:10249')
+      .option('--cleanup [bool]', 'remove the rules, and end', yesOrNo, false),
+  )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cox certs kubeconfig proxy --cert-dir pki --server https://127.0.0.1:6443
+  $ cox proxy --kubeconfig proxy.conf --cluster-cidr 10.244.0.0/16`,
+    )
+    .action(async (options) => (await import('./roles.ts')).proxy(options));
+}
+
 function addKubelet(program: Command): void {
   withCommonFlags(
     program
@@ -370,7 +402,7 @@ Examples:
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
-    .argument('<role>', 'admin, controller-manager, scheduler, kubelet or dns')
+    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet or dns')
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')

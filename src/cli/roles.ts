@@ -9,6 +9,7 @@ import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
 import { startKubeletRole, type KubeletRoleConfig } from '#cluster/roles/kubelet.ts';
 import { type KubeletConfiguration, readKubeletConfiguration } from '#cluster/roles/kubelet-configuration.ts';
+import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
@@ -78,6 +79,13 @@ export async function scheduler(options: CommonOptions & ElectionOptions & Given
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) });
+  });
+}
+
+export async function proxy(options: CommonOptions & Given<ProxyRoleConfig>): Promise<void> {
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startProxyRole({ ...options, ...role });
   });
 }
 
@@ -190,6 +198,7 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
   try {
     process.stdout.write(`ready: ${role.description}\n`);
     const reason = await Promise.race([stop.requested, role.failed, fatalError]);
+    if (reason instanceof CleanedUp) return;
     if (reason instanceof Error) throw new UserError(reason.message, { cause: reason });
     process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
   } finally {

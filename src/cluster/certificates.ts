@@ -12,7 +12,7 @@ import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
 /** Who gets a kubeconfig. */
-export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'kubelet', 'dns'] as const;
+export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'kubelet', 'dns'] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
 
 export interface InitCertificatesConfig {
@@ -86,6 +86,7 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
     case 'admin':
       return { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups };
     case 'controller-manager':
+    case 'proxy':
     case 'scheduler':
       return { commonName: `system:kube-${role}` };
     case 'dns':

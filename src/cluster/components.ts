@@ -17,6 +17,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
+import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
@@ -105,6 +106,7 @@ export interface RunningComponents {
 const AUTHENTICATED = 'system:authenticated';
 const CONTROLLER_MANAGER = 'controller-manager';
 const SCHEDULER = 'scheduler';
+const PROXY = 'kube-proxy';
 
 /** The component that a user is, as it calls itself: the owner of the fields that it writes. */
 export function componentOf(user: string): string {
@@ -124,6 +126,7 @@ export class Components implements RunningComponents {
   readonly #backoffs = new Map<string, RestartBackoff>();
   readonly #schedulerMetrics: SchedulerMetrics;
   readonly #controllerMetrics: ControllerManagerMetrics;
+  readonly #proxyMetrics: ProxyMetrics;
   #stopping: Promise<void> | undefined;
   #fail: (reason: Error) => void = () => undefined;
   readonly failed: Promise<Error>;
@@ -136,6 +139,7 @@ export class Components implements RunningComponents {
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
     this.#controllerMetrics = new ControllerManagerMetrics({ clock });
+    this.#proxyMetrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
   }
 
   /** Once. Resolves when the kubelets have begun. Throws what is wrong with the scheduler's configuration. */
@@ -147,6 +151,20 @@ export class Components implements RunningComponents {
       await this.#startNode(node);
       onNodeStarted?.(++started);
     });
+    for (const node of nodes) this.#startProxy(node);
+  }
+
+  /** The proxy begins when the node does, but nothing waits for it. */
+  #startProxy({ name, proxy: settings }: ClusterNode): void {
+    if (settings === undefined) return;
+    const { random, logger } = this.#config;
+    const label = `${PROXY}/${name}`;
+    const clock = this.#clockOf(label);
+    const client = this.#clientOf(component('system:kube-proxy'));
+    const metrics = this.#proxyMetrics;
+    this.#supervise(label, 'proxy', (signal) =>
+      runNodeProxy({ client, nodeName: name, settings, metrics, clock, random: random.derive(label), logger }, signal),
+    );
   }
 
   #startControl(control: ControlConfig): void {
@@ -203,7 +221,8 @@ export class Components implements RunningComponents {
 
   metrics(): string {
     if (this.#config.control === undefined) return '';
-    return this.#schedulerMetrics.text() + this.#controllerMetrics.text();
+    const proxies = this.#config.nodes.some(({ proxy }) => proxy !== undefined) ? this.#proxyMetrics.text() : '';
+    return this.#schedulerMetrics.text() + this.#controllerMetrics.text() + proxies;
   }
 
   setKubeletCertificate(pair: KeyPair): void {

@@ -7,6 +7,7 @@
 //   DIR/cox.pid        the process that uses it   DIR/cox.log      its log when detached
 //   DIR/cox.tag        says that the directory is one of these
 
+import { createHash } from 'node:crypto';
 import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { syncDirectory, writeDurableFile } from '#machinery/files/durable-file.ts';
@@ -46,6 +47,11 @@ export function dataDirLayout(dir: string): DataDirLayout {
     tagFile: join(root, 'cox.tag'),
     logFile: join(root, 'cox.log'),
   };
+}
+
+/** Returns the name of the nftables table with the cluster's service proxy: the same for the same directory, another for others. */
+export function proxyTable({ root }: DataDirLayout): string {
+  return `coxswain-${createHash('sha256').update(root).digest('hex').slice(0, 10)}`;
 }
 
 /**

@@ -19,6 +19,9 @@ const TOOLS = [
 
 export const CNI_BIN_DIRS = ['/opt/cni/bin', '/usr/lib/cni'] as const;
 
+/** Packages that are installed with the tools, where any is: the service proxy works without them, but not as well. */
+const HELPFUL_PACKAGES = ['nftables', 'conntrack'] as const;
+
 /** The path of a program in PATH or in the usual system folders. */
 export function findProgram(name: string): string | undefined {
   const folders = [
@@ -59,7 +62,7 @@ export function canInstall(): boolean {
  * at the terminal). No service is started: the cluster runs a private containerd.
  */
 export async function installTools(progress: (text: string) => void): Promise<string | undefined> {
-  const packages = TOOLS.filter((tool) => !tool.isThere()).map((tool) => tool.package);
+  const packages = [...TOOLS.filter((tool) => !tool.isThere()).map((tool) => tool.package), ...HELPFUL_PACKAGES];
   progress(`installing ${packages.join(', ')} with apt-get (--no-install skips this)`);
   // Keeps init scripts from starting a system-wide containerd (systemd does not heed it; one that runs is only not used).
   const noServices = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };

@@ -23,7 +23,7 @@ export const KUBELET_PORT = 10_250;
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-function isLoopback(address: string): boolean {
+export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1' || address === 'localhost';
 }
 

@@ -1,22 +1,25 @@
 // What `cox up` asks for: a cluster with a data directory, real containers if they can be had, a port, and a kubeconfig. Turns what
 // can go wrong at a user's machine into errors that say what to do.
 
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism, hostname, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
+import { advertisedAddress } from '#apiserver/own-endpoints.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
-import { makeKubeletPorts } from './kubelet-ports.ts';
+import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
+import { openPodAccess } from './pod-access.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
 import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
@@ -219,6 +222,7 @@ async function start(
   signal.throwIfAborted();
 
   const url = cluster.url as string;
+  if (runtime.proxy !== undefined) await openToPods(config, podRange, Number(new URL(url).port), cleanup);
   const adminRequest = { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' } as const;
   const admin = await pki.certificate('admin', adminRequest);
   const kubeconfigEntry: KubeconfigEntry = {
@@ -308,6 +312,7 @@ function nodesOf(
     podCidr: nodeRange(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
+    ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };
@@ -321,6 +326,54 @@ function nodesOf(
   const simulation = { clock: systemClock, random: systemRandom, journal };
   return { nodes: [machine, ...others.map((node) => simulatedNode(node, simulation))] };
 }
+
+/** See PodAccess. A cluster without it works, but its pods do not reach the API server. */
+async function openToPods(
+  { bindAddress, logger }: LaunchConfig,
+  podRange: Range,
+  port: number,
+  cleanup: (() => Promise<void> | void)[],
+): Promise<void> {
+  const address = advertisedAddress(bindAddress);
+  if (!isLoopback(bindAddress) || address === undefined) return;
+  try {
+    const access = await openPodAccess({
+      address,
+      port,
+      server: { host: bindAddress, port },
+      podCidrs: [podRange.cidr],
+      ownAddresses: () => Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
+    });
+    cleanup.push(() => access.close());
+  } catch (err) {
+    logger.warn('pods cannot reach the API server: its port is in use at the address that they are sent to', {
+      address,
+      port,
+      err,
+    });
+  }
+}
+
+/** The machine's proxy. Its rules have a name of their own for each cluster, so that none touches those of another. */
+function proxyOf(
+  { securePort }: LaunchConfig,
+  layout: DataDirLayout,
+  podRange: Range,
+  { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
+): NodeProxySettings {
+  return {
+    mode,
+    ...(bridge !== undefined && { bridge }),
+    table: proxyTable(layout),
+    clusterCidrs: [podRange.cidr],
+    nodePortAddresses: 'all',
+    reservedPorts: [securePort, KUBELET_PORT, PROXY_HEALTH_PORT].map((port) => `tcp/${port}`),
+    healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
+  };
+}
+
+/** The port of upstream's proxy for /healthz. */
+const PROXY_HEALTH_PORT = 10_256;
 
 /** Whether simulated containers survive a restart: where their pods do. */
 function keepsSimulation({ store }: LaunchConfig): boolean {

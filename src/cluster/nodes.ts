@@ -2,6 +2,7 @@
 
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
+import type { NodeProxySettings } from '#proxy/index.ts';
 
 export interface ClusterNode {
   readonly name: string;
@@ -16,6 +17,8 @@ export interface ClusterNode {
   readonly rootDir?: string;
   readonly podLogsDir?: string;
   readonly addresses?: readonly NodeAddress[];
+  /** Absent: services are not proxied on this node. */
+  readonly proxy?: NodeProxySettings;
   readonly capacity?: ResourceList;
 }
 

@@ -17,6 +17,7 @@ import {
   removeServiceAddress,
   serviceInterfaceName,
 } from '#network/index.ts';
+import { removeTable, systemNft } from '#proxy/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
@@ -27,6 +28,7 @@ import {
   entriesOf,
   isDataDir,
   isOwnEntry,
+  proxyTable,
   runningProcess,
   tagDataDir,
 } from './data-dir.ts';
@@ -106,6 +108,7 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
         const bridge = bridgeName(containerd);
         await removePodNetworks({ bridge, namespaces });
         await removeBridgeNetwork({ bridge, dataDir: containerd });
+        await removeProxyRules(proxyTable(dataDirLayout(dir)));
         await removeServiceAddress(serviceInterfaceName(dir));
       }
     }
@@ -132,6 +135,15 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
   const kept = entriesOf(layout);
   if (kept.length === 0) removeEmptyDirectory(layout.root);
   return { ...result, kept };
+}
+
+/** Without nft there are no rules either. */
+async function removeProxyRules(table: string): Promise<void> {
+  try {
+    await removeTable(systemNft(), table);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  }
 }
 
 /** Returns what is still there of a cluster that has stopped: containers outlive it by design. */

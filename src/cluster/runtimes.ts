@@ -6,6 +6,9 @@ import type { Random } from '#machinery/random.ts';
 import type { Runtime } from '#cri/index.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
+import { machineAddresses } from '#kubelet/node/machine.ts';
+import { bridgeName } from '#network/index.ts';
+import type { ProxyMode } from '#proxy/index.ts';
 import type { DataDirLayout } from './data-dir.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
 import { UserError } from './user-error.ts';
@@ -37,6 +40,8 @@ export interface PreparedRuntime {
   readonly podNetwork: boolean;
   /** For the person at the terminal. */
   readonly description: string;
+  /** Which proxy its pods need. Undefined: none, they only pretend to run. */
+  readonly proxy?: { readonly mode: ProxyMode; readonly bridge?: string };
   /** Stops what was started for it, after the runtime has been closed. */
   stop(): Promise<void>;
 }
@@ -97,13 +102,16 @@ async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, 
     'containers run as processes of this host, without isolation: pods can read and change what this process can, and Pod Security levels, limits and network policies protect nothing',
     { runtime: 'process' },
   );
+  // Endpoints of services cannot be in the loopback range, so pods have the machine's address, as pods of the host's network have.
+  const [hostIp] = machineAddresses();
   const runtime = createProcessRuntime({
     stateDir: layout.runtime,
+    ...(hostIp !== undefined && { hostIp }),
     clock,
     random,
     logger: logger.with({ component: 'runtime' }),
   });
-  return { runtime, simulated: false, podNetwork: false, description, stop: nothing };
+  return { runtime, simulated: false, podNetwork: false, description, proxy: { mode: 'userspace' }, stop: nothing };
 }
 
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
@@ -118,6 +126,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
         simulated: false,
         podNetwork: true,
         description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`,
+        proxy: { mode: 'auto' },
         stop: nothing,
       };
     } catch (err) {
@@ -152,6 +161,7 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
       simulated: false,
       podNetwork: true,
       description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,
+      proxy: { mode: 'auto', bridge: bridgeName(layout.containerd) },
       stop: () => launched.stop(),
     };
   } catch (err) {

@@ -57,6 +57,42 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
     await eventually('no processes', async () => (await processes()) === 0);
   });
 
+  test('a service at a node port', async () => {
+    const server = `require('http').createServer((_, response) => response.end('served')).listen(38_088)`;
+    await kubectl.run('apply -f -', {
+      input: JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'List',
+        items: [
+          {
+            apiVersion: 'v1',
+            kind: 'Pod',
+            metadata: { name: 'web', labels: { app: 'web' } },
+            spec: {
+              terminationGracePeriodSeconds: 1,
+              containers: [{ name: 'web', image: 'host', command: [process.execPath, '-e', server] }],
+            },
+          },
+          {
+            apiVersion: 'v1',
+            kind: 'Service',
+            metadata: { name: 'web' },
+            spec: { type: 'NodePort', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 38_088, nodePort: 30_188 }] },
+          },
+        ],
+      }),
+    });
+    const answer = (): Promise<string> => fetch('http://127.0.0.1:30188/').then((response) => response.text());
+    expect(await eventually('an answer', answer)).toBe('served');
+    await kubectl.run('delete pod,service web --timeout=60s');
+    await eventually('the port to be closed', () =>
+      answer().then(
+        () => false,
+        () => true,
+      ),
+    );
+  });
+
   test('a command that is not on the host', async () => {
     await kubectl.run('run nothing --image=busybox --restart=Never --command -- /no/such/program');
     await eventually('the reason', async () =>

@@ -222,7 +222,8 @@ export class ProcessRuntime extends PodRuntime<ProcessContainer> implements Runt
 
   async portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
     this.#pods.readySandbox(podSandboxId);
-    const socket = connect({ port, host: this.#hostIp, ...(signal && { signal }) });
+    // A port-forward reaches what listens on loopback, as it does in a pod with a network of its own.
+    const socket = connect({ port, host: '127.0.0.1', ...(signal && { signal }) });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', (err) =>

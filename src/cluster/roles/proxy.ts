@@ -1,0 +1,145 @@
+// The role `cox proxy`: the service proxy of this machine, beside whatever kubelet runs it.
+
+import { hostname } from 'node:os';
+import { createServer, type Server } from 'node:http';
+import { isIP } from 'node:net';
+import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
+import { parseCidr } from '#machinery/net/ip.ts';
+import { versionInfo } from '#machinery/version-info.ts';
+import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import { type NodePortAddresses, PROXY_FAMILIES, ProxyMetrics, removeTable, runNodeProxy, systemNft } from '#proxy/index.ts';
+import { UserError } from '../user-error.ts';
+import { KUBERNETES_VERSION } from '../version.ts';
+import { clientFor, readKubeconfig, type RoleConfig, type RunningRole, supervised } from './role.ts';
+
+const COMPONENT = 'kube-proxy';
+/** One proxy runs on a machine in this role; the rules of `cox up` have other names. */
+const TABLE = 'coxswain';
+const KUBELET_PORT = 10_250;
+const HEADER_TIMEOUT_MS = 10_000;
+const MAX_CONNECTIONS = 100;
+
+export interface ProxyRoleConfig extends RoleConfig {
+  readonly kubeconfig?: string;
+  readonly hostnameOverride?: string;
+  /** Ranges of pods, with commas between them. Absent: unknown, so that no traffic counts as from outside. */
+  readonly clusterCidr?: string;
+  readonly proxyMode: string;
+  /** Default: 'primary'. */
+  readonly nodeportAddresses?: readonly string[];
+  readonly masqueradeAll: boolean;
+  readonly healthzBindAddress: string;
+  readonly metricsBindAddress: string;
+  /** Removes the rules and ends. */
+  readonly cleanup: boolean;
+}
+
+const MODES = ['auto', 'nftables', 'userspace'] as const;
+
+/** Rejects with UserError for what can be mended. Rules stay when it stops. */
+export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRole> {
+  const { clock, random, logger } = config;
+  if (config.cleanup) {
+    await removeTable(systemNft(), TABLE).catch((err: unknown) => {
+      throw new UserError(`the rules cannot be removed: ${(err as Error).message}`, { cause: err });
+    });
+    const stop = (): Promise<void> => Promise.resolve();
+    return { description: `rules removed: tables ${TABLE} of nftables`, failed: Promise.resolve(new CleanedUp()), stop };
+  }
+  if (config.kubeconfig === undefined)
+    throw new UserError('--kubeconfig is needed: identity of the proxy, and address of the API server');
+  const mode = MODES.find((candidate) => candidate === config.proxyMode);
+  if (mode === undefined) {
+    throw new UserError(
+      `unknown --proxy-mode ${JSON.stringify(config.proxyMode)}: it is ${MODES.join(', ')}. iptables and ipvs are not there`,
+    );
+  }
+  const nodeName = config.hostnameOverride ?? hostname().toLowerCase();
+  if (isDNS1123Subdomain(nodeName).length > 0) {
+    throw new UserError(`${JSON.stringify(nodeName)} is no name of a node: give another with --hostname-override`);
+  }
+  const clusterCidrs = (config.clusterCidr ?? '').split(',').filter((cidr) => cidr !== '');
+  for (const cidr of clusterCidrs) {
+    if (parseCidr(cidr) === undefined) throw new UserError(`--cluster-cidr takes ranges, such as 10.244.0.0/16, not '${cidr}'`);
+  }
+  const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
+  const client = clientFor(access, COMPONENT, config);
+  const metrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
+  const healthz = parseAddress('--healthz-bind-address', config.healthzBindAddress);
+  const settings = {
+    mode,
+    table: TABLE,
+    clusterCidrs,
+    nodePortAddresses: nodePortAddressesOf(config.nodeportAddresses ?? []),
+    reservedPorts: [KUBELET_PORT, healthz?.port ?? 0, new URL(access.server).port || 443].map((port) => `tcp/${port}`),
+    masqueradeAll: config.masqueradeAll,
+    ...(healthz !== undefined && { healthz }),
+  };
+  let backend = '';
+  const server = await serveMetrics(parseAddress('--metrics-bind-address', config.metricsBindAddress), metrics, () => backend);
+  const onBackend = (name: string): void => void (backend = name);
+  const running = supervised(COMPONENT, (signal) =>
+    runNodeProxy({ client, nodeName, settings, metrics, clock, random, logger, onBackend }, signal),
+  );
+  return {
+    description: `${COMPONENT} of node ${nodeName}`,
+    failed: running.failed,
+    async stop() {
+      await running.stop();
+      server?.closeAllConnections();
+      server?.close();
+    },
+  };
+}
+
+/** Ends the role after --cleanup. Not a failure. */
+export class CleanedUp extends Error {
+  override readonly name = 'CleanedUp';
+}
+
+/** Throws UserError. Upstream's default in this mode: the addresses of the Node object. */
+function nodePortAddressesOf(texts: readonly string[]): NodePortAddresses {
+  if (texts.length === 0 || (texts.length === 1 && texts[0] === 'primary')) return 'primary';
+  for (const text of texts) {
+    if (parseCidr(text) === undefined)
+      throw new UserError(`--nodeport-addresses takes ranges, or 'primary' alone, not '${text}'`);
+  }
+  return texts;
+}
+
+/** Returns undefined for '', which switches the port off. Throws UserError. */
+function parseAddress(flag: string, text: string): { readonly host: string; readonly port: number } | undefined {
+  if (text === '') return undefined;
+  const [, bracketed, plain = '', portText = ''] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (isIP(host) === 0 || Number(portText) > 65_535)
+    throw new UserError(`${flag} takes ADDRESS:PORT, such as 127.0.0.1:10249, not '${text}'`);
+  return { host, port: Number(portText) };
+}
+
+/** Rejects with UserError if the port cannot be had. As upstream's, it is plain HTTP, and by default for this machine only. */
+async function serveMetrics(
+  address: { readonly host: string; readonly port: number } | undefined,
+  metrics: ProxyMetrics,
+  mode: () => string,
+): Promise<Server | undefined> {
+  if (address === undefined) return undefined;
+  const version = versionInfo(KUBERNETES_VERSION.gitVersion);
+  const pages: Readonly<Record<string, () => string>> = {
+    '/metrics': () => componentMetricsText(metrics.text(), version),
+    '/proxyMode': mode,
+    '/healthz': () => 'ok',
+  };
+  const server = createServer({ headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS }, (request, response) => {
+    request.resume();
+    const page = pages[request.url?.split('?')[0] ?? ''];
+    const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+    response.writeHead(page === undefined ? 404 : 200, headers).end(page?.() ?? '404 page not found\n');
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (err) => reject(new UserError(`--metrics-bind-address: ${err.message}`, { cause: err })));
+    server.listen(address.port, address.host, resolve);
+  });
+  return server;
+}

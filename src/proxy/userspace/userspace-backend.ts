@@ -1,0 +1,126 @@
+// The proxy without the kernel's help: it listens at node ports, and at cluster IPs where the machine lets it have their addresses.
+// Endpoints see the proxy's address, not the client's.
+
+import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Backend, RulesUpdate } from '../model.ts';
+import type { Addresses } from './addresses.ts';
+import { Balancer } from './balancer.ts';
+import { type Frontend, frontendId, frontendsOf } from './frontends.ts';
+import type { Listener } from './listener.ts';
+import { listenTcp } from './tcp.ts';
+import { listenUdp } from './udp.ts';
+
+export interface UserspaceBackendConfig {
+  /** Where node ports are served; read at each complete update. */
+  readonly nodePortIPs: () => readonly string[];
+  /** Addresses of this machine. */
+  readonly machineAddresses: () => readonly string[];
+  /** Gives the machine the addresses of services. Undefined: it cannot, so there are no cluster IPs. */
+  readonly addresses: Addresses | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+interface Open {
+  readonly frontend: Frontend;
+  readonly listener: Listener;
+}
+
+/** Ports of one process: each is a file descriptor, and services of a cluster that needs this proxy are few. */
+const MAX_FRONTENDS = 5000;
+
+export class UserspaceBackend implements Backend {
+  readonly name = 'userspace';
+  readonly #config: UserspaceBackendConfig;
+  readonly #balancer: Balancer;
+  readonly #open = new Map<string, Open>();
+  /** By service. */
+  readonly #frontends = new Map<string, readonly Frontend[]>();
+  readonly #reported = new Set<string>();
+  #own: ReadonlySet<string> = new Set();
+  #nodePortIPs: readonly string[] = [];
+  #closed = false;
+
+  constructor(config: UserspaceBackendConfig) {
+    this.#config = config;
+    this.#balancer = new Balancer({ clock: config.clock, random: config.random, isOwn: (client) => this.#own.has(client) });
+  }
+
+  async sync({ complete, changes }: RulesUpdate): Promise<void> {
+    if (this.#closed) return;
+    if (complete) {
+      this.#frontends.clear();
+      this.#nodePortIPs = this.#config.nodePortIPs();
+      this.#own = new Set(this.#config.machineAddresses());
+    }
+    const settings = { nodePortIPs: this.#nodePortIPs, isOwn: (ip: string) => this.#own.has(ip) };
+    for (const [key, rules] of changes) {
+      const frontends = rules === undefined ? [] : frontendsOf(rules, settings).filter((frontend) => this.#isServable(frontend));
+      if (frontends.length === 0) this.#frontends.delete(key);
+      else this.#frontends.set(key, frontends);
+    }
+    const wanted = new Map<string, Frontend>();
+    for (const frontend of [...this.#frontends.values()].flat().slice(0, MAX_FRONTENDS))
+      wanted.set(frontendId(frontend), frontend);
+    this.#balancer.keepOnly(new Set([...wanted.values()].map(({ route }) => route.id)));
+    const closing: Promise<void>[] = [];
+    for (const [id, { frontend, listener }] of this.#open) {
+      if (wanted.has(id)) continue;
+      this.#open.delete(id);
+      closing.push(listener.close(false));
+      this.#config.logger.debug('proxy: closed', { address: frontend.ip, port: frontend.port });
+    }
+    await Promise.all(closing);
+    const clusterIPs = [...wanted.values()].filter(({ kind }) => kind === 'cluster').map(({ ip }) => ip);
+    await this.#config.addresses?.keep(new Set(clusterIPs));
+    for (const [id, frontend] of wanted) {
+      const present = this.#open.get(id);
+      if (present === undefined) await this.#listen(id, frontend);
+      else present.listener.setRoute(frontend.route);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.all([...this.#open.values()].map(({ listener }) => listener.close(true)));
+    this.#open.clear();
+    await this.#config.addresses?.keep(new Set());
+  }
+
+  #isServable({ kind, protocol }: Frontend): boolean {
+    if (protocol === 'sctp') return this.#report('sctp', 'SCTP is not available: it needs nftables');
+    if (kind === 'cluster' && this.#config.addresses === undefined) {
+      return this.#report(
+        'cluster IPs',
+        'cluster IPs are not available: they need root, and nftables or iproute2. Use node ports',
+      );
+    }
+    return true;
+  }
+
+  async #listen(id: string, frontend: Frontend): Promise<void> {
+    const { ip, port, protocol, route } = frontend;
+    try {
+      const listener =
+        protocol === 'tcp'
+          ? await listenTcp(ip, port, route, this.#balancer)
+          : await listenUdp(ip, port, route, this.#balancer, this.#config.clock);
+      this.#open.set(id, { frontend, listener });
+      this.#reported.delete(id);
+    } catch (err) {
+      this.#report(id, `cannot listen at ${ip} port ${protocol}/${port}: ${errorMessage(err)}`);
+    }
+  }
+
+  /** Logs what is unavailable, once. Returns false. */
+  #report(id: string, message: string): false {
+    if (!this.#reported.has(id)) this.#config.logger.warn(`proxy: ${message}`);
+    this.#reported.add(id);
+    return false;
+  }
+}

@@ -1,0 +1,151 @@
+// Services of a real node: from a pod by cluster IP, from the host by node port, through a rolling update under load, and what is left
+// of the rules after a restart and a reset.
+
+import { get } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  coxArgs,
+  coxUp,
+  eventually,
+  type Kubectl,
+  kubectls,
+  missingContainerd,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
+import { importBusybox } from './images.ts';
+
+const FLAGS = ['--runtime', 'containerd', '--pod-cidr', '10.77.0.0/16', '--service-cidr', '10.97.0.0/16'];
+const PORT = 30_177;
+const nft = await run('nft', ['list', 'tables']).catch(() => undefined);
+const missing = missingKubectl ?? missingContainerd ?? (nft?.status === 0 ? undefined : 'nft is not installed, or needs root');
+
+const web = (version: string): string => `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  replicas: 2
+  strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      terminationGracePeriodSeconds: 10
+      containers:
+        - name: web
+          image: busybox
+          imagePullPolicy: Never
+          command: [sh, -c, 'mkdir -p /tmp/www; echo "${version} $(hostname)" > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www']
+          readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 }
+          lifecycle: { preStop: { sleep: { seconds: 3 } } }
+`;
+const service = `
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec:
+  type: NodePort
+  selector: { app: web }
+  ports: [{ port: 80, targetPort: 8080, nodePort: ${PORT} }]
+`;
+const client = `
+apiVersion: v1
+kind: Pod
+metadata: { name: client }
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{ name: client, image: busybox, imagePullPolicy: Never, command: [sleep, '3600'] }]
+`;
+
+describe.skipIf(missing !== undefined)(named('services on a node', missing), () => {
+  let dir: ReturnType<typeof temporaryDir>;
+  let cluster: RunningCluster;
+  let kubectl: Kubectl;
+  const host = Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+  const start = async (): Promise<void> => {
+    cluster = await coxUp(FLAGS, { dataDir: dir.path });
+    kubectl = cluster.kubectl(kubectls().at(-1)?.path ?? '');
+  };
+  const apply = (yaml: string) => kubectl.run('apply -f -', { input: yaml });
+  const fetch = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const request = get({ host, port: PORT, agent: false, timeout: 5000 }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('end', () => resolve(text.trim()));
+      });
+      request.on('error', reject);
+      request.on('timeout', () => request.destroy(new Error('no answer')));
+    });
+  const tables = async (): Promise<number> => ((await run('nft', ['list', 'tables'])).stdout.match(/coxswain-/g) ?? []).length;
+  let before = 0;
+
+  beforeAll(async () => {
+    dir = temporaryDir();
+    before = await tables();
+    await start();
+    await importBusybox(dir.path);
+    await apply(`${web('one')}---${service}---${client}`);
+    await kubectl.run('rollout status deployment/web --timeout=90s');
+    await kubectl.run('wait --for=condition=Ready pod/client --timeout=60s');
+  });
+  afterAll(async () => {
+    await kubectl?.try('delete deployment,pods --all --grace-period=0 --force --timeout=60s');
+    await cluster?.stop();
+    await run(process.execPath, [...coxArgs, 'reset', '--yes', '--data-dir', dir.path]);
+    dir.remove();
+  });
+
+  test('from a pod by the cluster IP, from the host by the node port', async () => {
+    const clusterIP = await kubectl.run('get service web -o jsonpath={.spec.clusterIP}');
+    const request = "printf 'GET / HTTP/1.0\\r\\n\\r\\n'";
+    const fromPod = await eventually('an answer in the pod', async () => {
+      const { status, stdout } = await kubectl.try(`exec client -- sh -c "${request} | nc -w 3 ${clusterIP} 80"`);
+      return status === 0 && stdout.includes('web-') ? stdout : undefined;
+    });
+    expect(fromPod).toMatch(/\none web-/);
+    expect((await kubectl.try('exec client -- nc -w 3 10.97.0.1 443')).status).toBe(0);
+    expect((await kubectl.try(`exec client -- nc -w 3 ${clusterIP} 81`)).stderr).toContain('Connection refused');
+    const seen = new Set<string>();
+    await eventually('both pods through the node port', async () => seen.add(await fetch()).size === 2);
+  });
+
+  test('a rolling update loses no request', async () => {
+    const stop = new AbortController();
+    const results: string[] = [];
+    const load = async (): Promise<void> => {
+      while (!stop.signal.aborted) results.push(await fetch().catch((err: unknown) => String(err)));
+    };
+    const loads = [load(), load()];
+    await apply(web('two'));
+    await kubectl.run('rollout status deployment/web --timeout=120s');
+    await eventually('only new pods to answer', async () => results.slice(-10).every((text) => text.startsWith('two')));
+    stop.abort();
+    await Promise.all(loads);
+    expect(results.filter((text) => !/^(one|two) web-/.test(text))).toEqual([]);
+    expect(results.length).toBeGreaterThan(50);
+  });
+
+  test('rules serve while the cluster is down, and are adopted by the next start', async () => {
+    await cluster.stop();
+    expect(await fetch()).toMatch(/^two web-/);
+    expect(await tables()).toBe(before + 2);
+    await start();
+    expect(await fetch()).toMatch(/^two web-/);
+    expect(await tables()).toBe(before + 2);
+  });
+
+  test('a reset removes the rules', async () => {
+    await kubectl.run('delete deployment,pods --all --grace-period=0 --force --timeout=60s');
+    await cluster.stop();
+    const { status } = await run(process.execPath, [...coxArgs, 'reset', '--yes', '--data-dir', dir.path]);
+    expect([status, await tables()]).toEqual([0, before]);
+  });
+});
