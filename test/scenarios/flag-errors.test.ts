@@ -66,6 +66,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
 /** Flags whose values are arbitrary text, or are checked by somebody else: the reason. */
 const unchecked: Readonly<Record<string, string>> = {
   '<prefix>': 'any text',
+  '<prefixes>': 'any text',
   '<url>': 'any text',
   '<path>': 'is written when the cluster is there',
   '<socket>': 'is tried by the runtime',

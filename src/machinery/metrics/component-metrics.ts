@@ -23,6 +23,7 @@ export interface BuildInfo {
 const STABLE: ReadonlySet<string> = new Set([
   'apiserver_admission_controller_admission_duration_seconds',
   'apiserver_admission_step_admission_duration_seconds',
+  'apiserver_admission_webhook_admission_duration_seconds',
   'apiserver_current_inflight_requests',
   'apiserver_longrunning_requests',
   'apiserver_request_duration_seconds',

@@ -202,6 +202,27 @@ async function clusterMetrics(): Promise<void> {
   }
 }
 
+/** A webhook that nothing listens for, and a request that it is called for. */
+const CALLED_IN_VAIN = [
+  [
+    '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+    {
+      metadata: { name: 'in-vain' },
+      webhooks: [
+        {
+          name: 'in-vain.example.com',
+          clientConfig: { url: 'https://127.0.0.1:1/' },
+          rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
+          failurePolicy: 'Ignore',
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+        },
+      ],
+    },
+  ],
+  ['/api/v1/namespaces/default/configmaps', { metadata: { name: 'reviewed' } }],
+] as const;
+
 const WATCH_LIST = '/api/v1/namespaces?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
 /** A server alone, asked as over a connection, on a store that has a file. */
@@ -211,6 +232,9 @@ async function serverMetrics(): Promise<void> {
   const t = await startTestServer({ clock: systemClock, storage });
   try {
     for (const path of ['/api/v1/namespaces', '/api/v1/namespaces/default', '/readyz']) await send(t.server, { path });
+    for (const [path, body] of CALLED_IN_VAIN) {
+      expect((await send(t.server, { method: 'POST', path, body })).code).toBe(201);
+    }
     const { body } = await handle(t.server, { path: WATCH_LIST });
     if (body.kind === 'watch') body.events.stop();
     for (const path of ['/metrics', '/metrics/slis']) read((await send(t.server, { path })).text);
