@@ -214,6 +214,22 @@ const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
     ],
     name: '10.77.0.7',
   },
+  {
+    entry: [
+      'apiextensions.k8s.io/v1',
+      'CustomResourceDefinition',
+      'customresourcedefinitions',
+      {
+        spec: {
+          group: 'kinds.example.com',
+          names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+          scope: 'Namespaced',
+          versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+        },
+      },
+    ],
+    name: 'widgets.kinds.example.com',
+  },
 ];
 
 export interface KindManifest {
