@@ -31,6 +31,9 @@ export interface AuthenticationConfigConfig {
   readonly requestHeader?: RequestHeaderConfig | undefined;
 }
 
+/** So often is a write tried that meets the write of another server. Each attempt that fails means that one of the others succeeded. */
+const ATTEMPTS = 10;
+
 export class AuthenticationConfig {
   readonly #config: AuthenticationConfigConfig;
   readonly #queue: RateLimitingQueue;
@@ -60,15 +63,23 @@ export class AuthenticationConfig {
     return runWorkers(this.#queue, 1, work, signal, { logger });
   }
 
+  /** Writes the ConfigMap if it is not as it should be. Other servers on the same storage may write it at the same time. */
   async #sync(): Promise<void> {
     const access = this.#config.client.resource(configMaps).namespace(NAMESPACE);
-    try {
-      const current = await access.get(NAME);
-      const data = this.#combined(current.data ?? {});
-      if (!deepEqual(data, current.data ?? {})) await access.update({ ...current, data });
-    } catch (error) {
-      if (!apierrors.isNotFound(error)) throw error;
-      await access.create({ metadata: { name: NAME, namespace: NAMESPACE }, data: this.#combined({}) });
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const current = await orNone(access.get(NAME));
+        if (current === undefined) {
+          await access.create({ metadata: { name: NAME, namespace: NAMESPACE }, data: this.#combined({}) });
+          return;
+        }
+        const data = this.#combined(current.data ?? {});
+        if (!deepEqual(data, current.data ?? {})) await access.update({ ...current, data });
+        return;
+      } catch (error) {
+        const isOthersWrite = apierrors.isAlreadyExists(error) || apierrors.isConflict(error) || apierrors.isNotFound(error);
+        if (!isOthersWrite || attempt === ATTEMPTS) throw error;
+      }
     }
   }
 
@@ -116,6 +127,16 @@ function stringsOf(text = ''): readonly string[] {
     return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
   } catch (error) {
     if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+}
+
+/** Resolves with undefined if the object does not exist. */
+async function orNone<T>(object: Promise<T>): Promise<T | undefined> {
+  try {
+    return await object;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
     throw error;
   }
 }
