@@ -28,7 +28,7 @@ export interface BuiltClusterOptions {
 export interface Target {
   readonly host: string;
   readonly port: number;
-  /** Absent: a server for tests on this machine, whose certificate nobody has signed. */
+  /** The authority of the server's certificate, as PEM. Absent: the certificate is not checked (a test server on this machine). */
   readonly ca?: string;
   /** Absent: there is a token. */
   readonly cert?: string;

@@ -1,5 +1,5 @@
-// Custom resources: what a definition costs while nobody uses it, how soon it can be used, what its objects cost, and how fast they are
-// created, beside ConfigMaps and beside kube-apiserver in the same run (if there is one: --reference).
+// Measures custom resources: the memory of an idle definition, the time from applying a definition to its first object, the memory of
+// objects, and the rate of creates. ConfigMaps, and kube-apiserver if `--reference` names one, are measured in the same run.
 
 import { namespaces } from '#api/groups/core/v1/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -99,7 +99,7 @@ async function creates(cluster: BuiltCluster, client: Client, reference: Extensi
 
 interface Creates {
   readonly rates: readonly number[];
-  /** Of the server, for each create. */
+  /** CPU time of the server for each create, in microseconds. */
   readonly cpuMicros: readonly number[];
 }
 
@@ -146,7 +146,7 @@ async function removed(client: Client, definition: object): Promise<void> {
   await poll(async () => (await send(client, 'GET', path)) === undefined);
 }
 
-/** Memory of objects that somebody watches. */
+/** Measures the memory of custom objects with one watcher. */
 async function watchedObjects(cluster: BuiltCluster, client: Client): Promise<void> {
   await define(client, thingDefinition());
   await client.transport.request({ method: 'POST', path: THINGS, body: thing('first') });
@@ -189,7 +189,7 @@ const difference = (after: Memory, before: Memory): Memory => ({
   residentMB: after.residentMB - before.residentMB,
 });
 
-/** Memory of definitions that nobody uses, and how soon one more can be used. */
+/** Measures the memory of idle definitions, and the time until one more definition can be used. */
 async function manyDefinitions(cluster: BuiltCluster, client: Client, total: number): Promise<void> {
   await usable(client, 0, APPLIED);
   await settled();

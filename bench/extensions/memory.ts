@@ -16,9 +16,9 @@ export const MEMORY_FLAGS: readonly string[] = [
 const TIMEOUT_MS = 60_000;
 
 export interface Memory {
-  /** Of the main thread: JavaScript's heap and what it refers to outside. */
+  /** Bytes of the main thread: its JavaScript heap, and the external memory that the heap refers to. */
   readonly heapMB: number;
-  /** Of all threads, what they have freed and not given back included. */
+  /** Resident bytes of the process: all threads, with memory that was freed but not returned to the system. */
   readonly residentMB: number;
 }
 

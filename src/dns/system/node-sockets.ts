@@ -3,7 +3,7 @@
 import { createSocket, type Socket as UdpSocket, type SocketType } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer, isIPv6, type AddressInfo, type Socket } from 'node:net';
+import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
 import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
 import type { DnsSockets, SocketAddress, TcpConnection, TcpListener, UdpListener } from './sockets.ts';
@@ -61,16 +61,9 @@ export const nodeSockets: DnsSockets = {
       onConnection(connectionOf(socket));
     });
     server.maxConnections = MAX_CONNECTIONS;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host: at.address, port: at.port, exclusive: true, ipv6Only: true }, () => {
-        server.removeListener('error', reject);
-        resolve();
-      });
-    });
-    server.on('error', () => undefined);
+    const port = await listen(server, at);
     return {
-      port: (server.address() as AddressInfo).port,
+      port,
       close: () =>
         new Promise((resolve) => {
           server.close(() => resolve());
@@ -89,16 +82,9 @@ export const nodeSockets: DnsSockets = {
     server.on('connection', (socket) => {
       if (!allows(socket.remoteAddress ?? '')) socket.destroy();
     });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host: at.address, port: at.port, exclusive: true, ipv6Only: true }, () => {
-        server.removeListener('error', reject);
-        resolve();
-      });
-    });
-    server.on('error', () => undefined);
+    const port = await listen(server, at);
     return {
-      port: (server.address() as AddressInfo).port,
+      port,
       close: () =>
         new Promise((resolve) => {
           server.close(() => resolve());
@@ -201,4 +187,18 @@ function connectionOf(socket: Socket): TcpConnection {
     resume: () => void socket.resume(),
     destroy: () => void socket.destroy(),
   };
+}
+
+/** Opens a TCP server at the address and resolves with its port. Rejects if the address cannot be had; later errors are ignored. */
+async function listen(server: Server, at: SocketAddress): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: at.address, port: at.port, exclusive: true, ipv6Only: true }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+  // An error of accepting a connection concerns that connection alone.
+  server.on('error', () => undefined);
+  return (server.address() as AddressInfo).port;
 }

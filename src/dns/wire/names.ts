@@ -12,7 +12,6 @@ export type Labels = readonly string[];
 export function parseName(text: string): Labels | undefined {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (name === '') return [];
-  // eslint-disable-next-line no-control-regex
   if (!/^[\x21-\x7e]+$/.test(name) || name.includes('\\')) return undefined;
   const labels = name.toLowerCase().split('.');
   if (labels.some((label) => label === '' || label.length > MAX_LABEL_LENGTH)) return undefined;
