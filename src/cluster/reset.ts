@@ -17,7 +17,8 @@ import {
   removeServiceAddress,
   serviceInterfaceName,
 } from '#network/index.ts';
-import { removeTable, systemNft } from '#proxy/index.ts';
+import { systemNft } from '#machinery/net/nft/index.ts';
+import { removeTable } from '#proxy/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
