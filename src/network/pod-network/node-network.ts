@@ -10,7 +10,7 @@ import { NftError } from '#machinery/net/nft/index.ts';
 import { bridgeNetwork, CNI_CONFIG_FILE, type CniConfigList, writeCniConfig } from '../cni.ts';
 import { decide, type Decision } from './decide.ts';
 import { difference } from './difference.ts';
-import type { Machine, NodeRecord, PodNetworkSettings } from './model.ts';
+import { EMPTY_STATE, type Machine, type NodeRecord, type PodNetworkSettings } from './model.ts';
 import { completeCommands, neededFamilies, type Rules, setCommands } from './rules.ts';
 import type { PodNetworkSystem } from './system.ts';
 
@@ -47,8 +47,9 @@ export interface SyncResult {
 
 export class NodeNetwork {
   readonly #config: NodeNetworkConfig;
-  /** Undefined: it has to be read. */
-  #machine: Machine | undefined;
+  /** What the machine has, as of the last reading and the changes since. */
+  #machine: Machine = NO_MACHINE;
+  #isStale = true;
   /** What the table has; undefined: it has to be written as a whole. */
   #rules: Rules | undefined;
   #canFilter = true;
@@ -63,7 +64,7 @@ export class NodeNetwork {
 
   /** Something else may have changed the system. */
   markStale(): void {
-    this.#machine = undefined;
+    this.#isStale = true;
   }
 
   /**
@@ -99,7 +100,7 @@ export class NodeNetwork {
       }
     };
     const wasRead = await attempt('the state of the machine cannot be read', () => this.#read());
-    const machine = this.#machine ?? { links: [], foreignRoutes: [], own: NOTHING };
+    const machine = this.#machine;
     const decision = decide(nodeName, nodes, machine, settings);
     const { podCidrs, state } = decision;
     const hasPeers = state.routes.size > 0 || decision.nodeAddresses.length > 0;
@@ -116,7 +117,7 @@ export class NodeNetwork {
     }
     this.#log([...decision.problems, ...failures]);
     if (failures.length > 0) {
-      this.#machine = undefined;
+      this.#isStale = true;
       this.#rules = undefined;
       logger.debug('pod network: sync failed', { node: nodeName, failures });
     }
@@ -124,10 +125,16 @@ export class NodeNetwork {
   }
 
   async #read(): Promise<void> {
-    if (this.#machine !== undefined) return;
+    if (!this.#isStale) return;
     const { system, settings, onAddressesChanged } = this.#config;
     const { names } = settings;
-    this.#machine = await system.read(names);
+    this.#isStale = false;
+    try {
+      this.#machine = await system.read(names);
+    } catch (err) {
+      this.#isStale = true;
+      throw err;
+    }
     const own = new Set([names.bridge, names.vxlan]);
     const addresses = this.#machine.links
       .filter(({ name }) => !own.has(name))
@@ -244,7 +251,7 @@ export class NodeNetwork {
   }
 }
 
-const NOTHING = { vxlan: undefined, routes: new Map(), forwarding: new Map(), neighbours: new Map() };
+const NO_MACHINE: Machine = { links: [], foreignRoutes: [], own: EMPTY_STATE };
 
 /** Reasons that stay until somebody installs something. */
 const LACKING: ReadonlySet<string> = new Set(['NotInstalled', 'NotPermitted', 'NotFound', 'Syntax']);

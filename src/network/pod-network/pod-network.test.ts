@@ -103,6 +103,7 @@ describe.skipIf(missing !== undefined)(`machines in network namespaces${missing 
     expect(seen()).toBe(0);
     // The same from the address of a node arrives: the test sees what it looks for.
     await cluster.register('n9', stranger.address);
+    await cluster.allocate('n9', '10.202.9.0/24');
     await until(async () => {
       await prober.send('udp', first.pod.address, 1, 100);
       return seen() > 0;
@@ -201,8 +202,8 @@ describe.skipIf(missing !== undefined)(`machines in network namespaces${missing 
     const first = await join('n1', await lab.machine('a', 1), '10.202.1.0/24');
     const second = await join('n2', await lab.machine('a', 2), '10.202.2.0/24');
     for (const [index, range] of ['10.202.2.128/25', '10.202.1.0/24', '10.91.1.0/24', '0.0.0.0/1', '10.212.0.0/24'].entries()) {
-      await cluster.register(`evil${index}`, `10.91.1.5${index}`);
-      await cluster.allocate(`evil${index}`, range);
+      await cluster.register(`robber${index}`, `10.91.1.5${index}`);
+      await cluster.allocate(`robber${index}`, range);
     }
     await cluster.register('honest', '10.91.1.60');
     await cluster.allocate('honest', '10.202.60.0/24');
