@@ -189,6 +189,7 @@ async function start(
     podCidr: podRange.cidr,
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
+    hasOtherMachines: !isLoopback(config.bindAddress),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
     interfaceOf: layout.root,
     logger,
