@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import type { PodNetworkMode } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
@@ -53,6 +54,10 @@ export interface LaunchConfig {
   readonly nodes: number;
   /** Default: see defaultPodRange. */
   readonly podCidr?: string;
+  /** See PodNetworkFlags. */
+  readonly podNetwork?: PodNetworkMode;
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
@@ -157,7 +162,14 @@ async function start(
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidr: nodeRange(podRange, 0),
+      podCidrs: [nodeRange(podRange, 0)],
+      podNetwork: {
+        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
+        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
+        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
+        clusterCidrs: [podRange.cidr],
+        serviceCidrs: config.serviceCidr.split(','),
+      },
       ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
       layout,
       clock,
@@ -177,8 +189,8 @@ async function start(
     podCidr: podRange.cidr,
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
+    hasOtherMachines: !isLoopback(config.bindAddress),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
-    openToMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });
@@ -313,6 +325,7 @@ function nodesOf(
     podCidr: nodeRange(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
+    ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {

@@ -3,6 +3,7 @@
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
+import type { NodePodNetwork } from './pod-network.ts';
 
 export interface ClusterNode {
   readonly name: string;
@@ -19,6 +20,8 @@ export interface ClusterNode {
   readonly addresses?: readonly NodeAddress[];
   /** Absent: services are not proxied on this node. */
   readonly proxy?: NodeProxySettings;
+  /** Absent: nothing of ours connects its pods to those of other machines. */
+  readonly podNetwork?: NodePodNetwork;
   readonly capacity?: ResourceList;
 }
 

@@ -12,12 +12,14 @@ import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
 import type { Clock } from '#machinery/clock.ts';
 import {
   bridgeName,
+  cleanPodNetwork,
   removeBridgeNetwork,
   removePodNetworks,
   removeServiceAddress,
   serviceInterfaceName,
 } from '#network/index.ts';
-import { removeTable, systemNft } from '#proxy/index.ts';
+import { systemNft } from '#machinery/net/nft/index.ts';
+import { removeTable } from '#proxy/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
@@ -107,6 +109,7 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
         const { containerd } = dataDirLayout(dir);
         const bridge = bridgeName(containerd);
         await removePodNetworks({ bridge, namespaces });
+        await cleanPodNetwork(containerd);
         await removeBridgeNetwork({ bridge, dataDir: containerd });
         await removeProxyRules(proxyTable(dataDirLayout(dir)));
         await removeServiceAddress(serviceInterfaceName(dir));

@@ -3,7 +3,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import type { Logger } from '#machinery/log.ts';
-import { execute } from '../execute.ts';
+import { execute } from '#machinery/execute.ts';
 
 const SETTINGS = ['nf_call_iptables', 'nf_call_ip6tables'];
 

@@ -1,4 +1,4 @@
-// Runs the programs through which the proxy reaches the system: nft, conntrack, ip.
+// Runs programs of the system (nft, conntrack, ip) with arguments as an array, never through a shell.
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
