@@ -33,6 +33,7 @@ export interface UpOptions {
   readonly nodes: number;
   readonly podCidr?: string;
   readonly serviceCidr: string;
+  readonly loadBalancerPool?: string;
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
   readonly dns?: boolean;
@@ -76,6 +77,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       nodes: options.nodes,
       podCidr: options.podCidr,
       serviceCidr: options.serviceCidr,
+      loadBalancerPool: options.loadBalancerPool,
       runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
       dns: options.dns,

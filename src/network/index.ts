@@ -4,3 +4,4 @@ export { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './cni
 export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';
 export { removeBridgeNetwork, removePodNetworks } from './cleanup.ts';
 export { addServiceAddress, otherInterfaceWith, removeServiceAddress, serviceInterfaceName } from './service-address.ts';
+export { type AnnouncerSettings, removeAnnouncements, runAnnouncer } from './announce/run-announcer.ts';

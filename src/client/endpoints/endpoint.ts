@@ -14,6 +14,8 @@ export interface Endpoint {
   /** In canonical form. */
   readonly ip: string;
   readonly port: number;
+  /** '' if it is on no node. */
+  readonly nodeName: string;
   /** On the node that was asked for. */
   readonly local: boolean;
   /** An endpoint that terminates is never ready, unless its service publishes addresses that are not ready. */

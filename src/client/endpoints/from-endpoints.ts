@@ -14,11 +14,11 @@ export function endpointsOfObject(endpoints: Immutable<Endpoints> | undefined, p
   for (const { addresses = [], ports = [] } of endpoints?.subsets ?? []) {
     for (const { name = '', port } of ports) {
       if (name !== portName) continue;
-      for (const { ip: text, targetRef } of addresses) {
+      for (const { ip: text, targetRef, nodeName = '' } of addresses) {
         const address = parseIp(text);
         if (address === undefined || found.length >= MAX_ENDPOINTS) continue;
         const state = { local: false, ready: true, serving: true, terminating: false, zones: [], nodes: [] };
-        found.push({ ip: formatIp(address), port, ...state, targetRef });
+        found.push({ ip: formatIp(address), port, nodeName, ...state, targetRef });
       }
     }
   }

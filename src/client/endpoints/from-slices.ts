@@ -60,6 +60,7 @@ export function endpointsOf(
         found.set(id, {
           ip,
           port,
+          nodeName: at ?? '',
           local: at !== undefined && at === nodeName,
           targetRef,
           ready: conditions.ready !== false,

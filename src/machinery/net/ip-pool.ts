@@ -1,6 +1,6 @@
 // A set of IP addresses, written as ranges and networks: `10.0.0.240-10.0.0.250,fd00::/120`.
 
-import { formatIp, type IpAddress, type IpFamily, parseCidr, parseIp } from './ip.ts';
+import { formatIp, type IpAddress, type IpFamily, type IpRange, parseCidr, parseIp } from './ip.ts';
 
 interface Span {
   readonly family: IpFamily;
@@ -29,6 +29,11 @@ export class IpPool {
   has(text: string): boolean {
     const address = parseIp(text);
     return address !== undefined && this.#spans.some((span) => includes(span, address));
+  }
+
+  /** Reports whether an address of the pool is in the range. */
+  meets({ family, first, last }: Pick<IpRange, 'family' | 'first' | 'last'>): boolean {
+    return this.#spans.some((span) => span.family === family && meet(span, { family, first, last }));
   }
 
   hasFamily(family: IpFamily): boolean {
