@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { isServiceInterface } from '#machinery/net/service-interface.ts';
+import { isClusterInterface } from '#machinery/net/service-interface.ts';
 import { endpoints } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -86,7 +86,7 @@ export function advertisedAddress(bindAddress: string): string | undefined {
   const isOwn = isIP(bindAddress) !== 0 && !['0.0.0.0', '::', '::1'].includes(bindAddress) && !bindAddress.startsWith('127.');
   if (isOwn) return bindAddress;
   const all = Object.entries(networkInterfaces())
-    .flatMap(([name, list]) => (isServiceInterface(name) ? [] : (list ?? [])))
+    .flatMap(([name, list]) => (isClusterInterface(name) ? [] : (list ?? [])))
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));
   return (all.find(({ family }) => family === 'IPv4') ?? all[0])?.address;
 }
