@@ -1,8 +1,7 @@
 // Where the API servers can be reached: the endpoints of the Service `kubernetes`. It selects no pods, so no controller keeps them.
 
 import { isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
-import { isClusterInterface } from '#machinery/net/service-interface.ts';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { endpoints } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -85,8 +84,8 @@ export class OwnEndpoints {
 export function advertisedAddress(bindAddress: string): string | undefined {
   const isOwn = isIP(bindAddress) !== 0 && !['0.0.0.0', '::', '::1'].includes(bindAddress) && !bindAddress.startsWith('127.');
   if (isOwn) return bindAddress;
-  const all = Object.entries(networkInterfaces())
-    .flatMap(([name, list]) => (isClusterInterface(name) ? [] : (list ?? [])))
+  const all = Object.values(machineInterfaces())
+    .flatMap((list) => list ?? [])
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));
   return (all.find(({ family }) => family === 'IPv4') ?? all[0])?.address;
 }

@@ -7,7 +7,7 @@ import { pingCheck } from '#machinery/serving/health.ts';
 import type { HealthCheck } from '#machinery/serving/health.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
-import { parseServiceRanges } from '../network-ranges.ts';
+import { checkLoadBalancerPool, parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
 import { checkKeys } from './api-server-files.ts';
@@ -49,7 +49,10 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
   const pool =
     config.loadBalancerPool === undefined
       ? undefined
-      : checkLoadBalancerPool(config.loadBalancerPool, [...(clusterCidr?.split(',') ?? []), ...(serviceClusterIpRange?.split(',') ?? [])]);
+      : checkLoadBalancerPool(config.loadBalancerPool, [
+          ...(clusterCidr?.split(',') ?? []),
+          ...(serviceClusterIpRange?.split(',') ?? []),
+        ]);
   const file = (flag: string, given: string | undefined, name: string): string | undefined => {
     if (given !== undefined) return readFlagFile(`--${flag}`, given);
     return certDir === undefined ? undefined : readFlagFile(`--cert-dir (for --${flag})`, join(certDir, name));

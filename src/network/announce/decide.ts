@@ -59,7 +59,7 @@ function eligibleNodes(nodes: readonly Immutable<Node>[]): readonly string[] {
   const taking = nodes.filter(
     ({ metadata, status }) =>
       !Object.hasOwn(metadata.labels ?? {}, EXCLUDED) &&
-      status.nodeInfo?.containerRuntimeVersion?.startsWith('simulated://') !== true,
+      !(status.nodeInfo?.containerRuntimeVersion ?? '').startsWith('simulated://'),
   );
   const ready = taking.filter(isReady);
   return (ready.length > 0 ? ready : taking).map(({ metadata }) => metadata.name);
@@ -80,6 +80,8 @@ function ranked(address: string, nodes: readonly string[]): readonly string[] {
 }
 
 function byAge(a: Immutable<Service>, b: Immutable<Service>): number {
-  const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`);
+  const [left, right] = [a, b].map(
+    ({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`,
+  );
   return (left ?? '') < (right ?? '') ? -1 : 1;
 }

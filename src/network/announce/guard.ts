@@ -17,12 +17,15 @@ export function guardCommands(table: string, announcements: readonly Announcemen
     lines.push(`add set inet ${table} ${family}-addresses { type ${type}; }`);
     lines.push(`add set inet ${table} ${family}-ports { type ${type} . inet_proto . inet_service; }`);
     lines.push(`add element inet ${table} ${family}-addresses { ${own.map(({ address }) => address).join(', ')} }`);
-    const ports = own.flatMap(({ address, ports: list }) => list.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`));
+    const ports = own.flatMap(({ address, ports: list }) =>
+      list.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`),
+    );
     if (ports.length > 0) lines.push(`add element inet ${table} ${family}-ports { ${ports.join(', ')} }`);
     // ICMP stays: neighbour discovery needs it, and people look for an address with ping.
     lines.push(
       `add rule inet ${table} input ${family} daddr @${family}-addresses meta l4proto { icmp, ipv6-icmp } accept`,
       `add rule inet ${table} input ${family} daddr . meta l4proto . th dport @${family}-ports accept`,
+      `add rule inet ${table} input ${family} daddr @${family}-addresses meta l4proto tcp reject with tcp reset`,
       `add rule inet ${table} input ${family} daddr @${family}-addresses reject`,
     );
   }

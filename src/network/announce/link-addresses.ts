@@ -94,7 +94,9 @@ export class LinkAddresses implements AnnouncedAddresses {
     const { table, prefix, logger } = this.#config;
     const nft = systemNft(prefix);
     try {
-      await nft.run(announcements.length === 0 ? removalOf({ family: 'inet', name: table }) : guardCommands(table, announcements));
+      await nft.run(
+        announcements.length === 0 ? removalOf({ family: 'inet', name: table }) : guardCommands(table, announcements),
+      );
     } catch (err) {
       if (!(err instanceof NftError) || err.reason !== 'NotInstalled') throw err;
       logger.warn('announcer: other ports of this machine are reached at the addresses of load balancers', {

@@ -1,6 +1,7 @@
 // Which interfaces of this machine lead to the link of an address. Pure; reads what iproute2 prints as JSON.
 
 import { contains, type IpFamily, parseCidr, parseIp } from '#machinery/net/ip.ts';
+import { isClusterInterface } from '#machinery/net/service-interface.ts';
 
 /** An entry of `ip -j address`, as far as it is used. */
 export interface InterfaceEntry {
@@ -20,9 +21,6 @@ export interface RouteEntry {
   readonly dev?: string;
 }
 
-/** Interfaces that a cluster makes: bridges of pods, tunnels, addresses of services. */
-const CLUSTER_INTERFACE = /^cx[a-z][0-9a-f]{10}$|^cox[0-9a-f]{10}$|^veth/;
-
 /**
  * Returns the interfaces whose network has the address; if there is none, those of the default route: the machines of that link may have
  * several networks on it.
@@ -35,7 +33,7 @@ export function linksOf(
   const parsed = parseIp(address);
   if (parsed === undefined) return [];
   const usable = interfaces.filter(
-    ({ ifname, flags }) => flags.includes('UP') && !flags.includes('LOOPBACK') && !CLUSTER_INTERFACE.test(ifname),
+    ({ ifname, flags }) => flags.includes('UP') && !flags.includes('LOOPBACK') && !isClusterInterface(ifname),
   );
   const within = usable.filter(({ addr_info: entries }) =>
     entries.some(({ local, prefixlen }) => {

@@ -28,7 +28,8 @@ export interface RunAnnouncerConfig {
   readonly logger: Logger;
 }
 
-const nameOf = (id: string): string => serviceInterface(createHash('sha256').update(`announced ${id}`).digest('hex').slice(0, 10));
+const nameOf = (id: string): string =>
+  serviceInterface(createHash('sha256').update(`announced ${id}`).digest('hex').slice(0, 10));
 const tableOf = (id: string): string => `${id}-announced`;
 
 /** Runs until the signal aborts. Without root, or elsewhere than on Linux, it only logs that nothing is announced. */

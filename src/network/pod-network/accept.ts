@@ -162,7 +162,9 @@ function withoutConflicts(claims: readonly Claim[], problems: string[]): Map<str
     const { node, range } = claims[index] as Claim;
     if (earlier === undefined) accepted.set(node, [...(accepted.get(node) ?? []), range]);
     else
-      problems.push(`node ${node}: range of pods ${range.text} is left out: it overlaps ${earlier.range.text} of node ${earlier.node}`);
+      problems.push(
+        `node ${node}: range of pods ${range.text} is left out: it overlaps ${earlier.range.text} of node ${earlier.node}`,
+      );
   }
   return accepted;
 }

@@ -212,7 +212,8 @@ class PodNetworkAgent {
       if (this.#self === self) this.#self = relevant(written);
       return true;
     } catch (err) {
-      if (!signal.aborted) this.#logger.warn('pod network: the condition of the node could not be written', { node: nodeName, err });
+      if (!signal.aborted)
+        this.#logger.warn('pod network: the condition of the node could not be written', { node: nodeName, err });
       return false;
     }
   }

@@ -46,10 +46,7 @@ export function difference(actual: PodNetworkState, wanted: PodNetworkState, nam
     if (isGone || present?.via !== route.via || present.link !== route.link)
       ip.push(['route', 'replace', ...routeArgs(route, names)]);
   }
-  return [
-    ...ip.map((args): Change => ({ program: 'ip', args })),
-    ...bridge.map((args): Change => ({ program: 'bridge', args })),
-  ];
+  return [...ip.map((args): Change => ({ program: 'ip', args })), ...bridge.map((args): Change => ({ program: 'bridge', args }))];
 }
 
 function routeArgs({ destination, via, link }: Route, { metric, vxlan }: PodNetworkNames): string[] {
@@ -74,7 +71,11 @@ function mustBeReplaced(actual: VxlanDevice | undefined, wanted: VxlanDevice | u
   return (['id', 'port', 'local', 'mac'] as const).some((key) => actual[key] !== wanted[key]);
 }
 
-function deviceCommands(actual: VxlanDevice | undefined, wanted: VxlanDevice | undefined, { vxlan }: PodNetworkNames): string[][] {
+function deviceCommands(
+  actual: VxlanDevice | undefined,
+  wanted: VxlanDevice | undefined,
+  { vxlan }: PodNetworkNames,
+): string[][] {
   if (wanted === undefined) return [];
   const { id, port, local, mac, mtu, addresses } = wanted;
   const commands: string[][] = [];

@@ -188,7 +188,8 @@ export class NodeNetwork {
       own: decision.podCidrs,
       pods: decision.podRanges,
       nodes: decision.nodeAddresses,
-      vxlan: vxlan === undefined ? undefined : { device: settings.names.vxlan, id: vxlan.id, port: vxlan.port, local: vxlan.local },
+      vxlan:
+        vxlan === undefined ? undefined : { device: settings.names.vxlan, id: vxlan.id, port: vxlan.port, local: vxlan.local },
     };
     const { table } = settings.names;
     const commands =
@@ -266,11 +267,14 @@ function mtuOf(list: CniConfigList | undefined): number | undefined {
 }
 
 function subnetsOf(list: CniConfigList | undefined): readonly string[] {
-  const ipam = list?.plugins?.[0]?.['ipam'] as { readonly ranges?: readonly (readonly { readonly subnet: string }[])[] } | undefined;
+  const ipam = list?.plugins?.[0]?.['ipam'] as
+    | { readonly ranges?: readonly (readonly { readonly subnet: string }[])[] }
+    | undefined;
   return (ipam?.ranges ?? []).flatMap((range) => range.map(({ subnet }) => subnet));
 }
 
 function sameJson(a: readonly unknown[], b: readonly unknown[]): boolean {
-  const text = (value: unknown): string => JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? `${each}` : each));
+  const text = (value: unknown): string =>
+    JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? `${each}` : each));
   return text(a) === text(b);
 }

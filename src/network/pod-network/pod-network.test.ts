@@ -38,7 +38,10 @@ describe.skipIf(missing !== undefined)(`machines in network namespaces${missing 
     for (const from of nodes) {
       for (const to of nodes.filter((other) => other !== from)) {
         await reaches(from.pod, to.pod);
-        expect(await from.pod.prober.send('tcp', to.pod.address, 1_000_000)).toEqual({ source: from.pod.address, bytes: 1_000_000 });
+        expect(await from.pod.prober.send('tcp', to.pod.address, 1_000_000)).toEqual({
+          source: from.pod.address,
+          bytes: 1_000_000,
+        });
         expect(await from.pod.prober.send('udp', to.pod.address, 1472)).toEqual({ source: from.pod.address, bytes: 1472 });
       }
       expect(await from.machine.cni()).toMatchObject({ mtu: 1500, ipMasq: false });
@@ -67,7 +70,9 @@ describe.skipIf(missing !== undefined)(`machines in network namespaces${missing 
     expect(await p2.prober.send('udp', p1.address, 8000)).toEqual({ source: p2.address, bytes: 8000 });
     // A process of the node has the node's own address in the tunnel, of the node's range.
     expect(await one.prober().send('tcp', p2.address)).toEqual({ source: '10.202.1.0', bytes: 1 });
-    expect(agents.flatMap(({ logger }) => logger.records.filter(({ level }) => level !== 'info' && level !== 'debug'))).toEqual([]);
+    expect(agents.flatMap(({ logger }) => logger.records.filter(({ level }) => level !== 'info' && level !== 'debug'))).toEqual(
+      [],
+    );
   });
 
   test('a pod that has larger packets than the tunnel finds out', async () => {
@@ -180,7 +185,10 @@ describe.skipIf(missing !== undefined)(`machines in network namespaces${missing 
     machine.run('ip', 'route', 'add', '10.202.9.0/24', 'via', '10.91.1.9', ...mark);
     machine.run('ip', 'route', 'add', '10.202.2.0/24', 'via', '10.91.1.9', ...mark);
     machine.run('ip', 'link', 'add', names.vxlan, 'type', 'bridge');
-    const foreign = ['10.202.8.0/24 via 10.91.1.8 dev eth0 proto static', '10.202.7.0/24 via 10.91.1.7 dev eth0 proto 84 metric 5'];
+    const foreign = [
+      '10.202.8.0/24 via 10.91.1.8 dev eth0 proto static',
+      '10.202.7.0/24 via 10.91.1.7 dev eth0 proto 84 metric 5',
+    ];
     for (const route of foreign) machine.run('ip', 'route', 'add', ...route.split(' '));
     machine.run('nft', 'add', 'table', 'ip', 'theirs');
     const first = await join('n1', machine, '10.202.1.0/24');
@@ -244,11 +252,17 @@ describe.skipIf(missing !== undefined)(`machines in network namespaces${missing 
   test('IPv6 alone: the tunnel has 70 bytes', async () => {
     const [one, two] = [await lab.machine('a', 1), await lab.machine('b', 1)];
     const pods: LabPod[] = [];
-    for (const [name, machine] of [['n1', one], ['n2', two]] as const) {
+    for (const [name, machine] of [
+      ['n1', one],
+      ['n2', two],
+    ] as const) {
       await cluster.register(name, machine.address6);
       await cluster.allocate(name, `fd02:0:0:${name.slice(1)}::/64`);
     }
-    for (const [name, machine] of [['n1', one], ['n2', two]] as const) {
+    for (const [name, machine] of [
+      ['n1', one],
+      ['n2', two],
+    ] as const) {
       cluster.agent(name, machine);
       await until(async () => (await machine.cni()).mtu === 1430);
       pods.push(await machine.pod());

@@ -50,8 +50,16 @@ export function setCommands(table: string, before: Rules, after: Rules): string 
       const [old, next] = [new Set(before[set].filter(family.isOf)), new Set(after[set].filter(family.isOf))];
       const path = `${family.family} ${table} ${set}`;
       return [
-        ...elementCommands('delete', path, [...old].filter((element) => !next.has(element))),
-        ...elementCommands('add', path, [...next].filter((element) => !old.has(element))),
+        ...elementCommands(
+          'delete',
+          path,
+          [...old].filter((element) => !next.has(element)),
+        ),
+        ...elementCommands(
+          'add',
+          path,
+          [...next].filter((element) => !old.has(element)),
+        ),
       ];
     }),
   );

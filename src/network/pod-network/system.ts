@@ -68,9 +68,12 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
       if (families.includes('IPv4')) await writeSetting(run, 'net/ipv4/ip_forward', '1');
       if (!families.includes('IPv6')) return;
       // A router ignores router advertisements unless it is told not to: links that have their default route from one would lose it.
-      const advertised = JSON.parse((await run(['ip', '-json', '-6', 'route', 'show', 'default', 'proto', 'ra'])) || '[]') as unknown;
+      const advertised = JSON.parse(
+        (await run(['ip', '-json', '-6', 'route', 'show', 'default', 'proto', 'ra'])) || '[]',
+      ) as unknown;
       for (const { dev } of advertised as readonly { readonly dev?: string }[]) {
-        if (dev !== undefined && ARGUMENT.test(dev) && !dev.includes('/')) await writeSetting(run, `net/ipv6/conf/${dev}/accept_ra`, '2');
+        if (dev !== undefined && ARGUMENT.test(dev) && !dev.includes('/'))
+          await writeSetting(run, `net/ipv6/conf/${dev}/accept_ra`, '2');
       }
       await writeSetting(run, 'net/ipv6/conf/all/forwarding', '1');
     },

@@ -104,7 +104,8 @@ export class UserspaceBackend implements Backend {
 
   /** An address of a load balancer comes to the machine after the service has it. */
   #lookForAddresses(): void {
-    this.#look ??= this.#external.size === 0 ? undefined : this.#config.clock.setInterval(LOOK_MS, () => this.#addressesChanged());
+    this.#look ??=
+      this.#external.size === 0 ? undefined : this.#config.clock.setInterval(LOOK_MS, () => this.#addressesChanged());
     if (this.#external.size > 0) return;
     this.#look?.cancel();
     this.#look = undefined;

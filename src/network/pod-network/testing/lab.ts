@@ -27,7 +27,8 @@ export function labIsMissing(): string | undefined {
   }
   const name = `coxnet-${process.pid}-probe`;
   const isMade = spawnSync('ip', ['netns', 'add', name], { env: ENV }).status === 0;
-  const hasVxlan = isMade && spawnSync('ip', ['-n', name, 'link', 'add', 'v', 'type', 'vxlan', 'id', '1', 'dstport', '0'], { env: ENV });
+  const hasVxlan =
+    isMade && spawnSync('ip', ['-n', name, 'link', 'add', 'v', 'type', 'vxlan', 'id', '1', 'dstport', '0'], { env: ENV });
   spawnSync('ip', ['netns', 'delete', name], { env: ENV });
   return hasVxlan !== false && hasVxlan.status === 0 ? undefined : 'needs network namespaces with VXLAN';
 }
@@ -52,7 +53,9 @@ export class MachineLab {
         `ip -n ${router} address add fd91:0:0:${number}::fe/64 dev link-${link} nodad`,
       );
     }
-    lines.push(`ip netns exec ${router} sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`);
+    lines.push(
+      `ip netns exec ${router} sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
+    );
     run(lines);
   }
 
