@@ -6,6 +6,7 @@ import type { Build } from './build.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
 import { address, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
+import { withPodNetworkFlags } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { readArguments } from './upstream/arguments.ts';
 
@@ -72,8 +73,7 @@ export function createProgram(build?: Build): Command {
     .exitOverride()
     .configureOutput({ outputError: () => undefined });
 
-  program
-    .command('up')
+  withPodNetworkFlags(program.command('up'))
     .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
     .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)

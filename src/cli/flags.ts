@@ -36,6 +36,15 @@ export const count = (text: string): number => {
   return Number(text);
 };
 
+/** Returns a parser of whole numbers from 1. `what`: as in 'a network identifier'. */
+export const numberUpTo =
+  (max: number, what: string) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^[1-9]\d*$/.test(text) || value > max) throw new InvalidArgumentError(`${what} is a whole number from 1 to ${max}.`);
+    return value;
+  };
+
 /** 'a=true,b=false,c', after those that were given before. */
 export const settings = (text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
   const pairs = list(text).map((item) => {

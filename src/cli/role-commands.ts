@@ -18,6 +18,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
+import { withPodNetworkFlags } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
 import { KUBE_CONTROLLER_MANAGER_FLAGS } from './upstream/kube-controller-manager.ts';
@@ -294,10 +295,9 @@ Examples:
 
 function addKubelet(program: Command): void {
   withCommonFlags(
-    program
-      .command('kubelet')
+    withPodNetworkFlags(program.command('kubelet'))
       .description('run this machine as a node of a cluster')
-      .requiredOption('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
+      .option('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
@@ -330,7 +330,9 @@ function addKubelet(program: Command): void {
       )
       .option('--authorization-webhook-cache-authorized-ttl <duration>', 'how long a permission holds (default: 5m)', duration)
       .option('--authorization-webhook-cache-unauthorized-ttl <duration>', 'how long a denial holds (default: 30s)', duration)
-      .option('--pod-cidr <cidr>', 'addresses of its pods (default: those that the node has already)')
+      .option('--pod-cidr <cidrs>', 'addresses of its pods (default: those that the controller manager gives it)')
+      .option('--cluster-cidr <cidrs>', 'addresses of all pods: other nodes cannot claim any outside')
+      .option('--print-permissions', 'print the role that nodes need for --pod-network, for an administrator to apply, and end')
       .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)
       .option('--max-pods <number>', 'number of pods that may run on it (default: 110)', count)
@@ -344,7 +346,8 @@ function addKubelet(program: Command): void {
 Examples:
   $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -o worker-1.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 127.0.0.1
-  $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --pod-cidr 10.244.1.0/24 --runtime simulated`,
+  $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
+  $ cox kubelet --print-permissions | kubectl apply -f -`,
       ),
   ).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }

@@ -18,7 +18,7 @@ import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import type { Random } from '#machinery/random.ts';
-import { type AnnouncerSettings, runAnnouncer } from '#network/index.ts';
+import { type AnnouncerSettings, runAnnouncer, runPodNetwork } from '#network/index.ts';
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
@@ -156,7 +156,23 @@ export class Components implements RunningComponents {
       await this.#startNode(node);
       onNodeStarted?.(++started);
     });
-    for (const node of nodes) this.#startProxy(node);
+    for (const node of nodes) {
+      this.#startPodNetwork(node);
+      this.#startProxy(node);
+    }
+  }
+
+  /** As the node itself: it writes its own Node, and may read the others'. */
+  #startPodNetwork({ name, podNetwork }: ClusterNode): void {
+    if (podNetwork === undefined) return;
+    const { random, logger } = this.#config;
+    const label = `pod-network/${name}`;
+    const clock = this.#clockOf(label);
+    const client = this.#clientOf(nodeUser(name));
+    const onChange = (): void => this.#kubelets.get(name)?.checkNode();
+    this.#supervise(label, 'network', (signal) =>
+      runPodNetwork({ ...podNetwork, client, nodeName: name, onChange, clock, random: random.derive(label), logger }, signal),
+    );
   }
 
   /** The proxy begins when the node does, but nothing waits for it. */
@@ -283,7 +299,7 @@ export class Components implements RunningComponents {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
     const kubelet = new Kubelet({
-      client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
+      client: this.#clientOf(nodeUser(node.name)),
       runtime: node.runtime,
       clock,
       random: random.derive(`kubelet/${node.name}`),
@@ -402,6 +418,11 @@ export class Components implements RunningComponents {
   #clientOf(user: User, userAgent = componentOf(user.name)): Client {
     return this.#config.clientOf(user, userAgent);
   }
+}
+
+/** Who a node is, to the server. */
+function nodeUser(name: string): User {
+  return { name: `system:node:${name}`, groups: ['system:nodes', AUTHENTICATED] };
 }
 
 /** Who the components of this package are, to the server. */

@@ -4,6 +4,7 @@ import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
 import type { AnnouncerSettings } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
+import type { NodePodNetwork } from './pod-network.ts';
 
 export interface ClusterNode {
   readonly name: string;
@@ -22,6 +23,8 @@ export interface ClusterNode {
   readonly proxy?: NodeProxySettings;
   /** Absent: this node announces no addresses of load balancers. */
   readonly announcer?: AnnouncerSettings;
+  /** Absent: nothing of ours connects its pods to those of other machines. */
+  readonly podNetwork?: NodePodNetwork;
   readonly capacity?: ResourceList;
 }
 

@@ -12,6 +12,7 @@ import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
 import type { Clock } from '#machinery/clock.ts';
 import {
   bridgeName,
+  cleanPodNetwork,
   removeBridgeNetwork,
   removePodNetworks,
   removeServiceAddress,
@@ -108,6 +109,7 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
         const { containerd } = dataDirLayout(dir);
         const bridge = bridgeName(containerd);
         await removePodNetworks({ bridge, namespaces });
+        await cleanPodNetwork(containerd);
         await removeBridgeNetwork({ bridge, dataDir: containerd });
         await removeProxyRules(proxyTable(dataDirLayout(dir)));
         await removeServiceAddress(serviceInterfaceName(dir));

@@ -1,5 +1,5 @@
 // A second real node on one machine: a kubelet with a containerd of its own, in a network namespace of its own, joined to the cluster as
-// docs/running-apart.md tells of a machine. A pair of interfaces is the cable between the two; the routes to each other's pods are made here.
+// docs/running-apart.md tells of a machine. A pair of interfaces is the cable between the two; routes to each other's pods are the product's.
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
@@ -15,13 +15,10 @@ const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 export const POD_CIDR = '10.250.0.0/16';
 export const FIRST_ADDRESS = '10.251.255.1';
 const SECOND_ADDRESS = '10.251.255.2';
-const SECOND_POD_CIDR = '10.250.100.0/24';
 const NODE_NAME = 'second';
 const NAMESPACE = 'cox-conformance';
 const CABLE = 'coxconf0';
 
-/** Between pods of the two nodes addresses stay as they are; the bridge plugin of each would put its node's in their place. */
-const UNCHANGED = ['POSTROUTING', '-s', POD_CIDR, '-d', POD_CIDR, '-j', 'ACCEPT'];
 /** What the second node sends anywhere else, to a registry for instance, goes as the machine's. */
 const MASQUERADED = ['POSTROUTING', '-s', SECOND_ADDRESS, '!', '-o', CABLE, '-j', 'MASQUERADE'];
 
@@ -43,21 +40,18 @@ export function layCable(): void {
   run('ip', 'link', 'add', CABLE, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', NAMESPACE);
   run('ip', 'address', 'add', `${FIRST_ADDRESS}/30`, 'dev', CABLE);
   run('ip', 'link', 'set', CABLE, 'up');
-  run('ip', 'route', 'add', SECOND_POD_CIDR, 'via', SECOND_ADDRESS);
+  // The first machine is the router of the second, too.
   run('sysctl', '-qw', 'net.ipv4.ip_forward=1');
-  iptables('-I', UNCHANGED);
   iptables('-A', MASQUERADED);
   inside('ip', 'link', 'set', 'lo', 'up');
   inside('ip', 'address', 'add', `${SECOND_ADDRESS}/30`, 'dev', 'eth0');
   inside('ip', 'link', 'set', 'eth0', 'up');
   inside('ip', 'route', 'add', 'default', 'via', FIRST_ADDRESS);
-  inside('sysctl', '-qw', 'net.ipv4.ip_forward=1');
-  inside('iptables', '-w', '-t', 'nat', '-I', ...UNCHANGED);
 }
 
 /** Idempotent. What a run that was killed has left goes, too. */
 export function removeCable(): void {
-  for (const rule of [UNCHANGED, MASQUERADED]) quietly('iptables', '-w', '-t', 'nat', '-D', ...rule);
+  quietly('iptables', '-w', '-t', 'nat', '-D', ...MASQUERADED);
   quietly('ip', 'link', 'delete', CABLE);
   quietly('ip', 'netns', 'delete', NAMESPACE);
 }
@@ -87,7 +81,7 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
     runtime: 'containerd',
     'hostname-override': NODE_NAME,
     'node-ip': SECOND_ADDRESS,
-    'pod-cidr': SECOND_POD_CIDR,
+    'cluster-cidr': POD_CIDR,
   };
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
   const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, 'kubelet', ...args], {

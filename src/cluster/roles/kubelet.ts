@@ -2,17 +2,18 @@
 
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { nodes } from '#api/groups/core/v1/index.ts';
-import type { Client } from '#client/client.ts';
+import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { parseCidr, parseIp } from '#machinery/net/ip.ts';
+import { parseIp } from '#machinery/net/ip.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
+import { POD_NETWORK_PERMISSIONS, type PodNetworkMode, runPodNetwork } from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';
+import { parsePodRanges } from '../pod-network.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
 import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
@@ -25,6 +26,7 @@ import {
   readKubeconfig,
   type RoleConfig,
   type RunningRole,
+  supervised,
 } from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
 
@@ -62,8 +64,14 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly authorizationMode?: AuthorizationMode;
   readonly authorizationWebhookCacheAuthorizedTtl?: number;
   readonly authorizationWebhookCacheUnauthorizedTtl?: number;
-  /** Addresses of its pods. Default: what the node has already. */
+  /** Addresses of its pods: one range, or one of each family. Default: those that the node has, or gets from the controller manager. */
   readonly podCidr?: string;
+  /** See PodNetworkFlags. */
+  readonly podNetwork?: PodNetworkMode;
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
+  /** Addresses of all pods, one range or one of each family: other nodes cannot have any outside. Default: unknown. */
+  readonly clusterCidr?: string;
   /** Default: the machine's addresses. */
   readonly nodeIp?: string;
   readonly nodeLabels?: Readonly<Record<string, string>>;
@@ -92,9 +100,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   if (config.nodeIp !== undefined && parseIp(config.nodeIp) === undefined) {
     throw new UserError(`--node-ip takes an address, such as 10.0.0.7, not '${config.nodeIp}'`);
   }
-  if (config.podCidr !== undefined && parseCidr(config.podCidr) === undefined) {
-    throw new UserError(`--pod-cidr takes a range, such as 10.244.1.0/24, not '${config.podCidr}'`);
-  }
+  const podCidrs = config.podCidr === undefined ? [] : parsePodRanges('--pod-cidr', config.podCidr);
+  const clusterCidrs = config.clusterCidr === undefined ? [] : parsePodRanges('--cluster-cidr', config.clusterCidr);
   const file = (flag: string, given: string | undefined, name: string): string => {
     const path = given ?? (config.certDir === undefined ? undefined : join(config.certDir, name));
     if (path === undefined) throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`);
@@ -120,21 +127,29 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   const release = await claimDataDir(layout);
   let runtime: PreparedRuntime | undefined;
   let kubelet: Kubelet | undefined;
+  let network: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   const reloading = new AbortController();
   const stop = async (): Promise<void> => {
     reloading.abort();
+    await network?.stop();
     await kubelet?.stop();
     await runtime?.runtime.close();
     await runtime?.stop();
     release();
   };
   try {
-    const podCidr = config.podCidr ?? (await podCidrOf(client, nodeName));
     runtime = await prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidr,
+      podCidrs,
+      podNetwork: {
+        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
+        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
+        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
+        clusterCidrs,
+        serviceCidrs: [],
+      },
       layout,
       clock,
       random,
@@ -152,7 +167,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       random,
       logger,
       nodeName,
-      podCIDRs: [podCidr],
+      podCIDRs: podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
       podLogsDir: layout.logs,
@@ -184,6 +199,13 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     await kubelet.start();
     signal.removeEventListener('abort', giveUp);
     signal.throwIfAborted();
+    const running = kubelet;
+    const { network: podNetwork } = runtime;
+    if (podNetwork !== undefined) {
+      const onChange = (): void => running.checkNode();
+      const agent = { ...podNetwork, client, nodeName, clock, random: random.derive('pod-network'), logger, onChange };
+      network = supervised('pod-network', (until) => runPodNetwork(agent, until));
+    }
     const use = (renewed: KeyPair): void => listeners.setServingCertificate(renewed);
     void keepRenewed(
       { clock, logger, name: 'kubelet', current: serving, periodMs: RELOAD_PERIOD_MS, latest: readServing, use },
@@ -194,7 +216,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     return {
       port,
       description: `node ${nodeName} (${description}), its server on port ${port}`,
-      failed: new Promise(() => undefined),
+      failed: network?.failed ?? new Promise(() => undefined),
       stop: () => (stopping ??= stop()),
     };
   } catch (err) {
@@ -216,17 +238,15 @@ function accessSettings(config: KubeletRoleConfig): Partial<AccessSettings> {
   };
 }
 
-/** The range that the node was given before. Throws UserError if it has none. */
-async function podCidrOf(client: Client, nodeName: string): Promise<string> {
-  try {
-    const { podCIDR } = (await client.resource(nodes).get(nodeName)).spec;
-    if (podCIDR !== undefined) return podCIDR;
-  } catch (err) {
-    if (!apierrors.isNotFound(err) && !apierrors.isForbidden(err)) throw err;
-  }
-  throw new UserError(
-    `the node ${nodeName} has no range of pod addresses yet: give it one with --pod-cidr, such as 10.244.1.0/24`,
-  );
+/** Returns the objects that allow nodes to do what this role does beyond upstream's, as YAML for an administrator to apply. */
+export async function podNetworkPermissionsYaml(): Promise<string> {
+  const { clusterRole, clusterRoleBinding } = POD_NETWORK_PERMISSIONS;
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const objects = [
+    { apiVersion, kind: 'ClusterRole', ...clusterRole },
+    { apiVersion, kind: 'ClusterRoleBinding', ...clusterRoleBinding },
+  ];
+  return (await Promise.all(objects.map((object) => formatYamlLazily(object)))).join('---\n');
 }
 
 function asUserError(err: unknown, { port = PORT, address = '0.0.0.0' }: KubeletRoleConfig): unknown {

@@ -25,7 +25,7 @@ const RETRY = { durationMs: 500, factor: 2, capMs: 30_000 } as const;
 export class PodCidrUpdater {
   readonly #config: PodCidrUpdaterConfig;
   #wanted = '';
-  #updating: Promise<void> | undefined;
+  #isUpdating = false;
 
   constructor(config: PodCidrUpdaterConfig) {
     this.#config = config;
@@ -37,7 +37,9 @@ export class PodCidrUpdater {
     const wanted = cidrs.join(',');
     if (wanted === '' || wanted === this.#wanted) return;
     this.#wanted = wanted;
-    this.#updating ??= this.#update().finally(() => (this.#updating = undefined));
+    if (this.#isUpdating) return;
+    this.#isUpdating = true;
+    void this.#update().finally(() => (this.#isUpdating = false));
   }
 
   async #update(): Promise<void> {

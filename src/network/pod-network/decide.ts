@@ -1,6 +1,15 @@
 // Decides what this machine should have, so that its pods reach those of other nodes. Pure: nodes and the machine in, a state out.
 
-import { contains, formatIp, type IpFamily, parseCidr } from '#machinery/net/ip.ts';
+import {
+  bitsOf,
+  contains,
+  formatIp,
+  type IpAddress,
+  type IpFamily,
+  type IpRange,
+  isHostOf,
+  parseCidr,
+} from '#machinery/net/ip.ts';
 import { acceptNodes, type AcceptedRange, type Peer } from './accept.ts';
 import {
   EMPTY_STATE,
@@ -167,7 +176,7 @@ class Plan {
       for (const link of this.#outerLinks()) {
         if (!link.isEthernet) continue;
         for (const { range } of link.addresses) {
-          if (range.prefix > prefix && contains(range, address)) [best, prefix] = [link, range.prefix];
+          if (range.prefix > prefix && isOnLink(range, address)) [best, prefix] = [link, range.prefix];
         }
       }
       if (best !== undefined) return { link: best, via: address.text };
@@ -228,6 +237,10 @@ class Plan {
     return this.#machine.links.find(({ name }) => name === routes[0]?.link);
   }
 }
+
+/** Links between two machines use all of their addresses. */
+const isOnLink = (range: IpRange, address: IpAddress): boolean =>
+  bitsOf(range.family) - range.prefix <= 1 ? contains(range, address) : isHostOf(range, address);
 
 const firstAddress = ({ family, first }: AcceptedRange): string => formatIp({ family, value: first });
 

@@ -148,6 +148,7 @@ export class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements 
     this.#awaitsPodCidr = false;
     if (cidr === this.#podCidr) return;
     this.#addresses = new AddressPool(cidr);
+    for (const { record } of this.#pods.sandboxes()) if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
     this.#podCidr = cidr;
   }
 
