@@ -4,7 +4,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
-import { address, list, port, settings } from './flags.ts';
+import { address, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { withPodNetworkFlags } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
@@ -110,6 +110,7 @@ export function createProgram(build?: Build): Command {
       'addresses of services: one range, or one of each IP family, separated by a comma',
       '10.96.0.0/16',
     )
+    .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--dns', "run the cluster's DNS (default: with containerd, if its address and port are free)")
     .option('--no-dns', "run no DNS: pods have the node's name servers")
     .option('--cluster-domain <domain>', 'domain of the names of services and pods (default: cluster.local)')

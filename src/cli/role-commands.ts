@@ -11,6 +11,7 @@ import {
   labels,
   list,
   logLevel,
+  POOL_HELP,
   port,
   repeated,
   settings,
@@ -231,6 +232,7 @@ function addControllerManager(program: Command): void {
     .option('--use-service-account-credentials [bool]', 'let each controller work as an account of its own', yesOrNo, true)
     .option('--cluster-cidr <cidrs>', 'addresses of pods, of which each node gets a part (default: nodes get none)')
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services, which nodes do not get')
+    .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs init' makes them")
     .option('--root-ca-file <file>', 'authority to publish in every namespace (default: CERT-DIR/ca.crt)')
     .option('--cluster-signing-cert-file <file>', 'authority that signs approved certificate requests (default: none are signed)')
@@ -275,6 +277,7 @@ function addProxy(program: Command): void {
         "addresses of the node that serve node ports (default: primary, the Node's own)",
         list,
       )
+      .option('--load-balancer-pool <ranges>', 'addresses of load balancers that this machine may announce by ARP and NDP')
       .option('--masquerade-all [bool]', 'masquerade all traffic to cluster IPs', yesOrNo, false)
       .option('--healthz-bind-address <address>', 'where /healthz and /livez are; empty: nowhere', '0.0.0.0:10256')
       .option('--metrics-bind-address <address>', 'where /metrics and /proxyMode are; empty: nowhere', '127.0.0.1:10249')

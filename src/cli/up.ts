@@ -43,6 +43,7 @@ export interface UpOptions {
   readonly vxlanId?: number;
   readonly vxlanPort?: number;
   readonly serviceCidr: string;
+  readonly loadBalancerPool?: string;
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
   readonly dns?: boolean;
@@ -89,6 +90,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       vxlanId: options.vxlanId,
       vxlanPort: options.vxlanPort,
       serviceCidr: options.serviceCidr,
+      loadBalancerPool: options.loadBalancerPool,
       runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
       dns: options.dns,

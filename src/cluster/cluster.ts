@@ -68,6 +68,8 @@ export interface ClusterConfig {
   readonly podCidr: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
+  readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
@@ -296,6 +298,7 @@ export class Cluster {
     return {
       podCidr,
       serviceCidr,
+      loadBalancerPool: this.#config.loadBalancerPool,
       schedulerConfiguration,
       schedulerPlugins,
       controllers,

@@ -16,8 +16,9 @@ import { TlsListeners } from '#kubelet/server/listeners.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
+import { IpPool } from '#machinery/net/ip-pool.ts';
 import type { Random } from '#machinery/random.ts';
-import { runPodNetwork } from '#network/index.ts';
+import { type AnnouncerSettings, runAnnouncer, runPodNetwork } from '#network/index.ts';
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
@@ -40,6 +41,8 @@ export interface ControlConfig {
   readonly podCidr: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer. Default: those of nodes. */
+  readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
@@ -108,6 +111,7 @@ const AUTHENTICATED = 'system:authenticated';
 const CONTROLLER_MANAGER = 'controller-manager';
 const SCHEDULER = 'scheduler';
 const PROXY = 'kube-proxy';
+const ANNOUNCER = 'announcer';
 
 /** The component that a user is, as it calls itself: the owner of the fields that it writes. */
 export function componentOf(user: string): string {
@@ -172,7 +176,8 @@ export class Components implements RunningComponents {
   }
 
   /** The proxy begins when the node does, but nothing waits for it. */
-  #startProxy({ name, proxy: settings }: ClusterNode): void {
+  #startProxy({ name, proxy: settings, announcer }: ClusterNode): void {
+    if (announcer !== undefined) this.#startAnnouncer(name, announcer);
     if (settings === undefined) return;
     const { random, logger } = this.#config;
     const label = `${PROXY}/${name}`;
@@ -181,6 +186,16 @@ export class Components implements RunningComponents {
     const metrics = this.#proxyMetrics;
     this.#supervise(label, 'proxy', (signal) =>
       runNodeProxy({ client, nodeName: name, settings, metrics, clock, random: random.derive(label), logger }, signal),
+    );
+  }
+
+  #startAnnouncer(name: string, settings: AnnouncerSettings): void {
+    const { random, logger } = this.#config;
+    const label = `${ANNOUNCER}/${name}`;
+    const clock = this.#clockOf(label);
+    const client = this.#clientOf(component('system:kube-proxy'));
+    this.#supervise(label, 'network', (signal) =>
+      runAnnouncer({ client, nodeName: name, settings, clock, random: random.derive(label), logger }, signal),
     );
   }
 
@@ -201,7 +216,10 @@ export class Components implements RunningComponents {
       ...(authority !== undefined && { rootCa: authority.cert, signing: { authority } }),
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
       clusterCidrs: [control.podCidr],
-      settings: { 'node-ipam': { serviceCidrs: control.serviceCidr.split(',') } },
+      settings: {
+        'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
+        ...(control.loadBalancerPool !== undefined && { 'service-lb': { pool: IpPool.parse(control.loadBalancerPool) } }),
+      },
     });
     const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
     const schedulerLogger = logger.with({ component: 'scheduler' });

@@ -23,7 +23,15 @@ import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
-import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
+import {
+  checkApart,
+  checkLoadBalancerPool,
+  defaultPodRange,
+  nodeRange,
+  parseRange,
+  parseServiceRanges,
+  type Range,
+} from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
@@ -60,6 +68,8 @@ export interface LaunchConfig {
   readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer: ranges and networks, with commas between them. Default: the node's. */
+  readonly loadBalancerPool?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
@@ -103,6 +113,9 @@ const CONTEXT_NAME = 'coxswain';
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
   checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
+  if (config.loadBalancerPool !== undefined) {
+    checkLoadBalancerPool(config.loadBalancerPool, [podRange.cidr, ...config.serviceCidr.split(',')]);
+  }
   nodeRange(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
@@ -213,6 +226,7 @@ async function start(
     ...(faults !== undefined && { faults }),
     podCidr: podRange.cidr,
     serviceCidr: config.serviceCidr,
+    ...(config.loadBalancerPool !== undefined && { loadBalancerPool: config.loadBalancerPool }),
     schedulerConfiguration,
     ...(controllers !== undefined && { controllers }),
     ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
@@ -327,6 +341,8 @@ function nodesOf(
     podLogsDir: layout.logs,
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
+    ...(first.proxy !== undefined &&
+      config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };

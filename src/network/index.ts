@@ -5,3 +5,4 @@ export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';
 export { removeBridgeNetwork, removePodNetworks } from './cleanup.ts';
 export * from './pod-network/index.ts';
 export { addServiceAddress, otherInterfaceWith, removeServiceAddress, serviceInterfaceName } from './service-address.ts';
+export { type AnnouncerSettings, removeAnnouncements, runAnnouncer } from './announce/run-announcer.ts';
