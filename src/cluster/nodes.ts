@@ -2,6 +2,7 @@
 
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
+import type { PolicyTableSettings } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 
 export interface ClusterNode {
@@ -19,6 +20,8 @@ export interface ClusterNode {
   readonly addresses?: readonly NodeAddress[];
   /** Absent: services are not proxied on this node. */
   readonly proxy?: NodeProxySettings;
+  /** Absent: network policies are not enforced on this node. */
+  readonly networkPolicy?: PolicyTableSettings;
   readonly capacity?: ResourceList;
 }
 

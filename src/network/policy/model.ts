@@ -63,7 +63,8 @@ export interface Group {
 
 /** What the other end of a connection is matched by. */
 export type Peer =
-  { readonly kind: 'group'; readonly group: Group } | { readonly kind: 'ranges'; readonly ranges: readonly AddressRange[] };
+  | { readonly kind: 'group'; readonly group: Group }
+  | { readonly kind: 'ranges'; readonly ranges: readonly AddressRange[] };
 
 /** What the destination's protocol and port are matched by. */
 export type PortMatch =

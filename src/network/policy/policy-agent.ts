@@ -162,9 +162,7 @@ export class PolicyAgent {
     try {
       for (const name of dirty.namespaces) {
         const namespace = peers.namespaces.lister.getByKey(name);
-        await this.#do(
-          this.#state.setNamespace(name, namespace === undefined ? undefined : (namespace.metadata.labels ?? {})),
-        );
+        await this.#do(this.#state.setNamespace(name, namespace === undefined ? undefined : (namespace.metadata.labels ?? {})));
         dirty.namespaces.delete(name);
       }
       for (const key of dirty.policies) {

@@ -39,7 +39,10 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     for (const [key, place, labels] of PODS) {
       const ips = ADDRESSES[place].slice(0, 2);
       runSteps(
-        state.setPod(key, pod(key, { ips, labels, node: place === 'other' ? 'there' : 'here', ports: ['tcp/web=80', 'udp/web=80'] })),
+        state.setPod(
+          key,
+          pod(key, { ips, labels, node: place === 'other' ? 'there' : 'here', ports: ['tcp/web=80', 'udp/web=80'] }),
+        ),
       );
     }
     await apply(...policies);
@@ -136,7 +139,9 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     const hosts = [v4, v4b, v6, v6b, ADDRESSES.pod2[0] ?? ''];
     expect(await Promise.all(hosts.map((host) => reaches('pod1', host)))).toEqual([true, false, true, false, false]);
     await remove('x/out');
-    await apply(apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from: [...blocks, { ipBlock: { cidr: '0.0.0.0/0' } }] }] }));
+    await apply(
+      apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from: [...blocks, { ipBlock: { cidr: '0.0.0.0/0' } }] }] }),
+    );
     const sources = [v4, v4b, v6b].map((localAddress) => {
       const host = (localAddress.includes(':') ? ADDRESSES.pod1[1] : ADDRESSES.pod1[0]) ?? '';
       return lab.agent('other').connect({ host, port: 80, localAddress, timeoutMs: 700 });

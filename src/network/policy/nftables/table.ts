@@ -41,6 +41,9 @@ export const podsChain = (direction: Direction, policies: readonly string[]): st
 export const policyChain = (direction: Direction, policy: string): string => `policy-${direction}-${hashOf(policy)}`;
 export const groupSet = (group: string, family: Family): string => `group-${hashOf(group)}-${family}`;
 
+/** Returns the table's name: the same for the same directory, another for others, so that two nodes on one machine have two. */
+export const policyTableName = (dataDir: string): string => `coxswain-policy-${hashOf(dataDir).slice(0, 10)}`;
+
 /** After the addresses of services have been rewritten (dstnat, -100), before other programs' filters (0). */
 const PRIORITY: Readonly<Record<Direction, number>> = { egress: -12, ingress: -11 };
 

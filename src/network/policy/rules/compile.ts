@@ -85,7 +85,9 @@ export function elementsOf(group: Group, pod: PolicyPod, addresses: readonly str
   if (addresses.length === 0 || (localOnly && !pod.local)) return [];
   const usable = within === undefined ? addresses : addresses.filter((address) => isWithin(within, address));
   if (ports === undefined) return usable;
-  const numbers = pod.ports.filter(({ name, protocol }) => ports.some((port) => port.name === name && port.protocol === protocol));
+  const numbers = pod.ports.filter(({ name, protocol }) =>
+    ports.some((port) => port.name === name && port.protocol === protocol),
+  );
   return [...new Set(usable.flatMap((address) => numbers.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`)))];
 }
 
@@ -159,9 +161,11 @@ class Compiler {
       else if (typeof port === 'string') named.push({ protocol, name: port });
       else numbers.set(protocol, [...(numbers.get(protocol) ?? []), port === undefined ? ALL_PORTS : [port, endPort ?? port]]);
     });
-    const matches = [...numbers].map(
-      ([protocol, ranges]): PortMatch => ({ kind: 'numbers', protocol, ranges: unionOfPorts(ranges) }),
-    );
+    const matches = [...numbers].map(([protocol, ranges]): PortMatch => ({
+      kind: 'numbers',
+      protocol,
+      ranges: unionOfPorts(ranges),
+    }));
     if (named.length === 0) return [{ peers, ports: matches }];
     const byNumber = matches.length === 0 ? [] : [{ peers, ports: matches }];
     if (direction === 'ingress') {
@@ -177,9 +181,7 @@ class Compiler {
 function destinations(peers: readonly Peer[] | undefined, ports: NamedPorts): readonly Group[] {
   const everyPod = { namespaces: everything(), pods: everything(), localOnly: false, ports };
   if (peers === undefined) return [groupOf(everyPod)];
-  return peers.map((peer) =>
-    groupOf(peer.kind === 'group' ? { ...peer.group, ports } : { ...everyPod, within: peer.ranges }),
-  );
+  return peers.map((peer) => groupOf(peer.kind === 'group' ? { ...peer.group, ports } : { ...everyPod, within: peer.ranges }));
 }
 
 function groupOf(group: Omit<Group, 'id'>): Group {
