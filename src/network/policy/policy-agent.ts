@@ -13,9 +13,9 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { nextTurn, type Steps } from '#machinery/turn.ts';
 import type { Announcements } from './announcements.ts';
-import type { Namespace, NetworkPolicy, Pod, PolicyBackend, PolicyPod, RulesChange } from './model.ts';
+import type { CompiledPolicy, Namespace, NetworkPolicy, Pod, PolicyBackend, PolicyPod, RulesChange } from './model.ts';
 import { PolicyState } from './policy-state.ts';
-import { compilePolicy } from './rules/compile.ts';
+import { compileInSteps } from './rules/compile.ts';
 import { podFacts } from './rules/pod-facts.ts';
 
 export interface PolicyAgentConfig {
@@ -166,7 +166,7 @@ export class PolicyAgent {
         dirty.namespaces.delete(name);
       }
       for (const key of dirty.policies) {
-        await this.#do(this.#state.setPolicy(key, this.#compile(key)));
+        await this.#do(this.#state.setPolicy(key, await this.#compile(key)));
         dirty.policies.delete(key);
       }
       for (const key of dirty.pods) {
@@ -180,10 +180,10 @@ export class PolicyAgent {
     return this.#state.takeChange();
   }
 
-  #compile(key: string): ReturnType<typeof compilePolicy> | undefined {
+  async #compile(key: string): Promise<CompiledPolicy | undefined> {
     const policy = this.#policies.lister.getByKey(key);
     if (policy === undefined) return undefined;
-    const compiled = compilePolicy(policy);
+    const compiled = await this.#do(compileInSteps(policy));
     for (const problem of compiled.problems) {
       this.#config.logger.warn('network policies: part of a policy allows nothing', { policy: key, problem });
     }
@@ -225,16 +225,16 @@ export class PolicyAgent {
     return followed;
   }
 
-  async #do(steps: Steps<void>): Promise<void> {
+  async #do<T>(steps: Steps<T>): Promise<T> {
     const { clock } = this.#config;
-    while (steps.next().done !== true) {
-      if (clock.monotonic() - this.#turnBegan < TURN_MS) continue;
-      await nextTurn();
-      this.#turnBegan = clock.monotonic();
+    for (;;) {
+      const { done, value } = steps.next();
+      if (clock.monotonic() - this.#turnBegan >= TURN_MS) {
+        await nextTurn();
+        this.#turnBegan = clock.monotonic();
+      }
+      if (done === true) return value;
     }
-    if (clock.monotonic() - this.#turnBegan < TURN_MS) return;
-    await nextTurn();
-    this.#turnBegan = clock.monotonic();
   }
 
   #mark(kind: keyof Dirty, key: string): void {

@@ -1,6 +1,7 @@
 // What a policy is in nftables: a chain for each direction, and sets for the ranges of its ipBlocks.
 
-import { formatIp } from '#machinery/net/ip.ts';
+import { formatIp, type IpFamily } from '#machinery/net/ip.ts';
+import type { Steps } from '#machinery/turn.ts';
 import {
   allowancesOf,
   type AddressRange,
@@ -27,16 +28,24 @@ export interface BlockSet {
 
 /** Ports in one rule: an anonymous set has a limit in the kernel's messages. */
 const PORTS_PER_RULE = 1000;
+const RULES_PER_STEP = 500;
 
-/** Returns the objects of a policy. Pure; two equal policies have equal objects. */
-export function policyObjects(policy: CompiledPolicy): PolicyObjects {
+/** Returns the objects of a policy, in steps of some milliseconds. Pure; two equal policies have equal objects. */
+export function* policyObjects(policy: CompiledPolicy): Steps<PolicyObjects> {
   const chains = new Map<string, readonly string[]>();
   const blocks = new Map<string, BlockSet>();
   for (const direction of DIRECTIONS) {
     const allowances = allowancesOf(policy, direction);
     if (allowances === undefined) continue;
-    const rules = allowances.flatMap((allowance) => rulesOf(allowance, direction, blocks));
-    chains.set(policyChain(direction, policy.key), [...new Set(rules)]);
+    const rules = new Set<string>();
+    for (const allowance of allowances) {
+      for (const rule of rulesOf(allowance, direction, blocks)) {
+        rules.add(rule);
+        if (rules.size % RULES_PER_STEP === 0) yield;
+      }
+      yield;
+    }
+    chains.set(policyChain(direction, policy.key), [...rules]);
   }
   return { chains, blocks };
 }
@@ -45,9 +54,18 @@ export function policyObjects(policy: CompiledPolicy): PolicyObjects {
 export const blockDeclaration = ({ family }: BlockSet): string => `{ type ${addressType(family)}; flags interval; }`;
 export const blockElements = ({ ranges }: BlockSet): readonly string[] =>
   ranges.map(({ family, first, last }) => {
-    const [from, to] = [formatIp({ family, value: first }), formatIp({ family, value: last })];
-    return from === to ? from : `${from}-${to}`;
+    const from = textOf(family, first);
+    return first === last ? from : `${from}-${textOf(family, last)}`;
   });
+
+/** For IPv6 without abbreviations: the canonical form takes ten times as long. */
+function textOf(family: IpFamily, value: bigint): string {
+  if (family === 'IPv4') return formatIp({ family, value });
+  return value
+    .toString(16)
+    .padStart(32, '0')
+    .replaceAll(/(.{4})(?!$)/g, '$1:');
+}
 
 /** A match that is for one family, or for both. */
 interface Match {
@@ -57,14 +75,16 @@ interface Match {
 
 const ANY: readonly Match[] = [{ family: undefined, text: '' }];
 
-function rulesOf({ peers, ports }: Allowance, direction: Direction, blocks: Map<string, BlockSet>): readonly string[] {
-  const sources = peers === undefined ? ANY : peers.flatMap((peer) => peerMatches(peer, direction, blocks));
+function* rulesOf({ peers, ports }: Allowance, direction: Direction, blocks: Map<string, BlockSet>): Generator<string> {
   const targets = ports === undefined ? ANY : ports.flatMap(portMatches);
-  return sources.flatMap((source) =>
-    targets
-      .filter(({ family }) => family === undefined || source.family === undefined || family === source.family)
-      .map((target) => [source.text, target.text, 'accept'].filter(Boolean).join(' ')),
-  );
+  for (const peer of peers ?? [undefined]) {
+    for (const source of peer === undefined ? ANY : peerMatches(peer, direction, blocks)) {
+      for (const target of targets) {
+        if (target.family !== undefined && source.family !== undefined && target.family !== source.family) continue;
+        yield [source.text, target.text, 'accept'].filter(Boolean).join(' ');
+      }
+    }
+  }
 }
 
 function peerMatches(peer: Peer, direction: Direction, blocks: Map<string, BlockSet>): readonly Match[] {

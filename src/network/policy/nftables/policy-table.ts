@@ -1,5 +1,6 @@
 // Our table as it was programmed, and the commands from there to what it has to be. The size of a change is that of what has changed.
 
+import type { Steps } from '#machinery/turn.ts';
 import type { Direction, GroupElements, NodeRules, PodRules, RulesChange } from '../model.ts';
 import { blockDeclaration, blockElements, type BlockSet, type PolicyObjects, policyObjects } from './policy-rules.ts';
 import {
@@ -79,7 +80,7 @@ export class PolicyTable {
     }
     for (const key of isNew ? rules.policies.keys() : change.policies) {
       const policy = rules.policies.get(key);
-      writer.setPolicy(key, policy === undefined ? undefined : policyObjects(policy));
+      writer.setPolicy(key, policy === undefined ? undefined : yield* objectsIn(policyObjects(policy)));
       yield [];
     }
     for (const address of isNew ? rules.pods.keys() : change.pods) writer.setPod(address, rules.pods.get(address));
@@ -99,6 +100,15 @@ export class PolicyTable {
     const due = [...stale].filter(([, since]) => nowMs - since >= STALE_AFTER_MS).map(([chain]) => chain);
     for (const chain of due) stale.delete(chain);
     return due.map((chain) => `delete chain inet ${this.#settings.table} ${chain}`);
+  }
+}
+
+/** Does the steps, with nothing to run after each. */
+function* objectsIn(steps: Steps<PolicyObjects>): Generator<readonly string[], PolicyObjects> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    yield [];
   }
 }
 

@@ -3,8 +3,9 @@
 // A part that cannot be programmed allows nothing and is a problem for the log: policies only ever add to what is allowed, so leaving a
 // part out never opens anything.
 
-import { contains, parseCidr, parseIp } from '#machinery/net/ip.ts';
+import { contains, type IpRange, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { everything, labelSelectorAsSelector, nothing, type Selector } from '#machinery/selectors/labels.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import type {
   AddressRange,
   Allowance,
@@ -32,11 +33,15 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>([
   ['SCTP', 'sctp'],
 ]);
 const ALL_PORTS: PortRange = [0, 65_535];
-/** Peers, ranges and ports of a policy in all. A policy has to be read in one turn of the event loop, and one of 1.5 MB has 100,000. */
+/** Peers, ranges and ports of a policy in all. The API has policies of 1.5 MB, which is 100,000 of them. */
 const MAX_PARTS = 10_000;
+const PARTS_PER_STEP = 200;
 
 /** Returns the value of a policy. Never throws: see `problems`. */
-export function compilePolicy(policy: NetworkPolicy): CompiledPolicy {
+export const compilePolicy = (policy: NetworkPolicy): CompiledPolicy => runSteps(compileInSteps(policy));
+
+/** As compilePolicy, in steps of some milliseconds. */
+export function* compileInSteps(policy: NetworkPolicy): Steps<CompiledPolicy> {
   const { namespace = '', name } = policy.metadata;
   const { spec } = policy;
   const problems: string[] = [];
@@ -44,17 +49,21 @@ export function compilePolicy(policy: NetworkPolicy): CompiledPolicy {
   const compiler = new Compiler(namespace, selector ?? everything(), problems);
   const isTooLarge = countParts(spec) > MAX_PARTS;
   if (isTooLarge) problems.push(`spec: has more than ${MAX_PARTS} peers, ranges and ports`);
-  const allowances = (direction: Direction): readonly Allowance[] =>
-    // It is unknown which pods the policy is about: it isolates all of its namespace and allows nothing.
-    selector === undefined || isTooLarge ? [] : compiler.allowances(direction, spec[direction] ?? []);
+  // Without a selector it is unknown which pods the policy is about: it isolates all of its namespace and allows nothing.
+  const isUsable = selector !== undefined && !isTooLarge;
   // The API server sets the types; the same default here keeps objects of older servers right.
   const types = spec.policyTypes ?? ['Ingress', ...(spec.egress === undefined ? [] : ['Egress'])];
+  const allowances: Partial<Record<Direction, readonly Allowance[]>> = {};
+  for (const direction of ['ingress', 'egress'] as const) {
+    if (!types.includes(direction === 'ingress' ? 'Ingress' : 'Egress')) continue;
+    allowances[direction] = isUsable ? yield* compiler.allowances(direction, spec[direction] ?? []) : [];
+  }
   return {
     key: `${namespace}/${name}`,
     namespace,
     selector: compiler.selector,
-    ingress: types.includes('Ingress') ? allowances('ingress') : undefined,
-    egress: types.includes('Egress') ? allowances('egress') : undefined,
+    ingress: allowances.ingress,
+    egress: allowances.egress,
     problems,
   };
 }
@@ -107,40 +116,50 @@ class Compiler {
     this.#problems = problems;
   }
 
-  allowances(direction: Direction, rules: readonly ApiRule[]): readonly Allowance[] {
-    return rules.flatMap((rule, index) => {
+  *allowances(direction: Direction, rules: readonly ApiRule[]): Steps<readonly Allowance[]> {
+    const allowances: Allowance[] = [];
+    for (const [index, rule] of rules.entries()) {
       const at = `spec.${direction}[${index}]`;
       const given = direction === 'ingress' ? rule.from : rule.to;
-      const peers = given === undefined || given.length === 0 ? undefined : this.#peers(given, `${at}.peers`);
-      return this.#withPorts(direction, peers, rule.ports ?? [], `${at}.ports`);
-    });
+      const peers = given === undefined || given.length === 0 ? undefined : yield* this.#peers(given, `${at}.peers`);
+      allowances.push(...this.#withPorts(direction, peers, rule.ports ?? [], `${at}.ports`));
+      yield;
+    }
+    return allowances;
   }
 
-  #peers(given: readonly ApiPeer[], at: string): readonly Peer[] {
+  *#peers(given: readonly ApiPeer[], at: string): Steps<readonly Peer[]> {
     const peers = new Map<string, Peer>();
     const ranges: AddressRange[] = [];
-    given.forEach((peer, index) => {
+    for (const [index, peer] of given.entries()) {
       const place = `${at}[${index}]`;
-      if (peer.ipBlock !== undefined) ranges.push(...this.#block(peer.ipBlock, place));
-      else if (peer.podSelector === undefined && peer.namespaceSelector === undefined) this.#problems.push(`${place}: is empty`);
-      else {
-        const { podSelector, namespaceSelector } = peer;
-        const selectors = (selector: typeof podSelector, field: string): Selector =>
-          selectorOf(selector, `${place}.${field}`, this.#problems) ?? nothing();
-        const group = groupOf({
-          namespaces: namespaceSelector === undefined ? this.#namespace : selectors(namespaceSelector, 'namespaceSelector'),
-          pods: selectors(podSelector, 'podSelector'),
-          localOnly: false,
-        });
+      if (index % PARTS_PER_STEP === 0) yield;
+      if (peer.ipBlock !== undefined) {
+        ranges.push(...(yield* this.#block(peer.ipBlock, place)));
+      } else if (peer.podSelector === undefined && peer.namespaceSelector === undefined) {
+        this.#problems.push(`${place}: is empty`);
+      } else {
+        const group = this.#group(peer, place);
         peers.set(group.id, { kind: 'group', group });
       }
-    });
+    }
     return [...peers.values(), ...(ranges.length === 0 ? [] : [{ kind: 'ranges', ranges: unionOf(ranges) } as const])];
   }
 
-  #block({ cidr, except = [] }: NonNullable<ApiPeer['ipBlock']>, at: string): readonly AddressRange[] {
+  #group({ podSelector, namespaceSelector }: ApiPeer, at: string): Group {
+    const selectors = (selector: typeof podSelector, field: string): Selector =>
+      selectorOf(selector, `${at}.${field}`, this.#problems) ?? nothing();
+    return groupOf({
+      namespaces: namespaceSelector === undefined ? this.#namespace : selectors(namespaceSelector, 'namespaceSelector'),
+      pods: selectors(podSelector, 'podSelector'),
+      localOnly: false,
+    });
+  }
+
+  *#block({ cidr, except = [] }: NonNullable<ApiPeer['ipBlock']>, at: string): Steps<readonly AddressRange[]> {
     const range = parseCidr(cidr);
-    const holes = except.map((text) => parseCidr(text));
+    const holes: (IpRange | undefined)[] = [];
+    for (const text of except) if (holes.push(parseCidr(text)) % PARTS_PER_STEP === 0) yield;
     if (range !== undefined && holes.every((hole) => hole !== undefined)) return without(range, holes);
     this.#problems.push(`${at}.ipBlock: has a range that is not in canonical form`);
     return [];
