@@ -36,7 +36,10 @@ function sync(isComplete = false): string[] {
     );
 }
 
-const IN_80 = { policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: select('app=b') }], ports: [{ port: 80 }] }] } as const;
+const IN_80 = {
+  policyTypes: ['Ingress'],
+  ingress: [{ from: [{ podSelector: select('app=b') }], ports: [{ port: 80 }] }],
+} as const;
 
 describe('transactions', () => {
   test('the first one makes the table, whatever is there', () => {
@@ -106,7 +109,10 @@ describe('transactions', () => {
     sync();
     setPolicy('x/p', { ...IN_80 });
     expect(sync()).toEqual([]);
-    setPolicy('x/p', { policyTypes: ['Ingress'], ingress: [{ from: [{ ipBlock: { cidr: '10.1.0.0/16', except: ['10.1.0.0/24'] } }] }] });
+    setPolicy('x/p', {
+      policyTypes: ['Ingress'],
+      ingress: [{ from: [{ ipBlock: { cidr: '10.1.0.0/16', except: ['10.1.0.0/24'] } }] }],
+    });
     expect(sync()).toEqual([
       'add set block-H1-ip { type ipv4_addr; flags interval; }',
       'add element block-H1-ip { 10.1.1.0-10.1.255.255 }',

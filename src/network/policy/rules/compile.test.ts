@@ -12,8 +12,8 @@ describe('types', () => {
   test.each<[string, Spec, boolean, boolean]>([
     ['both are given', { policyTypes: ['Ingress', 'Egress'] }, true, true],
     ['only egress', { policyTypes: ['Egress'], ingress: [{}] }, false, true],
-    ['without types: ingress', { policyTypes: undefined as never }, true, false],
-    ['without types but with egress rules: both', { policyTypes: undefined as never, egress: [] }, true, true],
+    ['without types: ingress', { policyTypes: undefined }, true, false],
+    ['without types but with egress rules: both', { policyTypes: undefined, egress: [] }, true, true],
   ])('%s', (_, spec, ingress, egress) => {
     const compiled = compile(spec);
     expect([compiled.ingress !== undefined, compiled.egress !== undefined]).toEqual([ingress, egress]);
