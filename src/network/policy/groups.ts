@@ -18,10 +18,14 @@ interface LiveGroup {
   readonly elements: Set<string>;
   /** That the group's pods are in, of those with pods. */
   readonly namespaces: Set<string>;
+  /** Elements are missing. Their pods are not allowed what the policy allows. */
+  isIncomplete: boolean;
 }
 
 /** Pods in one step. */
 const PODS_PER_STEP = 500;
+/** Elements of all groups. Whoever may write policies in one namespace could otherwise fill the memory of all nodes. */
+const MAX_ELEMENTS = 2_000_000;
 
 export class Groups {
   readonly #live = new Map<string, LiveGroup>();
@@ -31,10 +35,30 @@ export class Groups {
   readonly #selecting = new Set<LiveGroup>();
   readonly #elements = new Map<string, GroupElements>();
   #changes = new Map<string, Map<string, boolean>>();
+  readonly #maxElements: number;
+  #count = 0;
+
+  constructor(maxElements = MAX_ELEMENTS) {
+    this.#maxElements = maxElements;
+  }
 
   /** The elements of each group, by its id. */
   get elements(): ReadonlyMap<string, GroupElements> {
     return this.#elements;
+  }
+
+  /** How many groups lack elements, because there are too many in all. */
+  get incomplete(): number {
+    return [...this.#live.values()].filter(({ isIncomplete }) => isIncomplete).length;
+  }
+
+  /** Adds what incomplete groups lack, as far as there is room again. */
+  *complete(placed: ReadonlyMap<string, ReadonlyMap<string, PlacedPod>>): Steps<void> {
+    for (const live of this.#live.values()) {
+      if (!live.isIncomplete || this.#count >= this.#maxElements) continue;
+      live.isIncomplete = false;
+      for (const namespace of live.namespaces) yield* this.#each(live, (placed.get(namespace) ?? NO_PODS).values(), true);
+    }
   }
 
   /** Returns the difference since the last call. Groups without users go. */
@@ -42,6 +66,7 @@ export class Groups {
     for (const [id, live] of this.#live) {
       if (live.users > 0) continue;
       this.#live.delete(id);
+      this.#count -= live.elements.size;
       this.#elements.delete(id);
       this.#selecting.delete(live);
       const { namespaces } = live.group;
@@ -64,7 +89,7 @@ export class Groups {
       present.users++;
       return;
     }
-    const live: LiveGroup = { group, users: 1, elements: new Set(), namespaces: new Set() };
+    const live: LiveGroup = { group, users: 1, elements: new Set(), namespaces: new Set(), isIncomplete: false };
     this.#live.set(group.id, live);
     this.#elements.set(group.id, { hasPorts: group.ports !== undefined, elements: live.elements });
     this.#changes.set(group.id, new Map());
@@ -107,7 +132,7 @@ export class Groups {
       if (isIn === live.namespaces.has(name)) continue;
       if (isIn) live.namespaces.add(name);
       else live.namespaces.delete(name);
-      yield* this.#each(live, (pods ?? new Map<string, PlacedPod>()).values(), isIn);
+      yield* this.#each(live, (pods ?? NO_PODS).values(), isIn);
     }
   }
 
@@ -120,17 +145,25 @@ export class Groups {
     yield;
   }
 
-  #put({ group: { id }, elements }: LiveGroup, element: string, isAdded: boolean): void {
+  #put(live: LiveGroup, element: string, isAdded: boolean): void {
+    const { group, elements } = live;
     if (elements.has(element) === isAdded) return;
+    if (isAdded && this.#count >= this.#maxElements) {
+      live.isIncomplete = true;
+      return;
+    }
+    this.#count += isAdded ? 1 : -1;
     if (isAdded) elements.add(element);
     else elements.delete(element);
-    const changes = this.#changes.get(id) ?? new Map<string, boolean>();
-    this.#changes.set(id, changes);
+    const changes = this.#changes.get(group.id) ?? new Map<string, boolean>();
+    this.#changes.set(group.id, changes);
     // What was added and removed again is no change.
     if (changes.get(element) === !isAdded) changes.delete(element);
     else changes.set(element, isAdded);
   }
 }
+
+const NO_PODS: ReadonlyMap<string, PlacedPod> = new Map();
 
 const membersOf = (group: Group, { pod, addresses }: PlacedPod): readonly string[] =>
   group.pods.matches(pod.labels) ? elementsOf(group, pod, addresses) : [];

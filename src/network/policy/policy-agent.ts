@@ -65,6 +65,7 @@ export class PolicyAgent {
   #waiting = new Set<string>();
   #wake: (() => void) | undefined;
   #turnBegan = 0;
+  #incompleteGroups = 0;
 
   constructor(config: PolicyAgentConfig) {
     this.#config = config;
@@ -177,7 +178,17 @@ export class PolicyAgent {
       // After an error in between, the rest is done by the next attempt.
       for (const kind of ['namespaces', 'policies', 'pods'] as const) for (const key of dirty[kind]) this.#dirty[kind].add(key);
     }
+    if (this.#state.incompleteGroups > 0) await this.#do(this.#state.complete());
+    this.#reportIncomplete(this.#state.incompleteGroups);
     return this.#state.takeChange();
+  }
+
+  /** Once for each number. */
+  #reportIncomplete(groups: number): void {
+    if (groups === this.#incompleteGroups) return;
+    this.#incompleteGroups = groups;
+    if (groups === 0) this.#config.logger.info('network policies: all peers are allowed again');
+    else this.#config.logger.error('network policies: too many addresses, some peers are not allowed', { groups });
   }
 
   async #compile(key: string): Promise<CompiledPolicy | undefined> {

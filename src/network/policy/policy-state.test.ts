@@ -149,6 +149,17 @@ describe('the size of changes', () => {
     ]);
   });
 
+  test('elements have a limit: what is above allows nothing, and comes when there is room', () => {
+    const state = new PolicyState(3);
+    runSteps(state.setPolicy('x/p', compilePolicy(apiPolicy('x/p', { ingress: [{ from: [{ podSelector: {} }] }] }))));
+    for (const index of [1, 2, 3, 4, 5]) runSteps(state.setPod(`x/${index}`, pod(`x/${index}`, { ips: [`10.0.0.${index}`] })));
+    const members = (): string[] => [...state.rules.groups.values()].flatMap(({ elements }) => [...elements]);
+    expect([members(), state.incompleteGroups]).toEqual([['10.0.0.1', '10.0.0.2', '10.0.0.3'], 1]);
+    for (const index of [1, 2]) runSteps(state.setPod(`x/${index}`, undefined));
+    runSteps(state.complete());
+    expect([members(), state.incompleteGroups]).toEqual([['10.0.0.3', '10.0.0.4', '10.0.0.5'], 0]);
+  });
+
   test('work over many pods is done in steps', () => {
     const state = large();
     let steps = 0;

@@ -24,11 +24,26 @@ export class PolicyState {
   /** By namespace and key. */
   readonly #policies = new Map<string, Map<string, LivePolicy>>();
   #policyCount = 0;
-  readonly #groups = new Groups();
+  readonly #groups: Groups;
   readonly #podRules = new Map<string, PodRules>();
   readonly #usedPolicies = new Map<string, CompiledPolicy>();
   #changedPods = new Set<string>();
   #changedPolicies = new Set<string>();
+
+  /** `maxElements`: of all groups. Default: two million. */
+  constructor(maxElements?: number) {
+    this.#groups = new Groups(maxElements);
+  }
+
+  /** How many groups lack addresses, because there are too many in all. */
+  get incompleteGroups(): number {
+    return this.#groups.incomplete;
+  }
+
+  /** Adds what incomplete groups lack, as far as there is room again. */
+  complete(): Steps<void> {
+    return this.#groups.complete(this.#placed);
+  }
 
   get rules(): NodeRules {
     return {

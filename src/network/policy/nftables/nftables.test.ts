@@ -112,7 +112,11 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
   });
 
   test('ports, ranges and names, in both directions', async () => {
-    const ports = [{ protocol: 'TCP', port: 81, endPort: 90 }, { protocol: 'UDP', port: 'web' }, { protocol: 'SCTP' }] as const;
+    const ports = [
+      { protocol: 'TCP', port: 81, endPort: 90 },
+      { protocol: 'UDP', port: 'web' },
+      { protocol: 'SCTP', port: 9, endPort: 10 },
+    ] as const;
     await begin(apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ ports }] }));
     const [pod1 = '', pod1v6 = ''] = ADDRESSES.pod1;
     const results = async (from: Place, host: string): Promise<boolean[]> =>
@@ -163,6 +167,34 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     expect(await lab.agent('other').exchange(far)).toBe(true);
     expect(await lab.agent('other').connect(udp)).toEqual({ server: 'pod1', source: '10.0.1.1' });
     expect(await reachable(ALL)).toEqual([]);
+  });
+
+  test('through a service: the endpoint and the client count, and a pod reaches itself', async () => {
+    const nft = systemNft(lab.inside('node'));
+    const [pod1 = ''] = ADDRESSES.pod1;
+    await nft.run(
+      'add table ip services\nadd chain ip services pre { type nat hook prerouting priority -100; }\n' +
+        `add rule ip services pre ip daddr 10.96.0.10 dnat to ${pod1}\n` +
+        'add chain ip services post { type nat hook postrouting priority 100; }\n' +
+        `add rule ip services post ip saddr ${pod1} ip daddr ${pod1} masquerade\n`,
+    );
+    const reached = async (): Promise<boolean[]> =>
+      Promise.all((['pod1', 'pod2', 'other'] as const).map((from) => reaches(from, '10.96.0.10')));
+    await begin();
+    expect(await reached()).toEqual([true, true, true]);
+    await apply(apiPolicy('x/deny', { podSelector: select('pod=a') }));
+    expect(await reached()).toEqual([true, false, false]);
+    await apply(apiPolicy('x/deny', { podSelector: select('pod=a'), ingress: [{ from: [{ podSelector: select('pod=b') }] }] }));
+    expect(await reached()).toEqual([true, true, false]);
+    await remove('x/deny');
+    const egress = [{ to: [{ ipBlock: { cidr: '10.96.0.0/16' } }] }];
+    await apply(apiPolicy('x/out', { podSelector: select('pod=b'), policyTypes: ['Egress'], egress }));
+    expect(await reached()).toEqual([true, false, true]);
+    await apply(
+      apiPolicy('x/out', { podSelector: select('pod=b'), policyTypes: ['Egress'], egress: [{ to: [{ podSelector: {} }] }] }),
+    );
+    expect(await reached()).toEqual([true, true, true]);
+    await nft.run('delete table ip services\n');
   });
 
   test('unknown and forged addresses of this node are cut off while there are policies', async () => {

@@ -27,8 +27,7 @@ interface Programmed {
   /** Chains of pods with the same policies → how many elements go there. */
   readonly podsChains: Map<string, number>;
   readonly blocks: Map<string, { readonly block: BlockSet; users: number; isMade: boolean }>;
-  /** By id: how many elements there are. */
-  readonly groups: Map<string, number>;
+  readonly groups: Set<string>;
   /** Empty chains that nothing refers to → since when. */
   readonly stale: Map<string, number>;
 }
@@ -38,7 +37,7 @@ const nothing = (): Programmed => ({
   policies: new Map(),
   podsChains: new Map(),
   blocks: new Map(),
-  groups: new Map(),
+  groups: new Set(),
   stale: new Map(),
 });
 
@@ -48,11 +47,6 @@ export class PolicyTable {
 
   constructor(settings: PolicyTableSettings) {
     this.#settings = settings;
-  }
-
-  /** How many elements the sets of groups have. */
-  get size(): number {
-    return [...(this.#programmed?.groups.values() ?? [])].reduce((sum, count) => sum + count, 0);
   }
 
   get isProgrammed(): boolean {
@@ -144,13 +138,12 @@ class TransactionWriter {
   /** `next`: undefined if the group is gone. `changes`: for a group that is programmed. */
   setGroup(id: string, next: GroupElements | undefined, changes: ReadonlyMap<string, boolean> | undefined): void {
     const { groups } = this.#programmed;
-    const size = groups.get(id);
     if (next === undefined) {
       if (groups.delete(id)) this.#removedSets.push(...FAMILIES.map((family) => groupSet(id, family)));
       return;
     }
-    groups.set(id, next.elements.size);
-    if (size === undefined) {
+    if (!groups.has(id)) {
+      groups.add(id);
       for (const family of FAMILIES) {
         const type = `${addressType(family)}${next.hasPorts ? ' . inet_proto . inet_service' : ''}`;
         this.#declared.push(`add set ${this.#name} ${groupSet(id, family)} { type ${type}; }`);
