@@ -15,7 +15,7 @@ import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './data-dir.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout, policyTableOf, proxyTable } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
@@ -78,6 +78,8 @@ export interface LaunchConfig {
   readonly rootDir?: string;
   /** Whether the cluster runs DNS. Default: with containerd, if nothing is in the way. */
   readonly dns?: boolean;
+  /** Whether network policies are enforced for pods of this machine. Default: true. */
+  readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
   /** The text of a KubeSchedulerConfiguration. */
@@ -343,6 +345,8 @@ function nodesOf(
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
     ...(first.proxy !== undefined &&
       config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
+    ...(config.networkPolicy !== false &&
+      first.podNetwork && { networkPolicy: policyTableOf(layout, [nodeRange(podRange, 0)], first.proxy?.bridge) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };

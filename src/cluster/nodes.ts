@@ -2,7 +2,7 @@
 
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
-import type { AnnouncerSettings } from '#network/index.ts';
+import type { AnnouncerSettings, PolicyTableSettings } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import type { NodePodNetwork } from './pod-network.ts';
 
@@ -25,6 +25,8 @@ export interface ClusterNode {
   readonly announcer?: AnnouncerSettings;
   /** Absent: nothing of ours connects its pods to those of other machines. */
   readonly podNetwork?: NodePodNetwork;
+  /** Absent: network policies are not enforced on this node. */
+  readonly networkPolicy?: PolicyTableSettings;
   readonly capacity?: ResourceList;
 }
 

@@ -15,10 +15,12 @@ import {
   cleanPodNetwork,
   removeBridgeNetwork,
   removePodNetworks,
+  policyTableName,
+  removePolicyTable,
   removeServiceAddress,
   serviceInterfaceName,
 } from '#network/index.ts';
-import { systemNft } from '#machinery/net/nft/index.ts';
+import { NftError, systemNft } from '#machinery/net/nft/index.ts';
 import { removeTable } from '#proxy/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
@@ -112,6 +114,7 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
         await cleanPodNetwork(containerd);
         await removeBridgeNetwork({ bridge, dataDir: containerd });
         await removeProxyRules(proxyTable(dataDirLayout(dir)));
+        await removePolicies(dir);
         await removeServiceAddress(serviceInterfaceName(dir));
       }
     }
@@ -146,6 +149,15 @@ async function removeProxyRules(table: string): Promise<void> {
     await removeTable(systemNft(), table);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  }
+}
+
+/** Without nft there are no rules either. */
+async function removePolicies(dir: string): Promise<void> {
+  try {
+    await removePolicyTable(systemNft(), policyTableName(dataDirLayout(dir).root));
+  } catch (err) {
+    if (!(err instanceof NftError && err.reason === 'NotInstalled')) throw err;
   }
 }
 
