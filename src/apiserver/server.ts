@@ -99,12 +99,18 @@ export class ApiServer {
     const { clock, logger, random, storage, version = DEFAULT_VERSION, scheme = newDefaultScheme() } = config;
     const { catalog } = this;
     this.#config = config;
+    const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#objects = new InternalClient({ catalog, clock });
-    this.#webhooks = new WebhookClients({ find: this.#objects.find, findAll: this.#objects.findAll, clock, random });
+    this.#webhooks = new WebhookClients({
+      find: this.#objects.find,
+      findAll: this.#objects.findAll,
+      clock,
+      random,
+      certificateMetrics: metrics.webhookCertificates,
+    });
     this.#loopback = createClient(
       createInProcessTransport({ handler: this.inProcess(API_SERVER_USER), userAgent: 'kube-apiserver' }),
     );
-    const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
 
     this.#roles = new RoleCache({ catalog, clock, logger });
@@ -139,6 +145,8 @@ export class ApiServer {
       catalog,
       scheme,
       webhooks: this.#webhooks,
+      conversionMetrics: metrics.conversions,
+      ruleTimes: metrics.cel,
       storage,
       storageMetrics: metrics.storage,
       clock,

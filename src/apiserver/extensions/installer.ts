@@ -17,7 +17,7 @@ import { stateOf } from '../registry/encoded-object.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
-import { converterOf } from './conversion/index.ts';
+import { converterOf, type ConversionMetrics } from './conversion/index.ts';
 import type { DefinitionKeeper } from './definitions.ts';
 import { describeResource, servingState } from './description.ts';
 import type { CustomResource, CustomResourceDefinition, ServingState } from './description.ts';
@@ -25,6 +25,7 @@ import { customKinds } from './kinds/custom-kinds.ts';
 import { scaleCodec } from './kinds/scale-codec.ts';
 import { presented } from './kinds/presented.ts';
 import { SchemaPool } from './kinds/schema-pool.ts';
+import type { RuleTimes } from '#api/machinery/codec/structural/index.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 
 export interface InstallerConfig extends StoreServices {
@@ -32,6 +33,9 @@ export interface InstallerConfig extends StoreServices {
   readonly scheme: Scheme;
   /** Calls conversion webhooks. */
   readonly webhooks: Pick<WebhookClients, 'call'>;
+  readonly conversionMetrics: ConversionMetrics;
+  /** Measures the rules of schemas. */
+  readonly ruleTimes: RuleTimes;
 }
 
 /** As much of a definition as tells which kinds are installed of it. */
@@ -131,6 +135,7 @@ class ServedDefinition {
   }
 
   #kindsOf(resource: CustomResource): readonly Kind[] {
+    const { webhooks, random, conversionMetrics } = this.#config;
     return customKinds(resource, {
       ...this.#config,
       pool: this.#pool,
@@ -138,7 +143,7 @@ class ServedDefinition {
       fingerprint: this.#identity,
       schemaOf: (version) => this.#schemaOf(version),
       bytesOf: () => this.#stored?.value.length ?? 0,
-      converter: converterOf(resource, { webhooks: this.#config.webhooks, random: this.#config.random.derive(resource.name) }),
+      converter: converterOf(resource, { webhooks, random: random.derive(resource.name), metrics: conversionMetrics }),
       isTerminating: () => this.#state.terminating,
     });
   }
