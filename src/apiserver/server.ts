@@ -30,6 +30,7 @@ import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
 import { CustomResourceInstaller } from './extensions/installer.ts';
 import { DefinitionConditions } from './extensions/conditions/index.ts';
+import { DefinitionFollower } from './extensions/definitions.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
@@ -75,6 +76,7 @@ export class ApiServer {
   /** Forwards requests to other API servers. */
   readonly #aggregator: Aggregator;
   /** Serves the kinds of CustomResourceDefinitions. */
+  readonly #definitions: DefinitionFollower;
   readonly #customResources: CustomResourceInstaller;
   /** The status of CustomResourceDefinitions. */
   readonly #conditions: DefinitionConditions;
@@ -97,12 +99,18 @@ export class ApiServer {
     const { clock, logger, random, storage, version = DEFAULT_VERSION, scheme = newDefaultScheme() } = config;
     const { catalog } = this;
     this.#config = config;
+    const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#objects = new InternalClient({ catalog, clock });
-    this.#webhooks = new WebhookClients({ find: this.#objects.find, findAll: this.#objects.findAll, clock, random });
+    this.#webhooks = new WebhookClients({
+      find: this.#objects.find,
+      findAll: this.#objects.findAll,
+      clock,
+      random,
+      certificateMetrics: metrics.webhookCertificates,
+    });
     this.#loopback = createClient(
       createInProcessTransport({ handler: this.inProcess(API_SERVER_USER), userAgent: 'kube-apiserver' }),
     );
-    const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
 
     this.#roles = new RoleCache({ catalog, clock, logger });
@@ -121,6 +129,7 @@ export class ApiServer {
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
+    this.#definitions = new DefinitionFollower({ catalog, clock, logger });
     this.#conditions = new DefinitionConditions({
       catalog,
       clock,
@@ -136,6 +145,8 @@ export class ApiServer {
       catalog,
       scheme,
       webhooks: this.#webhooks,
+      conversionMetrics: metrics.conversions,
+      ruleTimes: metrics.cel,
       storage,
       storageMetrics: metrics.storage,
       clock,
@@ -265,8 +276,8 @@ export class ApiServer {
     const health = this.#health;
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
-    await this.#customResources.start();
-    await this.#conditions.start();
+    // The conditions depend on what is installed.
+    await this.#definitions.start([this.#customResources, this.#conditions]);
     health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
@@ -370,11 +381,10 @@ export class ApiServer {
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
-    this.#customResources.stop();
+    this.#definitions.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
     this.#aggregator.stop();
-    this.#conditions.stop();
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();
     this.catalog.close();

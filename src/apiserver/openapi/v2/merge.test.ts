@@ -2,7 +2,27 @@
 
 import { expect, test } from 'vitest';
 
-import { mergeV2, partOf } from './merge-v2.ts';
+import { runSteps } from '#machinery/turn.ts';
+import type { SwaggerPart } from '../remote-documents.ts';
+import { mergeParts, partOf as partOfInSteps } from './merge.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+const partOf = (document: unknown, prefix: string): SwaggerPart => runSteps(partOfInSteps(document, prefix));
+
+/** Merges the parts into a document. */
+function mergeV2(
+  { paths, definitions }: { readonly paths: Values; readonly definitions: Values },
+  parts: readonly SwaggerPart[],
+) {
+  const own = { hasPath: (path: string) => Object.hasOwn(paths, path), definition: (name: string) => definitions[name] };
+  const added = runSteps(mergeParts(own, parts));
+  return {
+    paths: { ...paths, ...Object.fromEntries(added.paths) },
+    definitions: { ...definitions, ...Object.fromEntries(added.definitions) },
+    ...(added.parameters.size > 0 && { parameters: Object.fromEntries(added.parameters) }),
+  };
+}
 
 const ref = (name: string): object => ({ get: { schema: { $ref: `#/definitions/${name}` } } });
 const KINDS = 'x-kubernetes-group-version-kind';
@@ -51,7 +71,7 @@ test('an equal definition is shared, with the kinds of both', () => {
 });
 
 test('a name that was given before is used again', () => {
-  const part = (path: string): Parameters<typeof mergeV2>[1][number] => ({
+  const part = (path: string): SwaggerPart => ({
     paths: { [path]: ref('A') },
     definitions: { A: { type: 'string' } },
     parameters: {},
@@ -63,8 +83,12 @@ test('a name that was given before is used again', () => {
 
 test('parameters are renamed, too', () => {
   const use = (name: string): object => ({ parameters: [{ $ref: `#/parameters/${name}` }] });
-  const merged = mergeV2({ paths: {}, definitions: {}, parameters: { p: { in: 'query' } } }, [
-    { paths: { '/a': use('p') }, definitions: {}, parameters: { p: { in: 'header' } } },
+  const merged = mergeV2({ paths: {}, definitions: {} }, [
+    { paths: { '/a': use('p') }, definitions: {}, parameters: { p: { in: 'query' } } },
+    { paths: { '/b': use('p') }, definitions: {}, parameters: { p: { in: 'header' } } },
   ]);
-  expect(merged).toMatchObject({ paths: { '/a': use('p_v2') }, parameters: { p: { in: 'query' }, p_v2: { in: 'header' } } });
+  expect(merged).toMatchObject({
+    paths: { '/a': use('p'), '/b': use('p_v2') },
+    parameters: { p: { in: 'query' }, p_v2: { in: 'header' } },
+  });
 });

@@ -2,7 +2,22 @@
 // google/gnostic, openapiv2/OpenAPIv2.proto). Only what our documents contain is written.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
-import { boolField, bytesField, message, stringField, stringsField } from '#machinery/protobuf-writer.ts';
+import {
+  boolField,
+  bytesField,
+  bytesFieldStart,
+  doubleField,
+  integerField,
+  message,
+  stringField,
+  stringsField,
+} from '#machinery/protobuf-writer.ts';
+
+/** In bytes, of all entries together. */
+export interface EntryLengths {
+  readonly paths: number;
+  readonly definitions: number;
+}
 
 type Json = OpenApiSchema;
 type Encoder = (value: Json) => Uint8Array;
@@ -32,18 +47,41 @@ const extensions = (number: number, value: Json): Uint8Array =>
     anyValue,
   );
 
+const flag = (value: unknown): boolean | undefined => value as boolean | undefined;
+const amount = (value: unknown): number | undefined => value as number | undefined;
+
+/** AdditionalPropertiesItem { schema | boolean }. */
+const additionalProperties = (value: unknown): Uint8Array =>
+  typeof value === 'boolean' ? Buffer.from([2 * 8, value ? 1 : 0]) : bytesField(1, schema(value as Json));
+
 const schema: Encoder = (value) =>
   message(
     stringField(1, text(value['$ref'])),
     stringField(2, text(value['format'])),
+    stringField(3, text(value['title'])),
     stringField(4, text(value['description'])),
     value['default'] === undefined ? NONE : bytesField(5, anyValue(value['default'])),
+    doubleField(6, amount(value['multipleOf'])),
+    doubleField(7, amount(value['maximum'])),
+    boolField(8, flag(value['exclusiveMaximum'])),
+    doubleField(9, amount(value['minimum'])),
+    boolField(10, flag(value['exclusiveMinimum'])),
+    integerField(11, amount(value['maxLength'])),
+    integerField(12, amount(value['minLength'])),
+    stringField(13, text(value['pattern'])),
+    integerField(14, amount(value['maxItems'])),
+    integerField(15, amount(value['minItems'])),
+    boolField(16, flag(value['uniqueItems'])),
+    integerField(17, amount(value['maxProperties'])),
+    integerField(18, amount(value['minProperties'])),
     stringsField(19, texts(value['required'])),
     message(...list(value['enum']).map((item) => bytesField(20, anyValue(item)))),
-    nested(21, value['additionalProperties'], (properties) => bytesField(1, schema(properties))),
-    value['type'] === undefined ? NONE : bytesField(22, stringField(1, text(value['type']))),
+    value['additionalProperties'] === undefined ? NONE : bytesField(21, additionalProperties(value['additionalProperties'])),
+    value['type'] === undefined ? NONE : bytesField(22, stringsField(1, [value['type']].flat() as string[])),
     nested(23, value['items'], (items) => bytesField(1, schema(items))),
+    message(...list(value['allOf']).map((item) => bytesField(24, schema(item)))),
     value['properties'] === undefined ? NONE : bytesField(25, named(1, entries(value['properties']), schema)),
+    value['example'] === undefined ? NONE : bytesField(30, anyValue(value['example'])),
     extensions(31, value),
   );
 
@@ -76,12 +114,15 @@ const bodyParameter: Encoder = (value) =>
     nested(5, value['schema'], schema),
   );
 
-/** ParametersItem { parameter: Parameter { body | non-body { query | path } } }. */
+/** Parameter { body | non-body { query | path } }. */
 const parameter: Encoder = (value) => {
-  if (value['in'] === 'body') return bytesField(1, bytesField(1, bodyParameter(value)));
-  const nonBody = value['in'] === 'path' ? bytesField(4, pathParameter(value)) : bytesField(3, queryParameter(value));
-  return bytesField(1, bytesField(2, nonBody));
+  if (value['in'] === 'body') return bytesField(1, bodyParameter(value));
+  return bytesField(2, value['in'] === 'path' ? bytesField(4, pathParameter(value)) : bytesField(3, queryParameter(value)));
 };
+
+/** ParametersItem { parameter | reference }. */
+const parameterItem: Encoder = (value) =>
+  value['$ref'] === undefined ? bytesField(1, parameter(value)) : bytesField(2, stringField(1, text(value['$ref'])));
 
 const response: Encoder = (value) =>
   bytesField(
@@ -99,7 +140,7 @@ const operation: Encoder = (value) =>
     stringField(5, text(value['operationId'])),
     stringsField(6, texts(value['produces'])),
     stringsField(7, texts(value['consumes'])),
-    message(...list(value['parameters']).map((item) => bytesField(8, parameter(item)))),
+    message(...list(value['parameters']).map((item) => bytesField(8, parameterItem(item)))),
     bytesField(9, named(1, entries(value['responses']), response)),
     stringsField(10, texts(value['schemes'])),
     extensions(13, value),
@@ -114,6 +155,7 @@ const pathItem: Encoder = (value) =>
     nested(6, value['options'], operation),
     nested(7, value['head'], operation),
     nested(8, value['patch'], operation),
+    message(...list(value['parameters']).map((item) => bytesField(9, parameterItem(item)))),
   );
 
 const apiKey: Encoder = (value) =>
@@ -131,13 +173,28 @@ const requirement: Encoder = (value) => named(1, Object.entries(value), (scopes:
 
 const info: Encoder = (value) => message(stringField(1, text(value['title'])), stringField(2, text(value['version'])));
 
-export function documentV2Protobuf(document: OpenApiSchema): Uint8Array {
-  return message(
-    stringField(1, text(document['swagger'])),
-    nested(2, document['info'], info),
-    bytesField(8, named(2, entries(document['paths']), pathItem)),
-    bytesField(9, named(1, entries(document['definitions']), schema)),
-    message(...list(document['security']).map((item) => bytesField(12, requirement(item)))),
-    bytesField(13, named(1, entries(document['securityDefinitions']), apiKey)),
-  );
+/** Paths { name and item … }: one of them. */
+export function pathEntry(path: string, item: Json): Uint8Array {
+  return named(2, [[path, item]], pathItem);
+}
+
+/** Definitions { name and schema … }: one of them. */
+export function definitionEntry(name: string, definition: Json): Uint8Array {
+  return named(1, [[name, definition]], schema);
+}
+
+/** Returns what is written before all paths, between them and all definitions, and behind these. `lengths`: in bytes, of all entries. */
+export function protobufFrame(
+  document: Json,
+  { paths, definitions }: EntryLengths,
+): readonly [Uint8Array, Uint8Array, Uint8Array] {
+  return [
+    message(stringField(1, text(document['swagger'])), nested(2, document['info'], info), bytesFieldStart(8, paths)),
+    bytesFieldStart(9, definitions),
+    message(
+      document['parameters'] === undefined ? NONE : bytesField(10, named(1, entries(document['parameters']), parameter)),
+      message(...list(document['security']).map((item) => bytesField(12, requirement(item)))),
+      bytesField(13, named(1, entries(document['securityDefinitions']), apiKey)),
+    ),
+  ];
 }
