@@ -9,6 +9,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
+import type { IngressRequest } from '#cluster/prepare-ingress.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '#cluster/launch.ts';
 import type { Build } from './build.ts';
@@ -37,6 +38,13 @@ export interface UpOptions {
   readonly controllers?: readonly string[];
   readonly dns?: boolean;
   readonly clusterDomain?: string;
+  readonly ingress?: boolean;
+  readonly ingressAddress?: readonly string[];
+  readonly ingressHttpPort?: number;
+  readonly ingressHttpsPort?: number;
+  readonly ingressTrustedProxies?: readonly string[];
+  readonly ingressAccessLog?: boolean;
+  readonly gatewayAddresses?: readonly string[];
   readonly rootDir?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
@@ -80,6 +88,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       controllers: options.controllers,
       dns: options.dns,
       clusterDomain: options.clusterDomain,
+      ingress: ingressRequest(options),
       rootDir: options.rootDir,
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
@@ -157,6 +166,23 @@ function etcdConfig(options: UpOptions): EtcdConfig | undefined {
     certFile: etcdCertfile,
     keyFile: etcdKeyfile,
     prefix: etcdPrefix,
+  };
+}
+
+function ingressRequest(options: UpOptions): IngressRequest | undefined {
+  const { ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses } = options;
+  const given = [ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses];
+  if (options.ingress !== true) {
+    if (given.some((each) => each !== undefined)) throw new UserError('the --ingress-… and --gateway-… flags are for --ingress');
+    return undefined;
+  }
+  return {
+    httpPort: ingressHttpPort ?? 80,
+    httpsPort: ingressHttpsPort ?? 443,
+    accessLog: ingressAccessLog ?? false,
+    ...(ingressAddress !== undefined && { addresses: ingressAddress }),
+    ...(ingressTrustedProxies !== undefined && { trustedProxies: ingressTrustedProxies }),
+    ...(gatewayAddresses !== undefined && { gatewayAddresses }),
   };
 }
 

@@ -54,7 +54,7 @@ export function serviceConflicts(services: Iterable<Immutable<Service>>, { serve
       if (address === undefined) continue;
       problems.push(
         `Service ${metadata.namespace}/${metadata.name} has port ${port} of ${address}, which the ingress listens at: ` +
-          'connections go to the Service. Give the Service another port, or the ingress other ports or addresses',
+          'connections may go to either. Give the Service another port, or the ingress other ports or addresses',
       );
     }
   }

@@ -1,7 +1,7 @@
 // One address and port: HTTP/1.1 and HTTP/2 on the same socket, with TLS by ALPN, without by the client's first bytes.
 
 import { createServer as createHttpServer, type IncomingMessage, type Server as HttpServer, ServerResponse } from 'node:http';
-import { createServer as createHttp2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { createServer as createHttp2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -39,12 +39,16 @@ export class PortServer {
     maxHeaderListPairs: MAX_HEADERS,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, initialWindowSize: STREAM_WINDOW },
   });
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sessions = new Set<Http2Session>();
   readonly #sockets = new Set<Socket>();
   readonly #upgraded = new Set<Duplex>();
   readonly #contexts = new Map<string, SecureContext>();
   #router: Router;
   #draining = false;
+  /** The connection that a session is being made for. */
+  #connecting: Socket | undefined;
+  /** How many streams of a session are open. */
+  readonly #open = new WeakMap<Http2Session, number>();
 
   constructor(spec: ServerSpec, services: ExchangeServices, logger: Logger) {
     this.#logger = logger;
@@ -163,8 +167,9 @@ export class PortServer {
   }
 
   #handleHttp2(): void {
-    this.#http2.on('session', (session) => {
-      if (this.#draining) return session.close();
+    this.#http2.on('session', (session: Http2Session): void => {
+      if (this.#connecting !== undefined) socketOf.set(session, this.#connecting);
+      if (this.#draining) session.close();
       this.#sessions.add(session);
       session.setLocalWindowSize(SESSION_WINDOW);
       session.setTimeout(KEEP_ALIVE_MS, () => {
@@ -178,15 +183,19 @@ export class PortServer {
       stream.on('error', () => undefined);
       const { session } = stream;
       const socket = session === undefined ? undefined : socketOf.get(session);
-      if (session === undefined || socket === undefined) return stream.destroy();
+      if (session === undefined || socket === undefined) {
+        stream.destroy();
+        return;
+      }
       this.#open.set(session, this.#streams(session) + 1);
       stream.once('close', () => this.#open.set(session, this.#streams(session) - 1));
       this.#run(new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(this.#router), () => stream.destroy());
     });
   }
 
-  readonly #open = new WeakMap<ServerHttp2Session, number>();
-  readonly #streams = (session: ServerHttp2Session): number => this.#open.get(session) ?? 0;
+  #streams(session: Http2Session): number {
+    return this.#open.get(session) ?? 0;
+  }
 
   /** Connections go to the parser of their protocol. */
   #chooseProtocol(): void {
@@ -195,8 +204,10 @@ export class PortServer {
     if (http1 === undefined) throw new Error('node:http has changed');
     this.#server.off(event, http1);
     const http2 = (socket: Socket): void => {
-      this.#http2.once('session', (session: ServerHttp2Session) => socketOf.set(session, socket));
+      this.#connecting = socket;
+      // The session is made, and its event emitted, before this returns.
       this.#http2.emit('connection', socket);
+      this.#connecting = undefined;
     };
     this.#server.on(event, (socket: Socket) => {
       if (this.#tls) return (socket as TLSSocket).alpnProtocol === 'h2' ? http2(socket) : http1.call(this.#server, socket);
@@ -257,4 +268,4 @@ export class PortServer {
 }
 
 /** The connection of a session: session.socket is a proxy that hides some of it. */
-const socketOf = new WeakMap<ServerHttp2Session, Socket>();
+const socketOf = new WeakMap<Http2Session, Socket>();
