@@ -69,6 +69,7 @@ export class Http1Client implements BackClient {
           status: incoming.statusCode ?? 502,
           headers: incoming.rawHeaders,
           body: incoming,
+          headOnly: false,
           mayHaveTrailers: incoming.headers.trailer !== undefined,
           trailers: () => incoming.rawTrailers,
         });

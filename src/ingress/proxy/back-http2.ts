@@ -57,12 +57,13 @@ export class Http2Client implements BackClient {
     let trailing: HeaderList = [];
     stream.on('trailers', (_headers, _flags, raw?: string[]) => (trailing = raw ?? trailing));
     const response = new Promise<BackResponse>((resolve, reject) => {
-      stream.on('response', (headersOf, _flags, raw?: string[]) => {
+      stream.on('response', (headersOf, flags, raw?: string[]) => {
         responded = true;
         resolve({
           status: headersOf[':status'] ?? 502,
           headers: raw ?? [],
           body: stream,
+          headOnly: (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0,
           mayHaveTrailers: true,
           trailers: () => trailing,
         });

@@ -21,6 +21,8 @@ export interface BackResponse {
   /** As they came. */
   readonly headers: HeaderList;
   readonly body: Readable;
+  /** The answer has ended with its head, as errors of gRPC do. */
+  readonly headOnly: boolean;
   /** There may be trailers. */
   readonly mayHaveTrailers: boolean;
   /** After the body's end. */

@@ -187,8 +187,8 @@ export class Exchange {
     if (chosen.responseHeaders !== undefined) headers = changeHeaders(headers, chosen.responseHeaders);
     const { status, body } = response;
     this.#status = status;
-    const noBody = front.method === 'HEAD' || status === 204 || status === 304;
-    const trailers = response.mayHaveTrailers ? () => endToEnd(response.trailers()) : undefined;
+    const noBody = front.method === 'HEAD' || status === 204 || status === 304 || response.headOnly;
+    const trailers = response.mayHaveTrailers && !response.headOnly ? () => endToEnd(response.trailers()) : undefined;
     let writable: Writable;
     try {
       writable = front.respond(status, headers, { noBody: noBody && trailers === undefined, trailers });
