@@ -170,7 +170,8 @@ function etcdConfig(options: UpOptions): EtcdConfig | undefined {
 }
 
 function ingressRequest(options: UpOptions): IngressRequest | undefined {
-  const { ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses } = options;
+  const { ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses } =
+    options;
   const given = [ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses];
   if (options.ingress !== true) {
     if (given.some((each) => each !== undefined)) throw new UserError('the --ingress-… and --gateway-… flags are for --ingress');

@@ -87,5 +87,3 @@ export async function ingressPermissionsYaml(): Promise<string> {
   ];
   return (await Promise.all(objects.map((object) => formatYamlLazily(object)))).join('---\n');
 }
-
-

@@ -86,9 +86,9 @@ export class GatewayKinds {
   async #resources(version: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const path = groupVersionPath(GATEWAY_GROUP, version);
     try {
-      const { resources } = await this.#config.client.transport.request<{ readonly resources: readonly { readonly name: string }[] }>(
-        { method: 'GET', path, signal },
-      );
+      const { resources } = await this.#config.client.transport.request<{
+        readonly resources: readonly { readonly name: string }[];
+      }>({ method: 'GET', path, signal });
       return new Set(resources.map(({ name }) => name));
     } catch (err) {
       if (apierrors.isNotFound(err)) return new Set();
@@ -123,7 +123,13 @@ export class GatewayKinds {
   #start(type: ResourceType<KubeObject>): Followed {
     const { client, clock, random, logger, onChange } = this.#config;
     const source = client.resource(type);
-    const informer = new SharedInformer<Immutable<KubeObject>>({ name: `ingress ${type.resource}`, source, clock, random, logger });
+    const informer = new SharedInformer<Immutable<KubeObject>>({
+      name: `ingress ${type.resource}`,
+      source,
+      clock,
+      random,
+      logger,
+    });
     informer.addEventHandler({ onAdd: onChange, onUpdate: onChange, onDelete: onChange });
     const stop = new AbortController();
     const run = informer.run(stop.signal);

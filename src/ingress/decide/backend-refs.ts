@@ -20,7 +20,10 @@ export interface BackendRefContext {
   readonly namespace: string;
 }
 
-export function resolveBackend(ref: BackendRef, { objects, grants, kind, namespace }: BackendRefContext): Backend | UnresolvedRef {
+export function resolveBackend(
+  ref: BackendRef,
+  { objects, grants, kind, namespace }: BackendRefContext,
+): Backend | UnresolvedRef {
   const { group = '', kind: refKind = 'Service', name, port } = ref;
   if (group !== '' || refKind !== 'Service') {
     const message = `back ends of the kind ${[refKind, group].filter(Boolean).join('.')} are not supported`;

@@ -1,7 +1,14 @@
 // Gateways of this controller: their listeners, the routes that attach to them, and what their statuses say.
 
 import { intersectHostnames } from '../hostnames.ts';
-import { GATEWAY_GROUP, type Gateway, type GatewayClass, type GrpcRoute, type HttpRoute, type ParentReference } from '../gateway-api/types.ts';
+import {
+  GATEWAY_GROUP,
+  type Gateway,
+  type GatewayClass,
+  type GrpcRoute,
+  type HttpRoute,
+  type ParentReference,
+} from '../gateway-api/types.ts';
 import { type RouteRule, serverKey, type VirtualListener } from '../model.ts';
 import { inPrecedence } from '../routing/precedence.ts';
 import { assignAddresses, type GatewayAddresses } from './addresses.ts';
@@ -154,7 +161,12 @@ function attachRoute(
     if (parent === undefined) continue;
     converted ??= convertRoute(kind, route, { objects, grants, kind, namespace });
     const unresolved = converted instanceof RouteProblem ? undefined : converted.unresolved;
-    const resolvedRefs = condition('ResolvedRefs', unresolved === undefined, unresolved?.reason ?? 'ResolvedRefs', unresolved?.message);
+    const resolvedRefs = condition(
+      'ResolvedRefs',
+      unresolved === undefined,
+      unresolved?.reason ?? 'ResolvedRefs',
+      unresolved?.message,
+    );
     const named = parent.listeners.filter(
       ({ state: { listener } }) =>
         (sectionName === undefined || listener.name === sectionName) && (port === undefined || listener.port === port),

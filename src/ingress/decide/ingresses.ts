@@ -63,7 +63,8 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
 }
 
 /** Reports whether rules of a host can be for requests of a listener. */
-const concerns = (host: string, listener: string): boolean => listener === '' || host === listener || matchesHostname(host, listener);
+const concerns = (host: string, listener: string): boolean =>
+  listener === '' || host === listener || matchesHostname(host, listener);
 
 function collectRules(
   ingress: Immutable<Ingress>,
@@ -83,7 +84,8 @@ function collectRules(
   for (const { host = '', http } of ingress.spec.rules ?? []) {
     const own = http?.paths.map(({ path, pathType, backend }) => rule(pathMatch(pathType, path), actionOf(backend))) ?? [];
     // A rule without paths leaves all traffic of its host to the default backend.
-    if (own.length === 0 && defaultBackend !== undefined) own.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
+    if (own.length === 0 && defaultBackend !== undefined)
+      own.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
     const hostname = host.toLowerCase();
     rules.set(hostname, [...(rules.get(hostname) ?? []), ...own]);
   }

@@ -132,11 +132,16 @@ function pathMatch(type: string, value: string): PathMatch {
   }
 }
 
-function methodMatch({ type = 'Exact', service, method }: NonNullable<NonNullable<GrpcRule['matches']>[number]['method']>): PathMatch {
+function methodMatch({
+  type = 'Exact',
+  service,
+  method,
+}: NonNullable<NonNullable<GrpcRule['matches']>[number]['method']>): PathMatch {
   if (type === 'RegularExpression') {
     return pathMatch(type, `/${service ? `(?:${service})` : '[^/]+'}/${method ? `(?:${method})` : '[^/]+'}`);
   }
-  if (type !== 'Exact') throw new RouteProblem('UnsupportedValue', `method matches of type ${JSON.stringify(type)} are not supported`);
+  if (type !== 'Exact')
+    throw new RouteProblem('UnsupportedValue', `method matches of type ${JSON.stringify(type)} are not supported`);
   if (service && method) return pathMatch('Exact', `/${service}/${method}`);
   if (service) return pathMatch('PathPrefix', `/${service}`);
   if (method) return pathMatch('RegularExpression', `/[^/]+/${method}`);

@@ -61,7 +61,10 @@ export class ServerPlan {
       }
       const holder = server?.hostnames.get(hostname);
       if (holder !== undefined && holder !== owner) {
-        return { reason: 'HostnameConflict', message: `Gateway ${holder} has port ${listener.port} of ${address} with this hostname` };
+        return {
+          reason: 'HostnameConflict',
+          message: `Gateway ${holder} has port ${listener.port} of ${address} with this hostname`,
+        };
       }
     }
     for (const address of addresses) this.open(address, listener.port, tls).hostnames.set(hostname, owner);

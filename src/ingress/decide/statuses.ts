@@ -67,23 +67,19 @@ export function ingressStatuses(own: readonly Immutable<Ingress>[], published: r
 
 export function gatewayStatuses({ classes, gateways: decided, routes }: DecidedGateways): DecidedStatus[] {
   return [
-    ...classes.map(
-      ({ gatewayClass, conditions }): DecidedStatus => ({
-        type: gatewayClasses,
-        object: gatewayClass,
-        statusAt: (now) => ({
-          conditions: mergeConditions(gatewayClass.status?.conditions ?? [], conditions, generationOf(gatewayClass), now),
-          supportedFeatures: SUPPORTED_FEATURES,
-        }),
+    ...classes.map(({ gatewayClass, conditions }): DecidedStatus => ({
+      type: gatewayClasses,
+      object: gatewayClass,
+      statusAt: (now) => ({
+        conditions: mergeConditions(gatewayClass.status?.conditions ?? [], conditions, generationOf(gatewayClass), now),
+        supportedFeatures: SUPPORTED_FEATURES,
       }),
-    ),
-    ...decided.map(
-      (gateway): DecidedStatus => ({
-        type: gateways,
-        object: gateway.gateway,
-        statusAt: (now) => gatewayStatus(gateway, now),
-      }),
-    ),
+    })),
+    ...decided.map((gateway): DecidedStatus => ({
+      type: gateways,
+      object: gateway.gateway,
+      statusAt: (now) => gatewayStatus(gateway, now),
+    })),
     ...routes.flatMap((route) => routeStatus(route)),
   ];
 }
@@ -101,12 +97,7 @@ function gatewayStatus({ gateway, conditions, addresses, listeners }: DecidedGat
       name,
       supportedKinds: kinds.map((kind) => ({ group: GATEWAY_GROUP, kind })),
       attachedRoutes,
-      conditions: mergeConditions(
-        present.listeners?.find((each) => each.name === name)?.conditions ?? [],
-        own,
-        generation,
-        now,
-      ),
+      conditions: mergeConditions(present.listeners?.find((each) => each.name === name)?.conditions ?? [], own, generation, now),
     })),
   };
 }

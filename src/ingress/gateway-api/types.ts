@@ -9,7 +9,10 @@ export const GATEWAY_GROUP = 'gateway.networking.k8s.io';
 
 export interface GatewayClass extends KubeObject {
   readonly spec: { readonly controllerName: string; readonly parametersRef?: object };
-  readonly status?: { readonly conditions?: readonly Condition[]; readonly supportedFeatures?: readonly { readonly name: string }[] };
+  readonly status?: {
+    readonly conditions?: readonly Condition[];
+    readonly supportedFeatures?: readonly { readonly name: string }[];
+  };
 }
 
 export interface GatewayAddress {

@@ -72,7 +72,8 @@ export class Http2Client implements BackClient {
         if (responded) return;
         if (abortReason !== undefined) reject(new BackError('sent', 'aborted', abortReason, { cause }));
         else if (!kept.connected) reject(new BackError('unsent', 'connect', message, { cause }));
-        else if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) reject(new BackError('unsent', 'reset', message, { cause }));
+        else if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM)
+          reject(new BackError('unsent', 'reset', message, { cause }));
         else reject(new BackError('sent', 'reset', message, { cause }));
       };
       stream.on('error', (err) => fail(errorMessage(err), err));

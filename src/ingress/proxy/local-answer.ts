@@ -21,7 +21,8 @@ export function answer(front: FrontRequest, status: number, text: string, header
     front.abort();
     return status;
   }
-  const isGrpc = front.protocol === 'HTTP/2' && headerValue(front.headers, 'content-type')?.startsWith('application/grpc') === true;
+  const isGrpc =
+    front.protocol === 'HTTP/2' && headerValue(front.headers, 'content-type')?.startsWith('application/grpc') === true;
   if (isGrpc) {
     const list = ['content-type', 'application/grpc', 'grpc-status', String(GRPC_STATUSES[status] ?? 2), 'grpc-message', text];
     front.respond(200, list, { noBody: true, trailers: undefined });

@@ -1,7 +1,12 @@
 // One address and port: HTTP/1.1 and HTTP/2 on the same socket, with TLS by ALPN, without by the client's first bytes.
 
 import { createServer as createHttpServer, type IncomingMessage, type Server as HttpServer, ServerResponse } from 'node:http';
-import { createServer as createHttp2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  createServer as createHttp2Server,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -123,7 +128,9 @@ export class PortServer {
     const server = this.#server;
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       if (this.#draining) response.shouldKeepAlive = false;
-      this.#run(new Exchange(new Http1Front(request, response, this.#tls), this.#services).run(this.#router), () => response.destroy());
+      this.#run(new Exchange(new Http1Front(request, response, this.#tls), this.#services).run(this.#router), () =>
+        response.destroy(),
+      );
     });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => undefined);
@@ -189,7 +196,9 @@ export class PortServer {
       }
       this.#open.set(session, this.#streams(session) + 1);
       stream.once('close', () => this.#open.set(session, this.#streams(session) - 1));
-      this.#run(new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(this.#router), () => stream.destroy());
+      this.#run(new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(this.#router), () =>
+        stream.destroy(),
+      );
     });
   }
 

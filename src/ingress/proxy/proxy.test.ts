@@ -32,7 +32,9 @@ async function startProxy(config: Configuration, more: Partial<ProxyConfig> = {}
   return { proxy, port: proxy.portOf('127.0.0.1', 0) as number };
 }
 
-async function startBackend(handler: (request: IncomingMessage, response: import('node:http').ServerResponse) => void): Promise<Endpoint & { server: Server }> {
+async function startBackend(
+  handler: (request: IncomingMessage, response: import('node:http').ServerResponse) => void,
+): Promise<Endpoint & { server: Server }> {
   const server = createServer(handler);
   const at = await listen(server);
   cleanup.push(() => {
@@ -488,7 +490,8 @@ describe('upgrades', () => {
   test('an offer of HTTP/2 is ignored', async () => {
     const at = await startBackend((_request, response) => response.end('plain'));
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
-    const text = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n';
+    const text =
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n';
     expect(await sendRaw(port, text)).toMatch(/^HTTP\/1.1 200 [^]*plain/);
   });
 });
@@ -500,7 +503,11 @@ describe('HTTP/2', () => {
     readonly headers: Record<string, unknown>;
   }
 
-  function get(session: import('node:http2').ClientHttp2Session, headers: Record<string, string> = {}, body?: string): Promise<Answer2> {
+  function get(
+    session: import('node:http2').ClientHttp2Session,
+    headers: Record<string, string> = {},
+    body?: string,
+  ): Promise<Answer2> {
     return new Promise((resolve, reject) => {
       const stream = session.request({ ':path': '/', ...headers }, { endStream: body === undefined });
       let text = '';
@@ -580,7 +587,12 @@ describe('HTTP/2', () => {
 });
 
 describe('gRPC', () => {
-  const raw = { requestSerialize: (b: Buffer) => b, requestDeserialize: (b: Buffer) => b, responseSerialize: (b: Buffer) => b, responseDeserialize: (b: Buffer) => b };
+  const raw = {
+    requestSerialize: (b: Buffer) => b,
+    requestDeserialize: (b: Buffer) => b,
+    responseSerialize: (b: Buffer) => b,
+    responseDeserialize: (b: Buffer) => b,
+  };
   const definition = {
     unary: { path: '/test.Echo/Unary', requestStream: false, responseStream: false, ...raw },
     stream: { path: '/test.Echo/Stream', requestStream: true, responseStream: true, ...raw },
@@ -600,7 +612,9 @@ describe('gRPC', () => {
         done({ code: grpc.status.FAILED_PRECONDITION, details: 'not now' }),
     });
     const backPort = await new Promise<number>((resolve, reject) =>
-      server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (err, bound) => (err ? reject(err) : resolve(bound))),
+      server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (err, bound) =>
+        err ? reject(err) : resolve(bound),
+      ),
     );
     cleanup.push(() => server.forceShutdown());
     const at = { ip: '127.0.0.1', port: backPort };

@@ -49,7 +49,8 @@ export async function upgrade(
   const { action } = routed.rule;
   if (action.redirect !== undefined) return new Exchange(front, services).run(router);
   const chosen = services.balancer.pick(action);
-  if (chosen === undefined || typeof chosen.target === 'number') return refuse(chosen === undefined ? 500 : Number(chosen.target), 'no back end');
+  if (chosen === undefined || typeof chosen.target === 'number')
+    return refuse(chosen === undefined ? 500 : Number(chosen.target), 'no back end');
   if (chosen.target.protocol !== 'http') return refuse(502, 'the back end has no upgrades');
   const endpoints = services.balancer.endpoints(chosen.target, MAX_ATTEMPTS);
   if (endpoints.length === 0) return refuse(503, 'no endpoint is ready');
@@ -111,7 +112,15 @@ function connect(
   const protocols = front.headers.flatMap((name, i) =>
     i % 2 === 0 && name.toLowerCase() === 'upgrade' ? [front.headers[i + 1] as string] : [],
   );
-  const list = ['host', action.rewrite?.hostname ?? authority, ...headers, 'connection', 'upgrade', 'upgrade', protocols.join(', ')];
+  const list = [
+    'host',
+    action.rewrite?.hostname ?? authority,
+    ...headers,
+    'connection',
+    'upgrade',
+    'upgrade',
+    protocols.join(', '),
+  ];
   return new Promise((resolve, reject) => {
     const back = httpRequest({
       agent,

@@ -80,7 +80,8 @@ export class Router {
     }
     if (compiled === undefined) return undefined;
     for (const { hostname, oneLabel, rules } of compiled.hosts.matching(request.host)) {
-      if (oneLabel && hostname.startsWith('*.') && request.host.indexOf('.') !== request.host.length - hostname.length + 1) continue;
+      if (oneLabel && hostname.startsWith('*.') && request.host.indexOf('.') !== request.host.length - hostname.length + 1)
+        continue;
       const rule = rules.find((each) => matches(each, request));
       if (rule !== undefined) return rule;
     }
