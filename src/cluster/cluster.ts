@@ -197,7 +197,9 @@ export class Cluster {
       version: KUBERNETES_VERSION.gitVersion,
       otherMetrics: async () => {
         const texts = await Promise.all(this.#running.map(async (components) => components.metrics()));
-        return texts.join('') + (this.#dns?.metrics() ?? '') + (this.#ingress?.metrics() ?? '') + (config.faults?.metrics() ?? '');
+        return (
+          texts.join('') + (this.#dns?.metrics() ?? '') + (this.#ingress?.metrics() ?? '') + (config.faults?.metrics() ?? '')
+        );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {

@@ -15,6 +15,7 @@ import {
   named,
   run,
   type RunningCluster,
+  splitWords,
   temporaryDir,
 } from './harness.ts';
 
@@ -22,10 +23,9 @@ const ADDRESS = '127.203.9.1';
 const HTTP = 23_980;
 const HTTPS = 23_943;
 const PORTS = { blue: 23_981, green: 23_982, api: 23_983 };
-const FLAGS = [
-  ...['--runtime', 'process', '--store', 'memory', '--ingress', '--ingress-address', ADDRESS],
-  ...['--ingress-http-port', String(HTTP), '--ingress-https-port', String(HTTPS)],
-];
+const FLAGS = splitWords(
+  `--runtime process --store memory --ingress --ingress-address ${ADDRESS} --ingress-http-port ${HTTP} --ingress-https-port ${HTTPS}`,
+);
 
 /** A server that finishes its requests when it is told to end. Pods are processes of one machine, so each version has a port of its own. */
 const program = (text: string, port: number): string => `
@@ -162,9 +162,9 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     const failures: string[] = [];
     const seen = new Set<string>();
     let requests = 0;
-    let running = true;
+    const stop = new AbortController();
     const client = async (): Promise<void> => {
-      while (running) {
+      while (!stop.signal.aborted) {
         const answer = await fetch('web.example', '/', agent).catch((err: unknown) => String(err));
         requests++;
         seen.add(answer);
@@ -178,7 +178,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
       'only new pods',
       async () => (await kubectl.run('get pods -l app=web -o name')).trim().split('\n').length === 1,
     );
-    running = false;
+    stop.abort();
     await Promise.all(clients);
     agent.destroy();
     expect(failures).toEqual([]);
@@ -189,7 +189,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
   test('a class of another controller, and an Ingress that is deleted, are not served', async () => {
     await kubectl.run('delete ingress web');
     await eventually('no route', async () => (await fetch('web.example', '/')) === '404 no route');
-    await apply(`${ingress.replace('spec:', 'spec:\n  ingressClassName: other').replace('name: web', 'name: other')}`);
+    await apply(ingress.replace('spec:', 'spec:\n  ingressClassName: other').replace('name: web', 'name: other'));
     await expect.poll(() => fetch('web.example', '/')).toBe('404 no route');
     expect((await kubectl.run('get ingress other -o jsonpath={.status}')).trim()).toBe('{"loadBalancer":{}}');
   });

@@ -25,10 +25,8 @@ const usage = `usage: npm run gateway -- [flags]
   --if-built         do nothing, and say so, where the suite has not been built yet
 `;
 /** Addresses of loopback: Gateways of the suite share ports, so each needs one of its own. */
-const FLAGS = [
-  ...['--runtime', 'containerd', '--pod-cidr', '10.203.0.0/24', '--service-cidr', '10.213.0.0/16', '--no-dns'],
-  ...['--ingress', '--ingress-address', '127.203.0.1', '--gateway-addresses', '127.203.1.0/24', '--verbose'],
-];
+const FLAGS = `--runtime containerd --pod-cidr 10.203.0.0/24 --service-cidr 10.213.0.0/16 --no-dns
+  --ingress --ingress-address 127.203.0.1 --gateway-addresses 127.203.1.0/24 --verbose`.split(/\s+/);
 /** What the suite tests beyond the core only if the implementation says that it has it. */
 const CORE = ['Gateway', 'HTTPRoute', 'ReferenceGrant', 'GRPCRoute'];
 const READY_MS = 120_000;
@@ -100,7 +98,10 @@ async function accepted(kubeconfig: string): Promise<void> {
       'kubectl',
       [
         `--kubeconfig=${kubeconfig}`,
-        ...['get', 'gatewayclass', 'coxswain', '-o', 'jsonpath={.status.conditions[?(@.type=="Accepted")].status}'],
+        'get',
+        'gatewayclass',
+        'coxswain',
+        '--output=jsonpath={.status.conditions[?(@.type=="Accepted")].status}',
       ],
       { encoding: 'utf8' },
     );
@@ -148,10 +149,18 @@ async function runSuite({ suite, version }: GatewayPrograms, kubeconfig: string,
   const { test, core, profiles, output } = options;
   const log = join(output, 'output.log');
   const args = [
-    ...['-test.v', '-test.run', 'TestConformance', '-test.timeout', '60m'],
-    ...['--gateway-class=coxswain', `--conformance-profiles=${profiles}`, '--cleanup-base-resources=false'],
-    ...['--organization=coxswain', '--project=coxswain', '--url=https://example.invalid', `--version=${version}`],
-    ...['--contact=none', `--report-output=${join(output, 'report.yaml')}`],
+    '-test.v',
+    '-test.run=TestConformance',
+    '-test.timeout=60m',
+    '--gateway-class=coxswain',
+    `--conformance-profiles=${profiles}`,
+    '--cleanup-base-resources=false',
+    '--organization=coxswain',
+    '--project=coxswain',
+    '--url=https://example.invalid',
+    `--version=${version}`,
+    '--contact=none',
+    `--report-output=${join(output, 'report.yaml')}`,
     ...(core ? [`--supported-features=${CORE.join(',')}`] : []),
     ...(test === undefined ? [] : [`--run-test=${test}`]),
   ];

@@ -1,7 +1,14 @@
 // The proxy over real sockets.
 
-import { createServer, type IncomingMessage, request as httpRequest, type RequestOptions, type Server } from 'node:http';
-import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import {
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type ClientHttp2Session, connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -12,6 +19,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { SeededRandom } from '#machinery/random.ts';
+import { withResolvers } from '#machinery/with-resolvers.ts';
 import type { Configuration, Endpoint } from '../model.ts';
 import { action, backend, certificate, configuration, listen, listener, rule } from '../testing/configurations.ts';
 import { IngressMetrics } from './metrics.ts';
@@ -33,7 +41,7 @@ async function startProxy(config: Configuration, more: Partial<ProxyConfig> = {}
 }
 
 async function startBackend(
-  handler: (request: IncomingMessage, response: import('node:http').ServerResponse) => void,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Endpoint & { server: Server }> {
   const server = createServer(handler);
   const at = await listen(server);
@@ -79,7 +87,7 @@ function sendRaw(port: number, text: string): Promise<string> {
   });
 }
 
-const echo = (request: IncomingMessage, response: import('node:http').ServerResponse): void => {
+const echo = (request: IncomingMessage, response: ServerResponse): void => {
   response.end(JSON.stringify({ url: request.url, method: request.method, headers: request.headers }));
 };
 
@@ -157,7 +165,7 @@ describe('HTTP/1.1', () => {
   });
 
   test('a kept connection that the back end closes is no error for an idempotent request', async () => {
-    let sockets: Socket[] = [];
+    const sockets: Socket[] = [];
     const server = createTcpServer((socket) => {
       sockets.push(socket);
       let first = true;
@@ -176,7 +184,6 @@ describe('HTTP/1.1', () => {
     });
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
     for (let i = 0; i < 3; i++) expect(await send(port)).toMatchObject({ status: 200, body: 'ok' });
-    sockets = [...sockets];
   });
 
   test('trailers pass', async () => {
@@ -336,15 +343,15 @@ describe('streams', () => {
   });
 
   test('another configuration does not touch what is in flight, and serves the next request', async () => {
-    let finish!: () => void;
+    const { promise: started, resolve: start } = withResolvers<() => void>();
     const old = await startBackend((_request, response) => {
       response.write('old');
-      finish = () => response.end(' end');
+      start(() => response.end(' end'));
     });
     const next = await startBackend((_request, response) => response.end('new'));
     const { proxy, port } = await startProxy(configuration([listener([rule(action(backend([old])))])]));
     const slow = send(port);
-    while ((finish as unknown) === undefined) await systemClock.sleep(5);
+    const finish = await started;
     await proxy.apply(configuration([listener([rule(action(backend([next])))])]));
     expect((await send(port)).body).toBe('new');
     finish();
@@ -352,14 +359,14 @@ describe('streams', () => {
   });
 
   test('a server that is taken away ends its requests first', async () => {
-    let finish!: () => void;
+    const { promise: started, resolve: start } = withResolvers<() => void>();
     const at = await startBackend((_request, response) => {
       response.write('a');
-      finish = () => response.end('b');
+      start(() => response.end('b'));
     });
     const { proxy, port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), { drainMs: 10_000 });
     const slow = send(port);
-    while ((finish as unknown) === undefined) await systemClock.sleep(5);
+    const finish = await started;
     await proxy.apply({ servers: [] });
     await expect(send(port)).rejects.toThrow('ECONNREFUSED');
     finish();
@@ -450,7 +457,7 @@ describe('upgrades', () => {
     const { server, ...at } = await startBackend(echo);
     const sockets = new WebSocketServer({ server });
     sockets.on('connection', (socket, request) => {
-      socket.send(`${request.url} ${request.headers['x-forwarded-for']}`);
+      socket.send(`${request.url} ${String(request.headers['x-forwarded-for'])}`);
       socket.on('message', (data) => socket.send(`echo ${(data as Buffer).toString()}`));
     });
     return at;
@@ -503,11 +510,7 @@ describe('HTTP/2', () => {
     readonly headers: Record<string, unknown>;
   }
 
-  function get(
-    session: import('node:http2').ClientHttp2Session,
-    headers: Record<string, string> = {},
-    body?: string,
-  ): Promise<Answer2> {
+  function get(session: ClientHttp2Session, headers: Record<string, string> = {}, body?: string): Promise<Answer2> {
     return new Promise((resolve, reject) => {
       const stream = session.request({ ':path': '/', ...headers }, { endStream: body === undefined });
       let text = '';
