@@ -4,7 +4,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
-import { address, list, POOL_HELP, port, settings } from './flags.ts';
+import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { withPodNetworkFlags } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
@@ -115,6 +115,21 @@ export function createProgram(build?: Build): Command {
     .option('--no-dns', "run no DNS: pods have the node's name servers")
     .option('--no-network-policy', 'do not enforce network policies: for a CNI plugin that does')
     .option('--cluster-domain <domain>', 'domain of the names of services and pods (default: cluster.local)')
+    .option('--ingress', 'serve Ingresses and Gateways (GatewayClass and IngressClass: coxswain)')
+    .option(
+      '--ingress-address <addresses>',
+      "addresses at which they are served, separated by commas (default: the machine's and 127.0.0.1)",
+      addresses,
+    )
+    .option('--ingress-http-port <port>', 'port of Ingresses without TLS (default: 80)', port)
+    .option('--ingress-https-port <port>', 'port of Ingresses with TLS (default: 443)', port)
+    .option('--ingress-trusted-proxies <ranges>', 'proxies whose X-Forwarded headers are kept (default: none)', list)
+    .option('--ingress-access-log', 'log every request (with --verbose)')
+    .option(
+      '--gateway-addresses <ranges>',
+      'addresses of this machine of which each Gateway gets one (default: Gateways share the addresses of Ingresses)',
+      list,
+    )
     .option(
       '--runtime-config <settings>',
       "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",

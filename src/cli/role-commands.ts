@@ -42,6 +42,7 @@ export function addRoleCommands(program: Command): void {
   addKubelet(program);
   addProxy(program);
   addDns(program);
+  addIngress(program);
   addCerts(program);
 }
 
@@ -390,6 +391,38 @@ Examples:
   ).action(async (options) => (await import('./roles.ts')).dns(options));
 }
 
+function addIngress(program: Command): void {
+  withLogFlags(
+    program
+      .command('ingress')
+      .description('serve Ingresses and Gateways alone')
+      .option('--kubeconfig <file>', 'identity of the controller (system:coxswain-ingress), and address of the API server')
+      .option(
+        '--bind-address <addresses>',
+        "addresses to listen on, separated by commas (default: the machine's and 127.0.0.1)",
+        addresses,
+      )
+      .option('--http-port <port>', 'port of Ingresses without TLS', port, 80)
+      .option('--https-port <port>', 'port of Ingresses with TLS', port, 443)
+      .option('--gateway-addresses <ranges>', 'addresses of this machine of which each Gateway gets one', list)
+      .option('--publish-addresses <addresses>', 'addresses in statuses (default: those that it listens on)', addresses)
+      .option('--trusted-proxies <ranges>', 'proxies whose X-Forwarded headers are kept (default: none)', list)
+      .option('--max-request-body <bytes>', "limit of a request's body (default: none)", wholeNumber)
+      .option('--access-log', 'log every request', false)
+      .option('--no-update-status', 'write no statuses: another one does')
+      .option('--metrics-port <port>', 'port of 127.0.0.1 that serves metrics by HTTP (default: none)', port)
+      .option('--print-permissions', 'print the roles that it needs, for an administrator to apply, and end')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  $ cox ingress --print-permissions | kubectl apply -f -
+  $ cox certs kubeconfig ingress --cert-dir pki --server https://127.0.0.1:6443
+  $ cox ingress --kubeconfig ingress.conf`,
+      ),
+  ).action(async (options) => (await import('./roles.ts')).ingress(options));
+}
+
 function addCerts(program: Command): void {
   const certs = program
     .command('certs')
@@ -412,7 +445,7 @@ Examples:
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
-    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet, dns or network-policy')
+    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy')
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')

@@ -9,6 +9,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
+import type { IngressRequest } from '#cluster/prepare-ingress.ts';
 import { UserError } from '#cluster/user-error.ts';
 import {
   type EtcdConfig,
@@ -49,6 +50,13 @@ export interface UpOptions {
   readonly dns?: boolean;
   readonly networkPolicy: boolean;
   readonly clusterDomain?: string;
+  readonly ingress?: boolean;
+  readonly ingressAddress?: readonly string[];
+  readonly ingressHttpPort?: number;
+  readonly ingressHttpsPort?: number;
+  readonly ingressTrustedProxies?: readonly string[];
+  readonly ingressAccessLog?: boolean;
+  readonly gatewayAddresses?: readonly string[];
   readonly rootDir?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
@@ -97,6 +105,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       dns: options.dns,
       networkPolicy: options.networkPolicy,
       clusterDomain: options.clusterDomain,
+      ingress: ingressRequest(options),
       rootDir: options.rootDir,
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
@@ -174,6 +183,24 @@ function etcdConfig(options: UpOptions): EtcdConfig | undefined {
     certFile: etcdCertfile,
     keyFile: etcdKeyfile,
     prefix: etcdPrefix,
+  };
+}
+
+function ingressRequest(options: UpOptions): IngressRequest | undefined {
+  const { ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses } =
+    options;
+  const given = [ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses];
+  if (options.ingress !== true) {
+    if (given.some((each) => each !== undefined)) throw new UserError('the --ingress-… and --gateway-… flags are for --ingress');
+    return undefined;
+  }
+  return {
+    httpPort: ingressHttpPort ?? 80,
+    httpsPort: ingressHttpsPort ?? 443,
+    accessLog: ingressAccessLog ?? false,
+    ...(ingressAddress !== undefined && { addresses: ingressAddress }),
+    ...(ingressTrustedProxies !== undefined && { trustedProxies: ingressTrustedProxies }),
+    ...(gatewayAddresses !== undefined && { gatewayAddresses }),
   };
 }
 

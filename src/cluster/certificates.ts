@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
+import { INGRESS_USER } from '#ingress/index.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ADMIN_USER } from './cluster.ts';
 import { openFrontProxy } from './front-proxy.ts';
@@ -19,6 +20,7 @@ export const KUBECONFIG_ROLES = [
   'proxy',
   'kubelet',
   'dns',
+  'ingress',
   'network-policy',
 ] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
@@ -99,6 +101,8 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
       return { commonName: `system:kube-${role}` };
     case 'dns':
       return { commonName: 'system:coredns' };
+    case 'ingress':
+      return { commonName: INGRESS_USER };
     case 'network-policy':
       return { commonName: 'system:coxswain:network-policy' };
     case 'kubelet':

@@ -25,6 +25,7 @@ import { bounded } from './component-health.ts';
 import { componentOf, Components, type ControlConfig, type RunningComponents, type User } from './components.ts';
 import type { ComponentsRunner } from './thread/index.ts';
 import { ClusterDns, type DnsSettings } from './cluster-dns.ts';
+import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
@@ -51,6 +52,8 @@ export interface ClusterConfig {
   readonly kubeletPorts?: KubeletPorts;
   /** The cluster's DNS server. Absent: there is none, and pods have the node's. */
   readonly dns?: DnsSettings;
+  /** Ingresses and Gateways are served. Absent: they are not. */
+  readonly ingress?: IngressSettings;
   /** Default: 'cluster.local'. With `dns`, it is that of the server. */
   readonly clusterDomain?: string;
   /** Their runtimes are closed when the cluster stops. */
@@ -97,6 +100,7 @@ export interface StartProgress {
 
 const AUTHENTICATED = 'system:authenticated';
 const DNS = 'dns';
+const INGRESS = 'ingress';
 
 export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters'] } as const;
 
@@ -112,6 +116,8 @@ export class Cluster {
   readonly #server: ApiServer;
   readonly #dns: ClusterDns | undefined;
   #dnsRunning: Promise<void> | undefined;
+  readonly #ingress: ClusterIngress | undefined;
+  #ingressRunning: Promise<void> | undefined;
   /** The certificate that the API server was started with. */
   readonly #tls: Certificates | undefined;
   /** What the API server presents to other API servers. */
@@ -194,7 +200,9 @@ export class Cluster {
       version: KUBERNETES_VERSION.gitVersion,
       otherMetrics: async () => {
         const texts = await Promise.all(this.#running.map(async (components) => components.metrics()));
-        return texts.join('') + (this.#dns?.metrics() ?? '') + (config.faults?.metrics() ?? '');
+        return (
+          texts.join('') + (this.#dns?.metrics() ?? '') + (this.#ingress?.metrics() ?? '') + (config.faults?.metrics() ?? '')
+        );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
@@ -219,6 +227,17 @@ export class Cluster {
             clock: config.faults?.clockOf(DNS, clock) ?? clock,
             random: random.derive(DNS),
             logger: logger.with({ component: DNS }),
+          });
+    this.#ingress =
+      config.ingress === undefined
+        ? undefined
+        : new ClusterIngress({
+            settings: config.ingress,
+            client: this.client,
+            clientOf: (user) => this.#clientOf(user),
+            clock: config.faults?.clockOf(INGRESS, clock) ?? clock,
+            random: random.derive(INGRESS),
+            logger: logger.with({ component: INGRESS }),
           });
   }
 
@@ -248,9 +267,11 @@ export class Cluster {
       started.here = count;
       progress?.({ step: 'starting nodes', done: started.here + started.inThread, total });
     };
-    this.#startDns();
+    this.#dnsRunning = this.#keep(DNS, this.#dns);
+    this.#ingressRunning = this.#keep(INGRESS, this.#ingress);
     await Promise.all([
       this.#dns?.started,
+      this.#ingress?.started,
       this.#components.start(),
       thread?.components.start({
         handlerOf: (user) => this.#handlerOf(user),
@@ -280,17 +301,15 @@ export class Cluster {
     }
   }
 
-  /** Without DNS the cluster goes on: its failure is logged, and with `faults` it is restarted. */
-  #startDns(): void {
-    const dns = this.#dns;
-    if (dns === undefined) return;
+  /** Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is restarted. */
+  #keep(name: string, part: { run(until: AbortSignal): Promise<void> } | undefined): Promise<void> | undefined {
+    if (part === undefined) return undefined;
     const { clock, logger, faults } = this.#config;
     const { signal } = this.#abort;
-    const run = (until: AbortSignal): Promise<void> => dns.run(until);
-    this.#dnsRunning =
-      faults === undefined
-        ? run(signal).catch(() => undefined)
-        : keepRunning({ name: DNS, folder: DNS, clock, logger, faults, run }, signal);
+    const run = (until: AbortSignal): Promise<void> => part.run(until);
+    return faults === undefined
+      ? run(signal).catch(() => undefined)
+      : keepRunning({ name, folder: name, clock, logger, faults, run }, signal);
   }
 
   #control(): ControlConfig {
@@ -428,7 +447,7 @@ export class Cluster {
       for (const result of await Promise.allSettled(steps)) if (result.status === 'rejected') problems.push(result.reason);
     };
     this.#abort.abort(new Error('the cluster stops'));
-    await all([this.#dnsRunning ?? Promise.resolve()]);
+    await all([this.#dnsRunning ?? Promise.resolve(), this.#ingressRunning ?? Promise.resolve()]);
     await all(this.#running.map((components) => components.stop()));
     await all([this.#server.stop()]);
     await all([this.#config.storage.close()]);

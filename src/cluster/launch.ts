@@ -21,7 +21,9 @@ import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
+import type { IngressSettings } from './cluster-ingress.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
+import { type IngressRequest, parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
 import {
   checkApart,
@@ -82,6 +84,8 @@ export interface LaunchConfig {
   readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
+  /** Where Ingresses and Gateways are served. Absent: they are not. */
+  readonly ingress?: IngressRequest;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -210,6 +214,7 @@ async function start(
     logger,
   });
   if (dns !== undefined) cleanup.push(() => dns.undo());
+  const ingress = await ingressSettings(config);
   // Steps to undo when the cluster has stopped.
   const last: (() => Promise<void> | void)[] = [];
   if (dns !== undefined) last.push(() => dns.undo());
@@ -223,6 +228,7 @@ async function start(
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
+    ...(ingress !== undefined && { ingress }),
     ...(config.clusterDomain !== undefined && { clusterDomain: config.clusterDomain }),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
@@ -390,7 +396,7 @@ async function openToPods(
 
 /** The machine's proxy. Its rules have a name of their own for each cluster, so that none touches those of another. */
 function proxyOf(
-  { securePort }: LaunchConfig,
+  { securePort, ingress }: LaunchConfig,
   layout: DataDirLayout,
   podRange: Range,
   { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
@@ -401,10 +407,32 @@ function proxyOf(
     table: proxyTable(layout),
     clusterCidrs: [podRange.cidr],
     nodePortAddresses: 'all',
-    reservedPorts: [securePort, KUBELET_PORT, PROXY_HEALTH_PORT].map((port) => `tcp/${port}`),
+    reservedPorts: [
+      securePort,
+      KUBELET_PORT,
+      PROXY_HEALTH_PORT,
+      ...(ingress === undefined ? [] : [ingress.httpPort, ingress.httpsPort]),
+    ].map((port) => `tcp/${port}`),
     healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
   };
 }
+
+async function ingressSettings({ ingress }: LaunchConfig): Promise<IngressSettings | undefined> {
+  if (ingress === undefined) return undefined;
+  return {
+    facts: await prepareIngress(ingress, INGRESS_FLAGS),
+    trustedProxies: parseTrustedProxies(INGRESS_FLAGS.trustedProxies, ingress.trustedProxies),
+    accessLog: ingress.accessLog ?? false,
+  };
+}
+
+const INGRESS_FLAGS = {
+  addresses: '--ingress-address',
+  httpPort: '--ingress-http-port',
+  httpsPort: '--ingress-https-port',
+  gatewayAddresses: '--gateway-addresses',
+  trustedProxies: '--ingress-trusted-proxies',
+};
 
 /** The port of upstream's proxy for /healthz. */
 const PROXY_HEALTH_PORT = 10_256;
