@@ -49,7 +49,8 @@ users:
       clientCertificate: 'CERT',
       clientKey: 'KEY',
     });
-    const { token, ...two } = await loadKubeconfig(path, { context: 'two' });
+    const { credentials, token, ...two } = await loadKubeconfig(path, { context: 'two' });
+    expect(token).toBeUndefined();
     expect(two).toEqual({
       contextName: 'two',
       namespace: 'ns2',
@@ -57,7 +58,7 @@ users:
       insecureSkipTlsVerify: true,
       impersonate: { user: 'jane', groups: ['g'], extra: {} },
     });
-    expect(await (token as () => Promise<string>)()).toBe('fresh');
+    expect(await credentials?.current()).toEqual({ token: 'fresh' });
     expect((await loadKubeconfig(path, { context: 'three' })).basic).toEqual({ username: 'joe', password: 'secret' });
   });
 

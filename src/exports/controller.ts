@@ -1,0 +1,15 @@
+// `coxswain/controller`: a controller in ten lines, inside `startCluster` or on any cluster.
+
+export { defineController, ownerReference, runController } from '#controllers/operator/index.ts';
+export type {
+  ControllerContext,
+  ControllerDefinition,
+  LeaderElectionOptions,
+  ReconcileObject,
+  Request,
+  RunControllerOptions,
+} from '#controllers/operator/index.ts';
+export { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
+export type { RateLimiter, ReconcileResult } from '#client/workqueue/index.ts';
+export type { Keys, Predicate } from '#controllers/builder.ts';
+export { only } from '#controllers/builder.ts';
