@@ -146,7 +146,10 @@ function writeLicences(metafiles) {
     return `${name} ${version} (${license})\n\n${parts.join('\n\n')}\n`;
   });
   const rule = `\n${'-'.repeat(78)}\n\n`;
-  writeFileSync(join(out, 'THIRD-PARTY-LICENCES.txt'), `This package contains the following software.\n${rule}${texts.join(rule)}`);
+  writeFileSync(
+    join(out, 'THIRD-PARTY-LICENCES.txt'),
+    `This package contains the following software.\n${rule}${texts.join(rule)}`,
+  );
 }
 
 /** For the flags that bin/cox.js gives to Node, and for none. Without it the program works just as well, only later. */

@@ -25,7 +25,10 @@ export function publicDeclarations() {
   const emitted = join(root, '.cache', `declarations-${process.pid}`);
   try {
     const tsc = join(root, 'node_modules', '.bin', 'tsc');
-    const { status, stdout } = spawnSync(tsc, ['-p', 'tsconfig.types.json', '--outDir', emitted], { cwd: root, encoding: 'utf8' });
+    const { status, stdout } = spawnSync(tsc, ['-p', 'tsconfig.types.json', '--outDir', emitted], {
+      cwd: root,
+      encoding: 'utf8',
+    });
     if (status !== 0) throw new Error(`tsc failed:\n${stdout}`);
     const reached = new Map();
     const queue = Object.values(packageExports()).map(({ source }) => declarationOf(source.slice('src/'.length)));
@@ -46,7 +49,9 @@ function rewritten(path, text, queue, emitted) {
   return text.replace(SPECIFIER, (match, keyword, quote, specifier) => {
     if (specifier.startsWith('node:')) return match;
     if (!specifier.startsWith('.') && !specifier.startsWith('#')) {
-      throw new Error(`${path} imports the types of ${specifier}: declare what is needed of them instead, so that users need no more packages`);
+      throw new Error(
+        `${path} imports the types of ${specifier}: declare what is needed of them instead, so that users need no more packages`,
+      );
     }
     const target = specifier.startsWith('#') ? specifier.slice(1) : posix.join(posix.dirname(path), specifier);
     const declaration = declarationOf(target);

@@ -3,7 +3,16 @@
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject, ListOf, New } from '#api/machinery/meta/v1/index.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { ApplyOptions, Client, DeleteOptions, GetOptions, ListOptions, ResourceClient, WatchOptions, WriteOptions } from './client.ts';
+import type {
+  ApplyOptions,
+  Client,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ResourceClient,
+  WatchOptions,
+  WriteOptions,
+} from './client.ts';
 import { resourcePath } from './request.ts';
 import type { PatchType, Query, Transport, WatchEvent } from './transport.ts';
 

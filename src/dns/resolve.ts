@@ -34,5 +34,9 @@ export async function resolveWith(server: DnsServer, name: string, type: DnsReco
   const message = await server.ask(query);
   if (message === undefined) throw new TypeError(`${JSON.stringify(name)} is no name that can be asked for`);
   const { answers = [], additionals = [] } = decode(message);
-  return { rcode: rcodeName(message.readUInt16BE(2) & 0xf), answers: answers as DnsRecord[], additionals: additionals as DnsRecord[] };
+  return {
+    rcode: rcodeName(message.readUInt16BE(2) & 0xf),
+    answers,
+    additionals,
+  };
 }

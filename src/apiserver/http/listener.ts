@@ -14,7 +14,7 @@ import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { ConnectionTable, TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
 import type { ConnectionLimits, ConnectionState, TrackedConnection } from '#machinery/serving/index.ts';
 import type { Random } from '#machinery/random.ts';
-import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
+import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
 import { bodyOf, noBody } from './body-reader.ts';

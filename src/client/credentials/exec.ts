@@ -61,7 +61,9 @@ export class ExecCredentials implements CredentialSource {
 
   constructor(config: ExecCredentialsConfig) {
     if (!API_VERSIONS.includes(config.apiVersion)) {
-      throw new ExecCredentialsError(`exec plugin: the apiVersion must be one of ${API_VERSIONS.join(', ')}: ${config.apiVersion}`);
+      throw new ExecCredentialsError(
+        `exec plugin: the apiVersion must be one of ${API_VERSIONS.join(', ')}: ${config.apiVersion}`,
+      );
     }
     this.#config = config;
   }
@@ -99,7 +101,7 @@ export class ExecCredentials implements CredentialSource {
   }
 
   #interactive(): boolean {
-    const { interactiveMode = 'IfAvailable', isTerminal = process.stdin.isTTY === true } = this.#config;
+    const { interactiveMode = 'IfAvailable', isTerminal = process.stdin.isTTY } = this.#config;
     if (interactiveMode === 'Never') return false;
     if (interactiveMode === 'Always' && !isTerminal) {
       throw new ExecCredentialsError('exec plugin cannot support interactive mode: standard input is not a terminal');
@@ -118,7 +120,9 @@ export class ExecCredentials implements CredentialSource {
     const credential = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as Record<string, unknown>;
     if (credential['kind'] !== 'ExecCredential' || credential['apiVersion'] !== apiVersion) {
       const got = `${String(credential['apiVersion'])}, Kind=${String(credential['kind'])}`;
-      throw new ExecCredentialsError(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${got}`);
+      throw new ExecCredentialsError(
+        `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${got}`,
+      );
     }
     const status = credential['status'];
     if (typeof status !== 'object' || status === null) {

@@ -73,7 +73,10 @@ export function tlsOptions(access: ServerAccess): ConnectionOptions {
 }
 
 /** Returns the headers that authenticate a request. */
-export async function authenticationHeaders(access: ServerAccess, credentials?: Credentials): Promise<Record<string, string | readonly string[]>> {
+export async function authenticationHeaders(
+  access: ServerAccess,
+  credentials?: Credentials,
+): Promise<Record<string, string | readonly string[]>> {
   const headers: Record<string, string | readonly string[]> = {};
   const { token = typeof access.token === 'function' ? await access.token() : access.token } =
     credentials ?? (await access.credentials?.current()) ?? {};

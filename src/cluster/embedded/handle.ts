@@ -158,8 +158,8 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
       client.transport.text({ method: 'GET', path: logPath(pod, namespace), query: { ...query }, signal }),
     followLogs: async (pod, { namespace = 'default', signal, ...query } = {}) =>
       client.transport.stream({ method: 'GET', path: logPath(pod, namespace), query: { ...query, follow: true }, signal }),
-    exec: (pod, command, options) => moving(execInPod({ clock, connect }, pod, command, options)),
-    portForward: (pod, port, options) => connectToPod({ clock, connect }, pod, port, options),
+    exec: (pod, command, options) => moving(execInPod({ clock, agent }, pod, command, options)),
+    portForward: (pod, port, options) => connectToPod({ clock, agent }, pod, port, options),
     runController(definition, options = {}) {
       const own = new AbortController();
       const signal = AbortSignal.any([stopping.signal, own.signal]);

@@ -3,6 +3,9 @@
 import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 
+/** Methods of sockets that node:http and client libraries call. A connection inside the process has no use for them. */
+const SOCKET_METHODS = ['setKeepAlive', 'setNoDelay', 'setTimeout', 'ref', 'unref'] as const;
+
 export class LocalAgent extends Agent {
   readonly #connect: () => Duplex;
 
@@ -12,10 +15,8 @@ export class LocalAgent extends Agent {
   }
 
   override createConnection(): Duplex {
-    const connection = this.#connect() as Duplex & { ref?: () => void; unref?: () => void };
-    // Node's agent calls these of a socket. This connection does not keep the process alive.
-    connection.ref ??= () => undefined;
-    connection.unref ??= () => undefined;
-    return connection;
+    const connection = this.#connect();
+    const ignored = Object.fromEntries(SOCKET_METHODS.map((name) => [name, () => connection]));
+    return Object.assign(connection, ignored);
   }
 }

@@ -1,5 +1,6 @@
 // Commands in containers, and connections to ports of pods, through the API server.
 
+import type { Agent } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { PassThrough, Readable, type Duplex } from 'node:stream';
 import { resourcePath } from '#client/request.ts';
@@ -11,8 +12,8 @@ import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 /** How the API server is reached, in this process. */
 export interface StreamAccess {
   readonly clock: Clock;
-  /** Returns a connection that speaks HTTP/1.1, as a user who may use the pods. */
-  connect(): Duplex;
+  /** Makes connections to the API server, as a user who may use the pods. */
+  readonly agent: Agent;
 }
 
 export interface PodOptions {
@@ -34,7 +35,7 @@ export interface ExecResult {
   readonly exitCode: number;
 }
 
-/** The server's name in URLs. It is never resolved: connections come from `connect`. */
+/** The server's name in URLs. It is never resolved: connections come from the agent. */
 const ORIGIN = 'http://coxswain';
 
 /** Runs a command and resolves with its output. An exit code other than 0 is not an error. Rejects with StatusError. */
@@ -56,8 +57,8 @@ export async function execInPod(
   try {
     const { exitCode } = await execOverWebSocket(
       {
-        url: `${ORIGIN}${resourcePath(pods, namespace, pod, 'exec')}?${query}`,
-        connection: { createConnection: access.connect },
+        url: `${ORIGIN}${resourcePath(pods, namespace, pod, 'exec')}?${query.toString()}`,
+        connection: { agent: access.agent },
         clock: access.clock,
         signal,
       },
@@ -86,13 +87,24 @@ export async function connectToPod(
 ): Promise<Duplex> {
   const forwarder = await portForwardOverSpdy({
     url: `${ORIGIN}${resourcePath(pods, namespace, pod, 'portforward')}`,
-    connection: { createConnection: access.connect },
+    connection: { agent: access.agent },
     clock: access.clock,
     signal,
   });
-  const [near, far] = duplexPair();
+  const [near, middle] = duplexPair();
+  const [inner, far] = duplexPair();
+  middle.pipe(inner);
+  inner.pipe(middle, { end: false });
+  // When the pod has no more to say, the connection is over, as for kubectl. Only the outcome tells a failure from an end.
+  inner.once('end', () => {
+    middle.unpipe(inner).resume();
+    inner.end();
+  });
   forwarder.forward(port, far).then(
-    () => forwarder.close(),
+    () => {
+      middle.end();
+      forwarder.close();
+    },
     (error: unknown) => {
       near.destroy(error as Error);
       forwarder.close();
@@ -101,4 +113,3 @@ export async function connectToPod(
   near.once('close', () => forwarder.close());
   return near;
 }
-

@@ -202,4 +202,3 @@ async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T
   while (!state.settled) await clock.advance(10);
   return promise;
 }
-

@@ -209,7 +209,8 @@ function build(
       return builder.for(type, options);
     },
     owns: (type, options) => {
-      if (reconciledKind === undefined) throw new TypeError(`the controller ${name} must declare what it reconciles first: for()`);
+      if (reconciledKind === undefined)
+        throw new TypeError(`the controller ${name} must declare what it reconciles first: for()`);
       const owner = reconciledKind;
       return builder.watches(type, (object) => ownerKey(object, owner), { ...options, maps: 'both' });
     },
