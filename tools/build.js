@@ -25,7 +25,6 @@ const options = {
   minifyWhitespace: true,
   keepNames: false,
   sourcemap: 'linked',
-  sourcesContent: false,
   logLevel: 'warning',
   // Licences are in a file of their own.
   legalComments: 'none',

@@ -4,12 +4,14 @@ export { defineController, ownerReference, runController } from '#controllers/op
 export type {
   ControllerContext,
   ControllerDefinition,
+  ControllerOptions,
   LeaderElectionOptions,
   ReconcileObject,
   Request,
   RunControllerOptions,
+  SourceOptions,
 } from '#controllers/operator/index.ts';
 export { reconciled, requeue, requeueAfter } from '#client/workqueue/index.ts';
 export type { RateLimiter, ReconcileResult } from '#client/workqueue/index.ts';
-export type { Keys, Predicate } from '#controllers/builder.ts';
-export { only } from '#controllers/builder.ts';
+export { only } from '#controllers/predicate.ts';
+export type { Keys, Predicate } from '#controllers/predicate.ts';

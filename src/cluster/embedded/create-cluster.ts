@@ -4,9 +4,21 @@
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { readFileSync } from 'node:fs';
-import { launch, type EtcdConfig, type RuntimeChoice, type StoreChoice } from '../launch.ts';
+import { launch } from '../launch.ts';
 import { kubeconfigFor } from '../kubeconfig.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
+
+/** How an etcd cluster is reached. */
+export interface EtcdOptions {
+  /** URLs of members. */
+  readonly servers: readonly string[];
+  /** PEM files: the authority of etcd's certificates, and a client certificate with its key. */
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  /** The beginning of all keys. Default: '/registry'. */
+  readonly prefix?: string;
+}
 
 export interface CreateClusterOptions {
   /** Data, certificates and logs. One process at a time uses a directory. */
@@ -16,11 +28,11 @@ export interface CreateClusterOptions {
   /** The address that the API server listens on. Default: '127.0.0.1'. */
   readonly bindAddress?: string;
   /** Default: 'embedded', a database in the data directory. */
-  readonly store?: StoreChoice;
+  readonly store?: 'embedded' | 'memory' | 'etcd';
   /** The etcd cluster of the store 'etcd'. */
-  readonly etcd?: EtcdConfig;
+  readonly etcd?: EtcdOptions;
   /** What runs containers. 'auto': containerd where possible, otherwise host processes. Default: 'simulated'. */
-  readonly runtime?: RuntimeChoice;
+  readonly runtime?: 'auto' | 'containerd' | 'process' | 'simulated';
   /** The CRI socket of a runtime that runs already. Default: a private containerd. */
   readonly containerRuntimeEndpoint?: string;
   /** The nodes after the first are simulated. Default: 1. */

@@ -8,7 +8,7 @@ import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import { DEFAULT_CLUSTER_DOMAIN, nodeSockets, parseClusterDomain, resolveWith } from '#dns/index.ts';
-import type { DnsRecordType, Resolved } from '#dns/index.ts';
+import type { DnsRecordType, Resolved } from '#dns/resolved.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';
 import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';

@@ -4,8 +4,10 @@ export { defineController, ownerReference, runController } from './operator.ts';
 export type {
   ControllerContext,
   ControllerDefinition,
+  ControllerOptions,
   LeaderElectionOptions,
   ReconcileObject,
   Request,
   RunControllerOptions,
+  SourceOptions,
 } from './operator.ts';

@@ -9,7 +9,7 @@ import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
 import { SharedInformerFactory, splitKey } from '#client/informers/index.ts';
-import type { InformerOptions, SharedInformer } from '#client/informers/index.ts';
+import type { Indexers, InformerOptions, SharedInformer } from '#client/informers/index.ts';
 import { LeaderElector } from '#client/leader-election.ts';
 import { reconciled } from '#client/workqueue/index.ts';
 import type { RateLimiter, ReconcileResult } from '#client/workqueue/index.ts';
@@ -17,8 +17,8 @@ import { systemClock, type Clock } from '#machinery/clock.ts';
 import { createLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
 import { ControllerBuilder } from '../builder.ts';
-import type { ForOptions, Keys, WatchOptions } from '../builder.ts';
 import { controllerOf, newControllerRef } from '../controller-ref.ts';
+import type { Keys, Predicate } from '../predicate.ts';
 
 /** The object that is reconciled. It may be gone. */
 export interface Request {
@@ -35,6 +35,13 @@ export interface Request {
  */
 export type ReconcileObject = (request: Request, signal: AbortSignal) => Promise<ReconcileResult | void>;
 
+/** Which objects of a kind are cached, and which of their events count. */
+export interface SourceOptions<T> extends InformerOptions {
+  readonly indexers?: Indexers<T>;
+  /** Default: every event counts. */
+  readonly predicate?: Predicate<T>;
+}
+
 export interface ControllerContext {
   readonly client: Client;
   readonly clock: Clock;
@@ -43,20 +50,17 @@ export interface ControllerContext {
   /** Records events, with the controller's name as the reporter. */
   readonly recorder: Recorder;
   /** Declares the kind that is reconciled: every change of an object puts it on the queue. Returns its cache. */
-  for<T extends KubeObject>(
-    type: ResourceType<T>,
-    options?: Pick<ForOptions<Immutable<T>>, 'indexers' | 'predicate' | keyof InformerOptions>,
-  ): SharedInformer<Immutable<T>>;
+  for<T extends KubeObject>(type: ResourceType<T>, options?: SourceOptions<Immutable<T>>): SharedInformer<Immutable<T>>;
   /** Declares a kind that the reconciled objects control (see `ownerReference`): every change of one puts its owner on the queue. */
-  owns<T extends KubeObject>(
-    type: ResourceType<T>,
-    options?: Pick<WatchOptions<Immutable<T>>, 'indexers' | 'predicate' | keyof InformerOptions>,
-  ): SharedInformer<Immutable<T>>;
-  /** Declares another kind: a change of an object puts the keys on the queue that `keysOf` returns. */
+  owns<T extends KubeObject>(type: ResourceType<T>, options?: SourceOptions<Immutable<T>>): SharedInformer<Immutable<T>>;
+  /**
+   * Declares another kind: a change of an object puts the keys on the queue that `keysOf` returns. `maps`: of which versions of a changed
+   * object. Default: 'new'.
+   */
   watches<T extends KubeObject>(
     type: ResourceType<T>,
     keysOf: (object: Immutable<T>) => Keys,
-    options?: Pick<WatchOptions<Immutable<T>>, 'indexers' | 'predicate' | 'maps' | keyof InformerOptions>,
+    options?: SourceOptions<Immutable<T>> & { readonly maps?: 'new' | 'old' | 'both' },
   ): SharedInformer<Immutable<T>>;
   /** Declares a kind that is only read. */
   reads<T extends KubeObject>(type: ResourceType<T>, options?: InformerOptions): SharedInformer<Immutable<T>>;
@@ -64,11 +68,7 @@ export interface ControllerContext {
   alongside(task: (signal: AbortSignal) => Promise<void>): void;
 }
 
-export interface ControllerDefinition {
-  /** Names the queue, the reporter of events, and the controller in logs. */
-  readonly name: string;
-  /** Declares what is watched, synchronously. Called once for each run. */
-  readonly setup: (context: ControllerContext) => ReconcileObject;
+export interface ControllerOptions {
   /** Objects that are reconciled at once. Default: 1. */
   readonly workers?: number;
   /** A failed object is dropped after this number of retries, until it changes. Default: never. */
@@ -77,11 +77,18 @@ export interface ControllerDefinition {
   readonly rateLimiter?: (clock: Clock) => RateLimiter<string>;
 }
 
+export interface ControllerDefinition extends ControllerOptions {
+  /** Names the queue, the reporter of events, and the controller in logs. */
+  readonly name: string;
+  /** Declares what is watched, synchronously. Called once for each run. */
+  readonly setup: (context: ControllerContext) => ReconcileObject;
+}
+
 /** Returns the definition of a controller. */
 export function defineController(
   name: string,
   setup: ControllerDefinition['setup'],
-  options: Omit<ControllerDefinition, 'name' | 'setup'> = {},
+  options: ControllerOptions = {},
 ): ControllerDefinition {
   return { name, setup, ...options };
 }
