@@ -89,8 +89,12 @@ function build(buildArgs) {
 function staticChecks() {
   for (const { name, program, programArgs } of [
     { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
-    { name: 'lint', program: 'oxlint', programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools'] },
-    { name: 'format', program: 'oxfmt', programArgs: ['--check', 'src', 'test', 'bench', 'tools'] },
+    {
+      name: 'lint',
+      program: 'oxlint',
+      programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools', 'examples'],
+    },
+    { name: 'format', program: 'oxfmt', programArgs: ['--check', 'src', 'test', 'bench', 'tools', 'examples'] },
   ]) {
     const started = performance.now();
     run(bin(program), programArgs);

@@ -1,6 +1,7 @@
 // The API server: everything in this folder, put together. `listen` opens its port; without that, only the in-process entry
 // works, and nothing is opened at all.
 
+import type { Duplex } from 'node:stream';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -34,6 +35,7 @@ import { DefinitionFollower } from './extensions/definitions.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
+import { LocalConnections } from './http/local-connections.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
@@ -91,6 +93,7 @@ export class ApiServer {
   #advertised: string | undefined;
   /** In-process requests in flight. */
   readonly #inProcess = new LinkedList<RequestState>();
+  #local: LocalConnections | undefined;
   readonly #health: ServerHealth;
   #stopping: Promise<void> | undefined;
 
@@ -370,6 +373,13 @@ export class ApiServer {
     };
   }
 
+  /** Returns a connection to this server that speaks HTTP/1.1. All requests on it are made by `user`: they are not authenticated. */
+  connect(user: UserInfo): Duplex {
+    if (this.#stopped) throw STOPPING;
+    this.#local ??= new LocalConnections({ handler: this.handler, logger: this.#config.logger });
+    return this.#local.open(user);
+  }
+
   /** Ends watches, lets other requests finish for a while, closes the port. Idempotent. The storage stays open. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -388,7 +398,7 @@ export class ApiServer {
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();
     this.catalog.close();
-    for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
+    for (const request of [...this.#inProcess, ...(this.#local?.requests ?? []), ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
     const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
@@ -396,6 +406,7 @@ export class ApiServer {
     timer.cancel();
     this.#deadlines.stop();
     for (const request of this.#inProcess) request.abort(STOPPING);
+    this.#local?.close(STOPPING);
   }
 
   /** Others are told that it goes, while it still serves. A store that does not answer holds it up for a moment only. */

@@ -21,6 +21,7 @@ import {
 } from '#cluster/launch.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
+import { typed } from './own-command.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
 export interface UpOptions {
@@ -246,5 +247,5 @@ async function detach(options: UpOptions): Promise<void> {
   if (child.connected) child.disconnect();
   if ('failed' in message) throw new UserError(message.failed, { exitCode: message.exitCode });
   process.stdout.write(message.ready);
-  if (!options.quiet) process.stdout.write(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`);
+  if (!options.quiet) process.stdout.write(typed(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`));
 }

@@ -246,6 +246,11 @@ export class Cluster {
     return this.#dns?.server;
   }
 
+  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
+  connect(): Duplex {
+    return this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+  }
+
   /** Where the API server listens; undefined if it does not. */
   get url(): string | undefined {
     return this.#url;

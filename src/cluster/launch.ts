@@ -3,7 +3,9 @@
 
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
+import type { Client } from '#client/client.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
@@ -102,6 +104,10 @@ export interface LaunchConfig {
 }
 
 export interface LaunchedCluster {
+  /** As the administrator, in this process. */
+  readonly client: Client;
+  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. */
+  connect(): Duplex;
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly kubeconfigEntry: KubeconfigEntry;
@@ -284,6 +290,8 @@ async function start(
     renewing.signal,
   );
   return {
+    client: cluster.client,
+    connect: () => cluster.connect(),
     url,
     kubeconfigPath,
     kubeconfigEntry,
