@@ -263,6 +263,39 @@ Examples:
       process.stdout.write(completionScript(program, shell));
     });
 
+  addEnvtest(program);
   addRoleCommands(program);
   return program;
+}
+
+function addEnvtest(program: Command): void {
+  const envtest = program
+    .command('envtest')
+    .description(
+      "lay out a folder for KUBEBUILDER_ASSETS, with this server in the place of upstream's programs, and print its path",
+    )
+    .option('--dir <dir>', 'the folder (default: one in the cache of the user)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ KUBEBUILDER_ASSETS=$(cox envtest) go test ./...                          with controllers
+  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      and with nodes on which pods run
+  $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
+    )
+    .action(async (options: { readonly dir?: string }) => {
+      const { envtest: layOut } = await import('./envtest/envtest.ts');
+      layOut(options);
+    });
+  envtest
+    .command('etcd', { hidden: true })
+    .description('stand in for etcd: answer health checks')
+    .requiredOption('--listen-client-urls <urls>', 'where to listen', list)
+    // Suites pass etcd's flags about storage and peers: there are neither.
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (options: { readonly listenClientUrls: readonly string[] }) => {
+      const { envtestEtcd } = await import('./envtest/envtest.ts');
+      await envtestEtcd(options);
+    });
 }

@@ -89,6 +89,12 @@ function addApiServer(program: Command): void {
           .choices(['etcd', 'memory'])
           .default('etcd'),
       )
+      .option(
+        '--with-controllers <names>',
+        "run the scheduler and these controllers here, with --store memory: '*' all, 'foo' this one, '-foo' not this one",
+        list,
+      )
+      .option('--with-nodes <count>', 'run so many simulated nodes here, with --store memory', wholeNumber)
       .addOption(new Option('--reported-version <version>', 'as --version=v…').argParser(reportedVersion).hideHelp())
       .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', list)
       .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")

@@ -53,6 +53,8 @@ export interface ControlConfig {
   readonly leaderElect?: boolean;
   /** Published in every namespace, and signs what is approved. */
   readonly authority?: KeyPair;
+  /** PEM: published in every namespace for pods to verify the API server. Default: the authority's certificate. */
+  readonly rootCa?: string;
   /** PEM: what signs the tokens of ServiceAccounts. */
   readonly serviceAccountKey?: string;
 }
@@ -234,7 +236,8 @@ export class Components implements RunningComponents {
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
       ...(control.controllers !== undefined && { controllers: control.controllers }),
-      ...(authority !== undefined && { rootCa: authority.cert, signing: { authority } }),
+      rootCa: control.rootCa ?? authority?.cert,
+      ...(authority !== undefined && { signing: { authority } }),
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
       clusterCidrs: [control.podCidr],
       settings: {
