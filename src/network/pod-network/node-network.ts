@@ -107,10 +107,12 @@ export class NodeNetwork {
     let obstacle = decision.obstacle;
     if (podCidrs.length > 0) {
       await attempt('forwarding', () => this.#enableForwarding(podCidrs));
-      if (obstacle === undefined && wasRead) {
+      if (!wasRead) {
+        if (hasPeers) obstacle = failures[0];
+      } else if (obstacle === undefined) {
         const isDone = await attempt('routes', () => this.#apply(machine, decision));
         if (!isDone && (await this.#isUnusable(decision))) obstacle = failures.at(-1);
-      } else if (!wasRead && hasPeers) obstacle ??= failures[0];
+      }
       await attempt('rules', () => this.#applyRules(decision));
       const isConfigured = await attempt('network configuration', () => this.#configure(decision, machine));
       if (!isConfigured) obstacle ??= failures.at(-1);
