@@ -73,11 +73,12 @@ async function create(name: string, address: string, podCIDR?: string): Promise<
 const condition = async () =>
   (await server.client.resource(nodes).get('self')).status.conditions?.find(({ type }) => type === 'NetworkUnavailable');
 
-/** Advances the clock until the condition holds: requests need turns of the event loop, too. */
+/** Advances the clock until the condition holds. Requests and files need turns of the event loop, too. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 400; turn++) {
+  for (let turn = 0; turn < 5000; turn++) {
     if (await holds()) return;
-    await clock.advance(100);
+    await clock.advance(20);
+    await new Promise(setImmediate);
   }
   throw new Error(`it never came to it: ${JSON.stringify(logger.records.slice(-5))}`);
 }
