@@ -105,7 +105,10 @@ export function createProgram(build?: Build): Command {
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
-    .option('--pod-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16, wider for more than 256 nodes)')
+    .option(
+      '--pod-cidr <cidrs>',
+      'addresses of pods: one range, or one of each IP family, separated by a comma (default: 10.244.0.0/16, wider for more than 256 nodes)',
+    )
     .addOption(podNetworkOption())
     .addOption(vxlanIdOption())
     .addOption(vxlanPortOption())

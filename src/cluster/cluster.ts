@@ -65,7 +65,7 @@ export interface ClusterConfig {
     /** The file in which their containers are recorded. Absent: they end with the process. */
     readonly journal?: string;
   };
-  readonly podCidr: string;
+  readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
@@ -292,9 +292,9 @@ export class Cluster {
   }
 
   #control(): ControlConfig {
-    const { podCidr, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } = this.#config;
+    const { podCidrs, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } = this.#config;
     return {
-      podCidr,
+      podCidrs,
       serviceCidr,
       schedulerConfiguration,
       schedulerPlugins,

@@ -37,7 +37,8 @@ export interface User {
 
 /** For the controllers and the scheduler. */
 export interface ControlConfig {
-  readonly podCidr: string;
+  /** One range, or one of each family. */
+  readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
@@ -200,7 +201,7 @@ export class Components implements RunningComponents {
       ...(control.controllers !== undefined && { controllers: control.controllers }),
       ...(authority !== undefined && { rootCa: authority.cert, signing: { authority } }),
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
-      clusterCidrs: [control.podCidr],
+      clusterCidrs: control.podCidrs,
       settings: { 'node-ipam': { serviceCidrs: control.serviceCidr.split(',') } },
     });
     const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
@@ -287,7 +288,7 @@ export class Components implements RunningComponents {
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
-      podCIDRs: [node.podCidr],
+      podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,
