@@ -6,7 +6,7 @@ const request: DnsRequest = {
   wanted: undefined,
   clusterDomain: 'cluster.local',
   serviceCidr: '10.96.0.0/16',
-  podCidr: '10.244.0.0/16',
+  podCidrs: ['10.244.0.0/16'],
   podNetwork: false,
   nodeName: 'machine',
   hasOtherMachines: false,

@@ -5,7 +5,7 @@ import type { NodeConnector } from '#apiserver/node-connector.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import { Components } from '../components.ts';
-import { defaultPodRange, nodeRange } from '../network-ranges.ts';
+import { defaultPodRange, nodeRanges } from '../network-ranges.ts';
 import { simulatedNode } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { selectedControllers } from './controller-manager.ts';
@@ -50,7 +50,7 @@ export class InnerComponents {
     const { clock, random, logger, serviceCidr, serviceAccountKey, rootCa } = services;
     const range = defaultPodRange(Math.max(1, nodeCount));
     const nodes = Array.from({ length: nodeCount }, (_, index) => {
-      const node = { name: `simulated-${index + 1}`, podCidr: nodeRange(range, index) };
+      const node = { name: `simulated-${index + 1}`, podCidrs: nodeRanges(range, index) };
       return simulatedNode(node, { clock, random: random.derive(node.name), journal: undefined });
     });
     this.#components = new Components({
@@ -63,7 +63,7 @@ export class InnerComponents {
         const handler = current.inProcess({ name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] });
         return createClient(createInProcessTransport({ handler, userAgent }));
       },
-      control: { podCidr: range.cidr, serviceCidr, controllers, serviceAccountKey, rootCa },
+      control: { podCidrs: [range.cidr], serviceCidr, controllers, serviceAccountKey, rootCa },
       nodes,
       nodesInAll: nodeCount,
     });
