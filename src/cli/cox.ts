@@ -170,6 +170,10 @@ Examples:
     .command('down')
     .description('stop a cluster that runs in the background; its data stays')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .option(
+      '--clean',
+      'also end its pods, and remove rules, addresses, bridges and routes from this machine, those of killed clusters, too; if it does not run, only that',
+    )
     .action(async (options) => {
       const { down } = await import('./down.ts');
       await down(options);
