@@ -74,7 +74,7 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly podManifestPath?: string;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
-  /** Who may read all pods, namespaces and network policies. Absent: policies are not enforced for the pods of this node. */
+  /** Identity that may read all pods, namespaces and network policies. Absent: policies are not enforced for the pods of this node. */
   readonly networkPolicyKubeconfig?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;

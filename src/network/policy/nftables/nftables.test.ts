@@ -209,13 +209,13 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     const nft = systemNft(lab.inside('node'));
     await nft.run(
       'add table inet policy-test\nadd chain inet policy-test egress { type filter hook forward priority 5; policy drop; }\n' +
-        'add set inet policy-test self-ip { type inet_service; }\nadd table inet somebody\n',
+        'add set inet policy-test self-ip { type inet_service; }\nadd table inet others\n',
     );
     await begin(apiPolicy('x/deny', { podSelector: select('pod=a') }));
     expect(await reachable(ALL)).toEqual(['other>pod2:80']);
-    expect((await nft.tables()).map(({ name }) => name).sort()).toEqual(['nodes-own', 'nodes-own', 'policy-test', 'somebody']);
+    expect((await nft.tables()).map(({ name }) => name).sort()).toEqual(['nodes-own', 'nodes-own', 'policy-test', 'others']);
     expect(await backend.isPresent()).toBe(true);
-    await nft.run('delete table inet policy-test\ndelete table inet somebody\n');
+    await nft.run('delete table inet policy-test\ndelete table inet others\n');
     expect(await backend.isPresent()).toBe(false);
     await expect(apply(apiPolicy('x/deny', { podSelector: select('pod=b') }))).rejects.toThrow('No such file');
     await backend.sync(state.rules, state.takeChange());
