@@ -14,12 +14,10 @@ import {
   bridgeName,
   removeBridgeNetwork,
   removePodNetworks,
-  policyTableName,
-  removePolicyTable,
   removeServiceAddress,
   serviceInterfaceName,
 } from '#network/index.ts';
-import { NftError, systemNft } from '#machinery/net/nft/index.ts';
+import { systemNft } from '#machinery/net/nft/index.ts';
 import { removeTable } from '#proxy/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
@@ -35,6 +33,7 @@ import {
   runningProcess,
   tagDataDir,
 } from './data-dir.ts';
+import { removePolicies } from './policy-table.ts';
 import { UserError } from './user-error.ts';
 
 const run = promisify(execFile);
@@ -112,7 +111,7 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
         await removePodNetworks({ bridge, namespaces });
         await removeBridgeNetwork({ bridge, dataDir: containerd });
         await removeProxyRules(proxyTable(dataDirLayout(dir)));
-        await removePolicies(dir);
+        await removePolicies(dataDirLayout(dir));
         await removeServiceAddress(serviceInterfaceName(dir));
       }
     }
@@ -147,15 +146,6 @@ async function removeProxyRules(table: string): Promise<void> {
     await removeTable(systemNft(), table);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-  }
-}
-
-/** Without nft there are no rules either. */
-async function removePolicies(dir: string): Promise<void> {
-  try {
-    await removePolicyTable(systemNft(), policyTableName(dataDirLayout(dir).root));
-  } catch (err) {
-    if (!(err instanceof NftError && err.reason === 'NotInstalled')) throw err;
   }
 }
 

@@ -11,7 +11,8 @@ import { Kubelet } from '#kubelet/kubelet.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import { NodePolicies } from '#network/index.ts';
-import { claimDataDir, dataDirLayout, policyTableOf } from '../data-dir.ts';
+import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { policyTableOf, removePolicies } from '../policy-table.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
@@ -162,6 +163,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       policies = supervised(NETWORK_POLICY, (signal) => agent.run(signal));
       networkReadiness = agent;
     } else if (runtime.podNetwork) {
+      await removePolicies(layout);
       logger.warn('network policies: not enforced on this node', { reason: 'there is no --network-policy-kubeconfig' });
     }
     const listeners = new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger });
