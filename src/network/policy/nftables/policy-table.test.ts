@@ -190,7 +190,7 @@ test('rules of ports, names, and both families', () => {
 test('without a bridge, ranges tell which addresses are of pods', () => {
   table = new PolicyTable({ table: 't', podCidrs: ['10.0.0.0/24', 'fd00::/64'] });
   setPolicy('x/p', IN_80);
-  expect(sync().filter((command) => /^add rule ingress/.test(command))).toEqual([
+  expect(sync().filter((command) => command.startsWith('add rule ingress'))).toEqual([
     'add rule ingress ct state established,related accept',
     'add rule ingress icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept',
     'add rule ingress ip saddr . ip daddr @self-ip accept',
