@@ -4,8 +4,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
-import { address, list, port, settings } from './flags.ts';
+import { address, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
+import { withPodNetworkFlags } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { readArguments } from './upstream/arguments.ts';
 
@@ -72,8 +73,7 @@ export function createProgram(build?: Build): Command {
     .exitOverride()
     .configureOutput({ outputError: () => undefined });
 
-  program
-    .command('up')
+  withPodNetworkFlags(program.command('up'))
     .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
     .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
@@ -110,6 +110,7 @@ export function createProgram(build?: Build): Command {
       'addresses of services: one range, or one of each IP family, separated by a comma',
       '10.96.0.0/16',
     )
+    .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--dns', "run the cluster's DNS (default: with containerd, if its address and port are free)")
     .option('--no-dns', "run no DNS: pods have the node's name servers")
     .option('--no-network-policy', 'do not enforce network policies: for a CNI plugin that does')
@@ -145,6 +146,10 @@ Examples:
     .command('down')
     .description('stop a cluster that runs in the background; its data stays')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .option(
+      '--clean',
+      'also end its pods, and remove rules, addresses, bridges and routes from this machine, those of killed clusters, too; if it does not run, only that',
+    )
     .action(async (options) => {
       const { down } = await import('./down.ts');
       await down(options);

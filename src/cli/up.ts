@@ -10,7 +10,14 @@ import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
 import { UserError } from '#cluster/user-error.ts';
-import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '#cluster/launch.ts';
+import {
+  type EtcdConfig,
+  launch,
+  type LaunchConfig,
+  type LaunchedCluster,
+  type RuntimeChoice,
+  type StoreChoice,
+} from '#cluster/launch.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
@@ -32,7 +39,11 @@ export interface UpOptions {
   readonly containerRuntimeEndpoint?: string;
   readonly nodes: number;
   readonly podCidr?: string;
+  readonly podNetwork?: LaunchConfig['podNetwork'];
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
   readonly serviceCidr: string;
+  readonly loadBalancerPool?: string;
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
   readonly dns?: boolean;
@@ -76,7 +87,11 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
       nodes: options.nodes,
       podCidr: options.podCidr,
+      podNetwork: options.podNetwork,
+      vxlanId: options.vxlanId,
+      vxlanPort: options.vxlanPort,
       serviceCidr: options.serviceCidr,
+      loadBalancerPool: options.loadBalancerPool,
       runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
       dns: options.dns,

@@ -19,6 +19,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Storage } from '#storage/interface.ts';
+import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
 import { componentOf, Components, type ControlConfig, type RunningComponents, type User } from './components.ts';
@@ -67,6 +68,8 @@ export interface ClusterConfig {
   readonly podCidr: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
+  readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
@@ -237,6 +240,7 @@ export class Cluster {
       this.#keepCertificates();
     }
     await this.#server.start();
+    await this.#permitPodNetwork();
     const total = this.#nodeNames().length;
     progress?.({ step: 'starting nodes', done: 0, total });
     const started = { here: 0, inThread: 0 };
@@ -266,6 +270,16 @@ export class Cluster {
     await this.#waitForNodes();
   }
 
+  /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
+  async #permitPodNetwork(): Promise<void> {
+    if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
+    try {
+      await grantPodNetworkPermissions(this.client);
+    } catch (err) {
+      this.#config.logger.warn('nodes could not be permitted to read the nodes of the cluster', { err });
+    }
+  }
+
   /** Without DNS the cluster goes on: its failure is logged, and with `faults` it is restarted. */
   #startDns(): void {
     const dns = this.#dns;
@@ -284,6 +298,7 @@ export class Cluster {
     return {
       podCidr,
       serviceCidr,
+      loadBalancerPool: this.#config.loadBalancerPool,
       schedulerConfiguration,
       schedulerPlugins,
       controllers,

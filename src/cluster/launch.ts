@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import type { PodNetworkMode } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
@@ -22,7 +23,15 @@ import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
-import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
+import {
+  checkApart,
+  checkLoadBalancerPool,
+  defaultPodRange,
+  nodeRange,
+  parseRange,
+  parseServiceRanges,
+  type Range,
+} from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { policyTableOf, removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
@@ -54,8 +63,14 @@ export interface LaunchConfig {
   readonly nodes: number;
   /** Default: see defaultPodRange. */
   readonly podCidr?: string;
+  /** See PodNetworkFlags. */
+  readonly podNetwork?: PodNetworkMode;
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer: ranges and networks, with commas between them. Default: the node's. */
+  readonly loadBalancerPool?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
@@ -101,6 +116,9 @@ const CONTEXT_NAME = 'coxswain';
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
   checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
+  if (config.loadBalancerPool !== undefined) {
+    checkLoadBalancerPool(config.loadBalancerPool, [podRange.cidr, ...config.serviceCidr.split(',')]);
+  }
   nodeRange(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
@@ -160,7 +178,14 @@ async function start(
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidr: nodeRange(podRange, 0),
+      podCidrs: [nodeRange(podRange, 0)],
+      podNetwork: {
+        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
+        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
+        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
+        clusterCidrs: [podRange.cidr],
+        serviceCidrs: config.serviceCidr.split(','),
+      },
       ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
       layout,
       clock,
@@ -205,6 +230,7 @@ async function start(
     ...(faults !== undefined && { faults }),
     podCidr: podRange.cidr,
     serviceCidr: config.serviceCidr,
+    ...(config.loadBalancerPool !== undefined && { loadBalancerPool: config.loadBalancerPool }),
     schedulerConfiguration,
     ...(controllers !== undefined && { controllers }),
     ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
@@ -317,9 +343,12 @@ function nodesOf(
     podCidr: nodeRange(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
+    ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
     ...(config.networkPolicy !== false &&
-      first.podNetwork && { networkPolicy: policyTableOf(layout, nodeRange(podRange, 0), first.proxy?.bridge) }),
+      first.podNetwork && { networkPolicy: policyTableOf(layout, [nodeRange(podRange, 0)], first.proxy?.bridge) }),
+    ...(first.proxy !== undefined &&
+      config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };

@@ -2,8 +2,9 @@
 
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
-import type { PolicyTableSettings } from '#network/index.ts';
+import type { AnnouncerSettings, PolicyTableSettings } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
+import type { NodePodNetwork } from './pod-network.ts';
 
 export interface ClusterNode {
   readonly name: string;
@@ -22,6 +23,10 @@ export interface ClusterNode {
   readonly proxy?: NodeProxySettings;
   /** Absent: network policies are not enforced on this node. */
   readonly networkPolicy?: PolicyTableSettings;
+  /** Absent: this node announces no addresses of load balancers. */
+  readonly announcer?: AnnouncerSettings;
+  /** Absent: nothing of ours connects its pods to those of other machines. */
+  readonly podNetwork?: NodePodNetwork;
   readonly capacity?: ResourceList;
 }
 

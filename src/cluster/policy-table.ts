@@ -6,8 +6,11 @@ import type { DataDirLayout } from './data-dir.ts';
 import { isRoot } from './install.ts';
 
 /** Returns what the node's network policies are programmed with: a table that no other node of this machine has. */
-export function policyTableOf({ root }: DataDirLayout, podCidr: string, bridge: string | undefined): PolicyTableSettings {
-  const podCidrs = podCidr.split(',').map((cidr) => cidr.trim());
+export function policyTableOf(
+  { root }: DataDirLayout,
+  podCidrs: readonly string[],
+  bridge: string | undefined,
+): PolicyTableSettings {
   return { table: policyTableName(root), podCidrs, ...(bridge !== undefined && { bridge }) };
 }
 

@@ -1,6 +1,6 @@
-// Which endpoints of a service port this node uses: by readiness, traffic policy, and hints.
+// Which endpoints of a service port get traffic: by readiness, traffic policy, and hints.
 
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
 
 export interface Policies {
   /** Some traffic of the port may go to any node. */
@@ -16,6 +16,12 @@ export interface Selection {
   readonly any: boolean;
 }
 
+/** Returns the endpoints that are ready, or where none is, those that terminate and still serve. */
+export function usableEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const ready = endpoints.filter((endpoint) => endpoint.ready);
+  return ready.length > 0 ? ready : endpoints.filter(({ serving, terminating }) => serving && terminating);
+}
+
 /**
  * Returns the endpoints for each policy: those that are ready, or, where none is, those that terminate and still serve. Hints count for
  * the Cluster policy only, and only if every ready endpoint has some and one is for this node.
@@ -25,14 +31,11 @@ export function select(
   { usesCluster, usesLocal }: Policies,
   node: { readonly name: string; readonly zone: string },
 ): Selection {
-  const ready = endpoints.filter((endpoint) => endpoint.ready);
-  const lastResort = endpoints.filter(({ ready: isReady, serving, terminating }) => !isReady && serving && terminating);
-  const localOf = (list: readonly Endpoint[]): readonly Endpoint[] => list.filter((endpoint) => endpoint.local);
-  const cluster = ready.length > 0 ? hinted(ready, node) : lastResort;
-  const localReady = localOf(ready);
+  const usable = usableEndpoints(endpoints);
+  const cluster = usable.some((endpoint) => endpoint.ready) ? hinted(usable, node) : usable;
   return {
     cluster: usesCluster ? cluster : [],
-    local: usesLocal ? (localReady.length > 0 ? localReady : localOf(lastResort)) : [],
+    local: usesLocal ? usableEndpoints(endpoints.filter((endpoint) => endpoint.local)) : [],
     any: (usesCluster || usesLocal) && cluster.length > 0,
   };
 }

@@ -1,52 +1,39 @@
 // The endpoints of a service's ports, out of its EndpointSlices.
 
 import { isIPv4 } from 'node:net';
+import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatIp, type IpFamily, isGlobalUnicast, parseIp } from '#machinery/net/ip.ts';
-import type { Protocol, Slice } from '../model.ts';
+import { type Endpoint, type EndpointsByPort, MAX_ENDPOINTS, portKey, protocolOf } from './endpoint.ts';
 
-export interface Endpoint {
-  readonly ip: string;
-  readonly port: number;
-  readonly local: boolean;
-  readonly ready: boolean;
-  readonly serving: boolean;
-  readonly terminating: boolean;
-  /** Zones and nodes that should use this endpoint. Empty: no hints. */
-  readonly zones: readonly string[];
-  readonly nodes: readonly string[];
-}
+type Slice = Immutable<EndpointSlice>;
 
-/** Endpoints by port: '8080/tcp' of portKey. */
-export type EndpointsByPort = ReadonlyMap<string, readonly Endpoint[]>;
-
-export const portKey = (name: string, protocol: Protocol): string => `${name}/${protocol}`;
-
-/** A service port with more endpoints uses the first ones; the API itself allows 1,000 per slice. */
-export const MAX_ENDPOINTS = 10_000;
-
-export function protocolOf(protocol = 'TCP'): Protocol | undefined {
-  const lower = protocol.toLowerCase();
-  return lower === 'tcp' || lower === 'udp' || lower === 'sctp' ? lower : undefined;
+export interface EndpointsOptions {
+  /** Endpoints on this node are local. Default: none is. */
+  readonly nodeName?: string;
+  /** Gets a line for each kind of thing that is left out. */
+  readonly problems?: Set<string>;
+  /** Keeps addresses of the own machine or link. For targets that an administrator has chosen. Default: false. */
+  readonly anyAddress?: boolean;
 }
 
 /**
  * Returns the endpoints of one family, for each port sorted by address. An address that cannot belong to a pod or another machine
  * (loopback, link-local, multicast …) is left out, whoever wrote it: a service must not lead to what listens only for the node itself.
  *
- * @param problems gets a line for each kind of thing that is left out
+ * @param slices those of one service; slices of other families are left out
  */
 export function endpointsOf(
   slices: readonly Slice[],
   family: IpFamily,
-  nodeName: string,
-  problems: Set<string>,
+  { nodeName, problems, anyAddress = false }: EndpointsOptions = {},
 ): EndpointsByPort {
   const byPort = new Map<string, Map<string, Endpoint>>();
   for (const slice of slices) {
     if (slice.addressType !== family) continue;
-    const addresses = addressesOf(slice, family);
+    const addresses = addressesOf(slice, family, anyAddress);
     for (const text of addresses.refused) {
-      problems.add(
+      problems?.add(
         `endpoint ${JSON.stringify(text)} in EndpointSlice ${slice.metadata.name} is no address that a service may lead to`,
       );
     }
@@ -54,26 +41,28 @@ export function endpointsOf(
       const protocol = protocolOf(text);
       // Without a number, a port stands for all of them, which no service port can.
       if (port === undefined || port < 1 || port > 65_535 || protocol === undefined) {
-        problems.add(`port ${JSON.stringify(name ?? '')} in EndpointSlice ${slice.metadata.name} has no usable number`);
+        problems?.add(`port ${JSON.stringify(name ?? '')} in EndpointSlice ${slice.metadata.name} has no usable number`);
         continue;
       }
       const key = portKey(name ?? '', protocol);
       const found = byPort.get(key) ?? new Map<string, Endpoint>();
       byPort.set(key, found);
       for (const { endpoint, ip } of addresses.usable) {
-        const { conditions = {}, hints, nodeName: at } = endpoint;
+        const { conditions = {}, hints, nodeName: at, targetRef } = endpoint;
         const terminating = conditions.terminating === true;
         const id = `${ip} ${port}`;
         // An endpoint may be in two slices for a moment, or its address in use by a new pod already: the one that goes is not it.
         if (found.has(id) && terminating) continue;
         if (found.size >= MAX_ENDPOINTS && !found.has(id)) {
-          problems.add(`port ${JSON.stringify(name ?? '')} has more than ${MAX_ENDPOINTS} endpoints`);
+          problems?.add(`port ${JSON.stringify(name ?? '')} has more than ${MAX_ENDPOINTS} endpoints`);
           break;
         }
         found.set(id, {
           ip,
           port,
+          nodeName: at ?? '',
           local: at !== undefined && at === nodeName,
+          targetRef,
           ready: conditions.ready !== false,
           serving: conditions.serving !== false,
           terminating,
@@ -92,22 +81,29 @@ interface SliceAddresses {
 }
 
 /** Slices are immutable: of a service with many slices, only the one that has changed is read anew. */
-const addressesBySlice = new WeakMap<Slice, SliceAddresses>();
+const globalAddresses = new WeakMap<Slice, SliceAddresses>();
+const allAddresses = new WeakMap<Slice, SliceAddresses>();
 
-function addressesOf(slice: Slice, family: IpFamily): SliceAddresses {
-  let addresses = addressesBySlice.get(slice);
+function addressesOf(slice: Slice, family: IpFamily, anyAddress: boolean): SliceAddresses {
+  const bySlice = anyAddress ? allAddresses : globalAddresses;
+  let addresses = bySlice.get(slice);
   if (addresses === undefined) {
     const refused: string[] = [];
     const usable = (slice.endpoints ?? []).flatMap((endpoint) => {
       const text = endpoint.addresses[0] ?? '';
-      const ip = family === 'IPv4' ? usableIPv4(text) : usableIPv6(text);
+      const ip = anyAddress ? canonical(text, family) : family === 'IPv4' ? usableIPv4(text) : usableIPv6(text);
       if (ip === undefined) refused.push(text);
       return ip === undefined ? [] : [{ endpoint, ip }];
     });
     addresses = { usable, refused };
-    addressesBySlice.set(slice, addresses);
+    bySlice.set(slice, addresses);
   }
   return addresses;
+}
+
+function canonical(text: string, family: IpFamily): string | undefined {
+  const address = parseIp(text);
+  return address?.family === family ? formatIp(address) : undefined;
 }
 
 /** The same answers as isGlobalUnicast gives, without numbers of 128 bits: a cluster has ten thousands of these. */
