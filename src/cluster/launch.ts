@@ -17,7 +17,7 @@ import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout, policyTableOf, proxyTable } from './data-dir.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
@@ -37,6 +37,7 @@ import {
   type PodRange,
 } from './network-ranges.ts';
 import { Pki } from './pki.ts';
+import { policyTableOf, removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
@@ -207,6 +208,7 @@ async function start(
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
   const kubeletPorts = await makeKubeletPorts(pki, config.bindAddress, [machineName()]);
+  if (config.networkPolicy === false) await removePolicies(layout);
   const dns = await prepareDns({
     wanted: config.dns,
     clusterDomain: config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN,
@@ -214,8 +216,8 @@ async function start(
     podCidrs: podRange.cidr.split(','),
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
-    hasOtherMachines: !isLoopback(config.bindAddress),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
+    hasOtherMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });

@@ -9,8 +9,8 @@ const request: DnsRequest = {
   podCidrs: ['10.244.0.0/16'],
   podNetwork: false,
   nodeName: 'machine',
-  hasOtherMachines: false,
   nodeAddress: '192.0.2.1',
+  hasOtherMachines: false,
   interfaceOf: '/nowhere',
   logger: new RecordingLogger(),
 };
