@@ -63,7 +63,7 @@ describe('snapshots of a cluster', () => {
     const before = await startTestServer({ clock: systemClock, storage });
     await define(before.client, definitionOf());
     const widgets = (client: Client) => client.resource(widgetType()).namespace('default');
-    const { metadata } = await widgets(before.client).create(widget as never);
+    const { metadata } = await widgets(before.client).create(widget);
     await saveClusterSnapshot({ dataDir, file });
     await before.client.resource(customResourceDefinitions).delete('widgets.example.com');
     await before.stop();

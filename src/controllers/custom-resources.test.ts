@@ -197,7 +197,7 @@ test('an autoscaler scales objects of a definition', async () => {
   await cluster.run((config) => new HorizontalPodAutoscalerController(config));
   const autoscalers = cluster.client.resource(horizontalPodAutoscalers).namespace('default');
   const scaleTargetRef = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'a' };
-  await autoscalers.create({ metadata: { name: 'a' }, spec: { scaleTargetRef, minReplicas: 3, maxReplicas: 5 } } as never);
+  await autoscalers.create({ metadata: { name: 'a' }, spec: { scaleTargetRef, minReplicas: 3, maxReplicas: 5 } });
   await eventually(async () => {
     const { spec } = (await widgetsIn('default').get('a')) as unknown as { readonly spec: { readonly replicas: number } };
     return spec.replicas === 3;

@@ -239,10 +239,10 @@ test('integers beyond 2^53 are kept', async () => {
       method,
       path,
       headers: { 'content-type': type },
-      body: `apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: y\nspec:\n  numbers: {a: ${value}}\n`,
+      body: `apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: written\nspec:\n  numbers: {a: ${value}}\n`,
     });
   expect((await yaml('POST', WIDGETS, 'application/yaml', MAX)).text).toContain(`"spec":{"numbers":{"a":${MAX}}}`);
-  const own = `${WIDGETS}/y?fieldManager=test&force=true`;
+  const own = `${WIDGETS}/written?fieldManager=test&force=true`;
   const inYaml = await yaml('PATCH', own, 'application/apply-patch+yaml', '9007199254740993');
   expect(inYaml.text).toContain('"spec":{"numbers":{"a":9007199254740993}}');
   const version1 = JSON.parse(read.text) as { metadata: { resourceVersion: string } };

@@ -3,6 +3,17 @@ import { parseYaml, parseYamlDocuments } from './yaml.ts';
 
 describe('parseYaml', () => {
   it.each<[text: string, expected: unknown]>([
+    ['e-1', 'e-1'],
+    ['E+5', 'E+5'],
+    ['-e1', '-e1'],
+    ['.e1', '.e1'],
+    ['1e3', 1000],
+    ['1.e3', 1000],
+    ['-.5E+1', -5],
+    ['1_0.5e1', 105],
+  ])('takes numbers with an exponent as kubectl does: %s', (text, expected) => expect(parseYaml(text)).toBe(expected));
+
+  it.each<[text: string, expected: unknown]>([
     ['9223372036854775807', 9_223_372_036_854_775_807n],
     ['-9223372036854775808', -9_223_372_036_854_775_808n],
     ['+9_223_372_036_854_775_807', 9_223_372_036_854_775_807n],
@@ -14,8 +25,8 @@ describe('parseYaml', () => {
     // No int64: floating-point numbers, as in Go.
     ['9223372036854775808', 2 ** 63],
     ['1e20', 1e20],
-    ['12345678901234567890.5', 12_345_678_901_234_567_890.5],
-    [`${'9'.repeat(200)}`, 1e200],
+    ['12345678901234567890.5', Number('12345678901234567890.5')],
+    ['9'.repeat(200), 1e200],
     ['"9223372036854775807"', '9223372036854775807'],
   ])('keeps integers of 64 bits if it is asked to: %s', (text, expected) => {
     expect(parseYaml(text, { largeIntegers: 'bigint' })).toBe(expected);

@@ -47,13 +47,20 @@ const octal: ScalarTag = {
   },
 };
 
+/** As in go-yaml, with underscores. */
+const EXPONENTIAL = /^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$/;
+
 function customTags(tags: Tags): Tags {
   const kept = tags.filter((tag) => {
     if (typeof tag === 'string') return true;
     const { tag: name, format } = tag;
     return !leftOut.has(name) && format !== 'TIME';
   });
-  return [...kept, octal];
+  // The library takes an exponent without digits before it, 'e-1', for a number.
+  const floats = kept.map((tag) =>
+    typeof tag !== 'string' && 'format' in tag && tag.format === 'EXP' ? { ...tag, test: EXPONENTIAL } : tag,
+  );
+  return [...floats, octal];
 }
 
 export interface YamlOptions {
