@@ -50,6 +50,10 @@ const octal: ScalarTag = {
 /** As in go-yaml, with underscores. */
 const EXPONENTIAL = /^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$/;
 
+function isExponential(tag: Tags[number]): tag is ScalarTag {
+  return typeof tag !== 'string' && tag.collection === undefined && tag.format === 'EXP';
+}
+
 function customTags(tags: Tags): Tags {
   const kept = tags.filter((tag) => {
     if (typeof tag === 'string') return true;
@@ -57,9 +61,7 @@ function customTags(tags: Tags): Tags {
     return !leftOut.has(name) && format !== 'TIME';
   });
   // The library takes an exponent without digits before it, 'e-1', for a number.
-  const floats = kept.map((tag) =>
-    typeof tag !== 'string' && 'format' in tag && tag.format === 'EXP' ? { ...tag, test: EXPONENTIAL } : tag,
-  );
+  const floats = kept.map((tag) => (isExponential(tag) ? { ...tag, test: EXPONENTIAL } : tag));
   return [...floats, octal];
 }
 
