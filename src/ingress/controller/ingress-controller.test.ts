@@ -5,13 +5,15 @@ import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts
 import { secrets, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
+import type { ResourceType } from '#api/machinery/descriptor.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import type { Transport } from '#client/transport.ts';
 import { startTestCluster, type TestCluster } from '#controllers/testing/test-cluster.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { type Gateway, GATEWAY_GROUP, gatewayClasses, gateways, type HttpRoute, httpRoutes } from '../gateway-api/types.ts';
+import { type Gateway, GATEWAY_GROUP, gatewayClasses, gateways, httpRoutes } from '../gateway-api/types.ts';
 import { INGRESS_USER } from '../publish/objects.ts';
 import { grantIngressPermissions } from '../publish/publish.ts';
 import type { Configuration } from '../model.ts';
@@ -80,17 +82,16 @@ async function start(writesStatuses = true): Promise<IngressController> {
   return controller;
 }
 
-const inDefault = <T extends Parameters<typeof cluster.client.resource>[0]>(type: T) =>
-  cluster.client.resource(type).namespace('default');
+const inDefault = <T extends KubeObject>(type: ResourceType<T>) => cluster.client.resource(type).namespace('default');
 
 async function createService(): Promise<void> {
-  await inDefault(services).create({ metadata: { name: 'web' }, spec: { ports: [{ name: 'http', port: 80 }] } } as never);
+  await inDefault(services).create({ metadata: { name: 'web' }, spec: { ports: [{ name: 'http', port: 80 }] } });
   await inDefault(endpointSlices).create({
     metadata: { name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
     addressType: 'IPv4',
     ports: [{ name: 'http', port: 8080 }],
     endpoints: [{ addresses: ['10.1.0.1'], conditions: { ready: true } }],
-  } as never);
+  });
 }
 
 const rules = [
@@ -99,8 +100,7 @@ const rules = [
     http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }] },
   },
 ];
-const createIngress = (more: object = {}) =>
-  inDefault(ingresses).create({ metadata: { name: 'web' }, spec: { rules, ...more } } as never);
+const createIngress = (more: object = {}) => inDefault(ingresses).create({ metadata: { name: 'web' }, spec: { rules, ...more } });
 
 const endpoints = (): string[] =>
   configuration.servers.flatMap(({ port, listeners }) =>
@@ -130,7 +130,7 @@ describe('Ingress', () => {
       status: { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } },
     });
     const slice = await inDefault(endpointSlices).get('web-1');
-    await inDefault(endpointSlices).update({ ...slice, endpoints: [{ addresses: ['10.1.0.2'], conditions: {} }] } as never);
+    await inDefault(endpointSlices).update({ ...slice, endpoints: [{ addresses: ['10.1.0.2'], conditions: {} }] });
     await cluster.clock.advance('20ms');
     expect(endpoints()).toContain('80 a.example 10.1.0.2');
   });
@@ -139,7 +139,7 @@ describe('Ingress', () => {
     await cluster.client.resource(ingressClasses).create({
       metadata: { name: 'other', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
       spec: { controller: 'example.com/other' },
-    } as never);
+    });
     await start();
     expect((await cluster.client.resource(ingressClasses).get('coxswain')).metadata.annotations).toBeUndefined();
   });
@@ -148,7 +148,7 @@ describe('Ingress', () => {
     const { cert, key } = await certificate('a.example');
     const data = { 'tls.crt': Buffer.from(cert).toString('base64'), 'tls.key': Buffer.from(key).toString('base64') };
     for (const name of ['used', 'unused']) {
-      await inDefault(secrets).create({ metadata: { name }, type: 'kubernetes.io/tls', data } as never);
+      await inDefault(secrets).create({ metadata: { name }, type: 'kubernetes.io/tls', data });
     }
     await start();
     expect(secretRequests).toEqual([]);
@@ -181,7 +181,7 @@ describe('Ingress', () => {
 
 describe('Gateway API', () => {
   const kinds = [
-    { plural: 'gatewayclasses', kind: 'GatewayClass', scope: 'Cluster' },
+    { plural: 'gatewayclasses', kind: 'GatewayClass', scope: 'Cluster' as const },
     { plural: 'gateways', kind: 'Gateway' },
     { plural: 'httproutes', kind: 'HTTPRoute' },
   ];
@@ -190,8 +190,8 @@ describe('Gateway API', () => {
     const version = definitionVersion('v1', { subresources: { status: {} }, schema: { openAPIV3Schema: schema } });
     const protectedGroup = { 'api-approved.kubernetes.io': 'unapproved, for a test' };
     for (const each of kinds) {
-      const definition = definitionOf([version], { ...each, group: GATEWAY_GROUP } as never);
-      await define(cluster.client, { ...definition, metadata: { ...definition.metadata, annotations: protectedGroup } } as never);
+      const definition = definitionOf([version], { ...each, group: GATEWAY_GROUP });
+      await define(cluster.client, { ...definition, metadata: { ...definition.metadata, annotations: protectedGroup } });
     }
   };
   const gateway = {
@@ -214,14 +214,12 @@ describe('Gateway API', () => {
     const accepted = await cluster.client.resource(gatewayClasses).get('coxswain');
     expect(accepted.status?.conditions).toMatchObject([{ type: 'Accepted', status: 'True' }]);
     expect(accepted.status?.supportedFeatures).toContainEqual({ name: 'HTTPRoute' });
-    await inDefault(gateways).create(gateway as never);
-    await inDefault(httpRoutes).create(route as never);
+    await inDefault(gateways).create(gateway);
+    await inDefault(httpRoutes).create(route);
     await cluster.clock.advance('1s');
     expect(endpoints()).toEqual(['8080  10.1.0.1']);
-    expect(conditionsOf((await inDefault(gateways).get('gw')) as Gateway)).toBe(
-      'Accepted=True Accepted, Programmed=True Programmed',
-    );
-    const attached = (await inDefault(httpRoutes).get('r')) as HttpRoute;
+    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe('Accepted=True Accepted, Programmed=True Programmed');
+    const attached = await inDefault(httpRoutes).get('r');
     expect(attached.status?.parents).toMatchObject([{ controllerName: 'coxswain.io/gateway-controller' }]);
     for (const { plural } of kinds) await cluster.client.resource(customResourceDefinitions).delete(`${plural}.${GATEWAY_GROUP}`);
     await cluster.clock.advance('1m');
@@ -233,22 +231,18 @@ describe('Gateway API', () => {
     await start();
     await cluster.clock.advance('10s');
     unavailable.set('10.0.0.1:8080', 'port 8080 is in use');
-    await inDefault(gateways).create(gateway as never);
+    await inDefault(gateways).create(gateway);
     await cluster.clock.advance('1s');
-    expect(conditionsOf((await inDefault(gateways).get('gw')) as Gateway)).toBe(
-      'Accepted=False ListenersNotValid, Programmed=False Invalid',
-    );
+    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe('Accepted=False ListenersNotValid, Programmed=False Invalid');
     unavailable.clear();
     await cluster.clock.advance('10s');
-    expect(conditionsOf((await inDefault(gateways).get('gw')) as Gateway)).toBe(
-      'Accepted=True Accepted, Programmed=True Programmed',
-    );
+    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe('Accepted=True Accepted, Programmed=True Programmed');
   });
 
   test('statuses are written once for each change', async () => {
     await install();
     await start();
-    await inDefault(gateways).create(gateway as never);
+    await inDefault(gateways).create(gateway);
     await cluster.clock.advance('10s');
     const before = (await inDefault(gateways).get('gw')).metadata.resourceVersion;
     await createService();
