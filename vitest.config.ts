@@ -1,7 +1,19 @@
 // Three projects: unit tests beside the code, scenarios of several components, and end-to-end with the real tools.
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const inRoot = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    // Examples import the package. Here they get the sources.
+    alias: [
+      { find: /^coxswain$/, replacement: inRoot('src/exports/index.ts') },
+      { find: /^coxswain\/api\/meta\/v1$/, replacement: inRoot('src/api/machinery/meta/v1/index.ts') },
+      { find: /^coxswain\/api\/(\w+\/\w+)$/, replacement: `${inRoot('src/api/groups')}/$1/index.ts` },
+      { find: /^coxswain\/(\w+)$/, replacement: `${inRoot('src/exports')}/$1.ts` },
+    ],
+  },
   test: {
     pool: 'forks',
     maxWorkers: 2,
@@ -15,6 +27,7 @@ export default defineConfig({
         test: {
           name: 'scenarios',
           include: [
+            'examples/**/*.test.ts',
             'test/scenarios/**/*.test.ts',
             'test/security/**/*.test.ts',
             'test/fuzz/**/*.test.ts',

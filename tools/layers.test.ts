@@ -41,6 +41,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'runtime',
   ],
   cli: ['machinery', 'api', 'client', 'cluster'],
+  exports: ['machinery', 'api', 'client', 'controllers', 'scheduler', 'cluster'],
 };
 
 /** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */

@@ -19,6 +19,8 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'client/http/http-transport.ts': 'a listener from the dial on; then the exchange has its own',
   'client/http/http1-exchange.ts': 'on(error) of the request; the agent owns the sockets',
   'client/http/http2-exchange.ts': 'on(error) of the session and of each stream; pings',
+  'cluster/embedded/handle.ts': 'a connection inside the process; LocalConnections has on(error)',
+  'cluster/embedded/local-agent.ts': 'the same; the agent and its requests have on(error)',
   'cluster/pod-access.ts': 'on(error) of both ends; the peer is the API server of the same process',
   'kubelet/handlers/network.ts': 'on(error) and a deadline for each probe and hook',
   'proxy/userspace/tcp.ts': 'on(error) from the dial to the end; a timer for the dial',

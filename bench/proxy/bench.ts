@@ -12,12 +12,12 @@ import type { Client } from '#client/client.ts';
 import { startCluster } from '#cluster/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
+import { systemNft } from '#machinery/net/nft/index.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { ProxyHealth } from '#proxy/health/proxy-health.ts';
 import { ProxyMetrics } from '#proxy/metrics.ts';
 import type { Backend } from '#proxy/model.ts';
 import { NftablesBackend } from '#proxy/nftables/nftables-backend.ts';
-import { systemNft } from '#proxy/nftables/system.ts';
 import { Proxier } from '#proxy/proxier.ts';
 import { heading, note, quantile, show } from '../report.ts';
 

@@ -1,11 +1,14 @@
 // The `cox` command: parses arguments, runs one subcommand, and turns errors that a user can act on into one line and exit status 1.
 // main.ts runs it from the sources, tools/program/cox.ts runs it built.
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
-import { COXSWAIN_VERSION } from '#cluster/version.ts';
-import { address, addresses, list, port, settings } from './flags.ts';
+import { COXSWAIN_VERSION, KUBERNETES_VERSION } from '#cluster/version.ts';
+import { completionScript, SHELLS, type Shell } from './completion.ts';
+import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
+import { typed } from './own-command.ts';
+import { withPodNetworkFlags } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { readArguments } from './upstream/arguments.ts';
 
@@ -70,10 +73,9 @@ export function createProgram(build?: Build): Command {
     .enablePositionalOptions()
     // Errors are thrown, to be written in one place. The subcommands inherit it.
     .exitOverride()
-    .configureOutput({ outputError: () => undefined });
+    .configureOutput({ writeOut: (text) => process.stdout.write(typed(text)), outputError: () => undefined });
 
-  program
-    .command('up')
+  withPodNetworkFlags(program.command('up'))
     .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
     .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
@@ -110,8 +112,10 @@ export function createProgram(build?: Build): Command {
       'addresses of services: one range, or one of each IP family, separated by a comma',
       '10.96.0.0/16',
     )
+    .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--dns', "run the cluster's DNS (default: with containerd, if its address and port are free)")
     .option('--no-dns', "run no DNS: pods have the node's name servers")
+    .option('--no-network-policy', 'do not enforce network policies: for a CNI plugin that does')
     .option('--cluster-domain <domain>', 'domain of the names of services and pods (default: cluster.local)')
     .option('--ingress', 'serve Ingresses and Gateways (GatewayClass and IngressClass: coxswain)')
     .option(
@@ -230,6 +234,34 @@ What is compiled is kept beside the program, in a folder that must be writable: 
 without any, as tests that import the package run. npm run build does this, and cox up when it stops, if it was not done before.`,
     )
     .action(async () => (await import('./compile.ts')).compile(build));
+
+  program
+    .command('version')
+    .description('print the versions of this program, of Kubernetes, and of Node')
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
+    .action(({ output }: { readonly output?: 'json' }) => {
+      const versions = { coxswain: COXSWAIN_VERSION, kubernetes: KUBERNETES_VERSION.gitVersion, node: process.version };
+      const { coxswain, kubernetes, node } = versions;
+      process.stdout.write(
+        output === 'json' ? `${JSON.stringify(versions)}\n` : `coxswain ${coxswain}\nKubernetes ${kubernetes}\nNode ${node}\n`,
+      );
+    });
+
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .description('print a script that completes commands, flags and values in a shell')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ source <(cox completion bash)                in this shell; put the line into ~/.bashrc for all
+  $ source <(cox completion zsh)                 the same for zsh and ~/.zshrc
+  $ cox completion fish > ~/.config/fish/completions/cox.fish`,
+    )
+    .action((shell: Shell) => {
+      process.stdout.write(completionScript(program, shell));
+    });
 
   addRoleCommands(program);
   return program;

@@ -5,6 +5,7 @@ import * as wait from '#machinery/wait.ts';
 import { dataDirLayout, readClaim, runningProcess } from '#cluster/data-dir.ts';
 import { leftoversOf } from '#cluster/reset.ts';
 import { UserError } from '#cluster/user-error.ts';
+import { typed } from './own-command.ts';
 import { shortest } from './terminal.ts';
 
 const STOP_TIMEOUT_MS = 60_000;
@@ -30,8 +31,10 @@ export async function down(options: { dataDir: string }): Promise<void> {
   if (processes === 0 && mounts === 0) return;
   const left = [amount(processes, 'process', 'processes'), amount(mounts, 'mount', 'mounts')].filter((text) => text !== '');
   process.stdout.write(
-    `pods go on without it: ${left.join(' and ')}. The next 'cox up' takes them over; ` +
-      `'cox reset --data-dir ${shortest(layout.root)}' removes them with all data\n`,
+    typed(
+      `pods keep running: ${left.join(' and ')}. The next 'cox up' takes them over; ` +
+        `'cox reset --data-dir ${shortest(layout.root)}' removes them with all data\n`,
+    ),
   );
 }
 

@@ -11,12 +11,14 @@ import {
   labels,
   list,
   logLevel,
+  POOL_HELP,
   port,
   repeated,
   settings,
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
+import { withPodNetworkFlags } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
 import { KUBE_CONTROLLER_MANAGER_FLAGS } from './upstream/kube-controller-manager.ts';
@@ -231,6 +233,7 @@ function addControllerManager(program: Command): void {
     .option('--use-service-account-credentials [bool]', 'let each controller work as an account of its own', yesOrNo, true)
     .option('--cluster-cidr <cidrs>', 'addresses of pods, of which each node gets a part (default: nodes get none)')
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services, which nodes do not get')
+    .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs init' makes them")
     .option('--root-ca-file <file>', 'authority to publish in every namespace (default: CERT-DIR/ca.crt)')
     .option('--cluster-signing-cert-file <file>', 'authority that signs approved certificate requests (default: none are signed)')
@@ -275,6 +278,7 @@ function addProxy(program: Command): void {
         "addresses of the node that serve node ports (default: primary, the Node's own)",
         list,
       )
+      .option('--load-balancer-pool <ranges>', 'addresses of load balancers that this machine may announce by ARP and NDP')
       .option('--masquerade-all [bool]', 'masquerade all traffic to cluster IPs', yesOrNo, false)
       .option('--healthz-bind-address <address>', 'where /healthz and /livez are; empty: nowhere', '0.0.0.0:10256')
       .option('--metrics-bind-address <address>', 'where /metrics and /proxyMode are; empty: nowhere', '127.0.0.1:10249')
@@ -292,10 +296,9 @@ Examples:
 
 function addKubelet(program: Command): void {
   withCommonFlags(
-    program
-      .command('kubelet')
+    withPodNetworkFlags(program.command('kubelet'))
       .description('run this machine as a node of a cluster')
-      .requiredOption('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
+      .option('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
@@ -328,13 +331,19 @@ function addKubelet(program: Command): void {
       )
       .option('--authorization-webhook-cache-authorized-ttl <duration>', 'how long a permission holds (default: 5m)', duration)
       .option('--authorization-webhook-cache-unauthorized-ttl <duration>', 'how long a denial holds (default: 30s)', duration)
-      .option('--pod-cidr <cidr>', 'addresses of its pods (default: those that the node has already)')
+      .option('--pod-cidr <cidrs>', 'addresses of its pods (default: those that the controller manager gives it)')
+      .option('--cluster-cidr <cidrs>', 'addresses of all pods: other nodes cannot claim any outside')
+      .option('--print-permissions', 'print the role that nodes need for --pod-network, for an administrator to apply, and end')
       .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)
       .option('--max-pods <number>', 'number of pods that may run on it (default: 110)', count)
       .option('--pod-manifest-path <dir>', 'manifests of pods that run here without the API')
       .option('--cluster-dns <addresses>', "addresses of the cluster's DNS", list)
       .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
+      .option(
+        '--network-policy-kubeconfig <file>',
+        'identity of what enforces network policies (system:coxswain:network-policy); without it they are not enforced here',
+      )
       .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
       .addHelpText(
         'after',
@@ -342,7 +351,8 @@ function addKubelet(program: Command): void {
 Examples:
   $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -o worker-1.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 127.0.0.1
-  $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --pod-cidr 10.244.1.0/24 --runtime simulated`,
+  $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
+  $ cox kubelet --print-permissions | kubectl apply -f -`,
       ),
   ).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }
@@ -435,7 +445,7 @@ Examples:
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
-    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet, dns or ingress')
+    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy')
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')

@@ -11,9 +11,17 @@ import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
 import type { IngressRequest } from '#cluster/prepare-ingress.ts';
 import { UserError } from '#cluster/user-error.ts';
-import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '#cluster/launch.ts';
+import {
+  type EtcdConfig,
+  launch,
+  type LaunchConfig,
+  type LaunchedCluster,
+  type RuntimeChoice,
+  type StoreChoice,
+} from '#cluster/launch.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
+import { typed } from './own-command.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
 export interface UpOptions {
@@ -33,10 +41,15 @@ export interface UpOptions {
   readonly containerRuntimeEndpoint?: string;
   readonly nodes: number;
   readonly podCidr?: string;
+  readonly podNetwork?: LaunchConfig['podNetwork'];
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
   readonly serviceCidr: string;
+  readonly loadBalancerPool?: string;
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
   readonly dns?: boolean;
+  readonly networkPolicy: boolean;
   readonly clusterDomain?: string;
   readonly ingress?: boolean;
   readonly ingressAddress?: readonly string[];
@@ -83,10 +96,15 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
       nodes: options.nodes,
       podCidr: options.podCidr,
+      podNetwork: options.podNetwork,
+      vxlanId: options.vxlanId,
+      vxlanPort: options.vxlanPort,
       serviceCidr: options.serviceCidr,
+      loadBalancerPool: options.loadBalancerPool,
       runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
       dns: options.dns,
+      networkPolicy: options.networkPolicy,
       clusterDomain: options.clusterDomain,
       ingress: ingressRequest(options),
       rootDir: options.rootDir,
@@ -229,5 +247,5 @@ async function detach(options: UpOptions): Promise<void> {
   if (child.connected) child.disconnect();
   if ('failed' in message) throw new UserError(message.failed, { exitCode: message.exitCode });
   process.stdout.write(message.ready);
-  if (!options.quiet) process.stdout.write(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`);
+  if (!options.quiet) process.stdout.write(typed(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`));
 }

@@ -13,7 +13,16 @@ import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
 /** Who gets a kubeconfig. */
-export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'kubelet', 'dns', 'ingress'] as const;
+export const KUBECONFIG_ROLES = [
+  'admin',
+  'controller-manager',
+  'scheduler',
+  'proxy',
+  'kubelet',
+  'dns',
+  'ingress',
+  'network-policy',
+] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
 
 export interface InitCertificatesConfig {
@@ -94,6 +103,8 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
       return { commonName: 'system:coredns' };
     case 'ingress':
       return { commonName: INGRESS_USER };
+    case 'network-policy':
+      return { commonName: 'system:coxswain:network-policy' };
     case 'kubelet':
       if (node === undefined) throw new UserError('the role kubelet needs the name of its node: --node NAME');
       checkNode(node);

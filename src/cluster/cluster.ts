@@ -19,6 +19,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Storage } from '#storage/interface.ts';
+import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
 import { componentOf, Components, type ControlConfig, type RunningComponents, type User } from './components.ts';
@@ -70,6 +71,8 @@ export interface ClusterConfig {
   readonly podCidr: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
+  readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
@@ -243,6 +246,11 @@ export class Cluster {
     return this.#dns?.server;
   }
 
+  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
+  connect(): Duplex {
+    return this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+  }
+
   /** Where the API server listens; undefined if it does not. */
   get url(): string | undefined {
     return this.#url;
@@ -256,6 +264,7 @@ export class Cluster {
       this.#keepCertificates();
     }
     await this.#server.start();
+    await this.#permitPodNetwork();
     const total = this.#nodeNames().length;
     progress?.({ step: 'starting nodes', done: 0, total });
     const started = { here: 0, inThread: 0 };
@@ -287,6 +296,16 @@ export class Cluster {
     await this.#waitForNodes();
   }
 
+  /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
+  async #permitPodNetwork(): Promise<void> {
+    if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
+    try {
+      await grantPodNetworkPermissions(this.client);
+    } catch (err) {
+      this.#config.logger.warn('nodes could not be permitted to read the nodes of the cluster', { err });
+    }
+  }
+
   /** Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is restarted. */
   #keep(name: string, part: { run(until: AbortSignal): Promise<void> } | undefined): Promise<void> | undefined {
     if (part === undefined) return undefined;
@@ -303,6 +322,7 @@ export class Cluster {
     return {
       podCidr,
       serviceCidr,
+      loadBalancerPool: this.#config.loadBalancerPool,
       schedulerConfiguration,
       schedulerPlugins,
       controllers,

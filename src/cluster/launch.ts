@@ -3,18 +3,21 @@
 
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
+import type { Client } from '#client/client.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import type { PodNetworkMode } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './data-dir.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout, policyTableOf, proxyTable } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
@@ -24,7 +27,15 @@ import type { IngressSettings } from './cluster-ingress.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
 import { type IngressRequest, parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
-import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
+import {
+  checkApart,
+  checkLoadBalancerPool,
+  defaultPodRange,
+  nodeRange,
+  parseRange,
+  parseServiceRanges,
+  type Range,
+} from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
@@ -55,8 +66,14 @@ export interface LaunchConfig {
   readonly nodes: number;
   /** Default: see defaultPodRange. */
   readonly podCidr?: string;
+  /** See PodNetworkFlags. */
+  readonly podNetwork?: PodNetworkMode;
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer: ranges and networks, with commas between them. Default: the node's. */
+  readonly loadBalancerPool?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
@@ -65,6 +82,8 @@ export interface LaunchConfig {
   readonly rootDir?: string;
   /** Whether the cluster runs DNS. Default: with containerd, if nothing is in the way. */
   readonly dns?: boolean;
+  /** Whether network policies are enforced for pods of this machine. Default: true. */
+  readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
   /** Where Ingresses and Gateways are served. Absent: they are not. */
@@ -85,6 +104,10 @@ export interface LaunchConfig {
 }
 
 export interface LaunchedCluster {
+  /** As the administrator, in this process. */
+  readonly client: Client;
+  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. */
+  connect(): Duplex;
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly kubeconfigEntry: KubeconfigEntry;
@@ -102,6 +125,9 @@ const CONTEXT_NAME = 'coxswain';
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
   checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
+  if (config.loadBalancerPool !== undefined) {
+    checkLoadBalancerPool(config.loadBalancerPool, [podRange.cidr, ...config.serviceCidr.split(',')]);
+  }
   nodeRange(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
@@ -161,7 +187,14 @@ async function start(
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidr: nodeRange(podRange, 0),
+      podCidrs: [nodeRange(podRange, 0)],
+      podNetwork: {
+        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
+        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
+        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
+        clusterCidrs: [podRange.cidr],
+        serviceCidrs: config.serviceCidr.split(','),
+      },
       ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
       layout,
       clock,
@@ -181,6 +214,7 @@ async function start(
     podCidr: podRange.cidr,
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
+    hasOtherMachines: !isLoopback(config.bindAddress),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
     interfaceOf: layout.root,
     logger,
@@ -206,6 +240,7 @@ async function start(
     ...(faults !== undefined && { faults }),
     podCidr: podRange.cidr,
     serviceCidr: config.serviceCidr,
+    ...(config.loadBalancerPool !== undefined && { loadBalancerPool: config.loadBalancerPool }),
     schedulerConfiguration,
     ...(controllers !== undefined && { controllers }),
     ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
@@ -255,6 +290,8 @@ async function start(
     renewing.signal,
   );
   return {
+    client: cluster.client,
+    connect: () => cluster.connect(),
     url,
     kubeconfigPath,
     kubeconfigEntry,
@@ -318,7 +355,12 @@ function nodesOf(
     podCidr: nodeRange(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
+    ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
+    ...(first.proxy !== undefined &&
+      config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
+    ...(config.networkPolicy !== false &&
+      first.podNetwork && { networkPolicy: policyTableOf(layout, [nodeRange(podRange, 0)], first.proxy?.bridge) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };

@@ -3,6 +3,7 @@
 import { isIPv4 } from 'node:net';
 import { formatIp, overlaps, parseCidr } from '#machinery/net/ip.ts';
 import type { IpFamily, IpRange } from '#machinery/net/ip.ts';
+import { IpPool } from '#machinery/net/ip-pool.ts';
 import { UserError } from './user-error.ts';
 
 export interface Range {
@@ -88,6 +89,25 @@ export function checkApart(podCidr: string, services: readonly ServiceRange[]): 
       throw new UserError(`--pod-cidr ${podCidr} and --service-cidr ${range.cidr} overlap`);
     }
   }
+}
+
+/** Returns the pool of --load-balancer-pool. Throws UserError for text that is none, and if pods or services could have its addresses. */
+export function checkLoadBalancerPool(text: string, cidrs: readonly string[]): IpPool {
+  let pool: IpPool;
+  try {
+    pool = IpPool.parse(text);
+  } catch (err) {
+    if (!(err instanceof RangeError)) throw err;
+    throw new UserError(
+      `--load-balancer-pool takes ranges and networks, such as 10.0.0.240-10.0.0.250,fd00::/120: ${err.message}`,
+      { cause: err },
+    );
+  }
+  for (const cidr of cidrs) {
+    const range = parseCidr(cidr);
+    if (range !== undefined && pool.meets(range)) throw new UserError(`--load-balancer-pool ${text} and ${cidr} overlap`);
+  }
+  return pool;
 }
 
 /** The address that the Service `kubernetes` gets: the first of the first range. */

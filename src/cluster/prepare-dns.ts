@@ -5,7 +5,7 @@
 // node's address is what the EndpointSlice names, for a proxy and for other machines.
 
 import { isIPv4 } from 'node:net';
-import { nodeSockets, parseClusterDomain } from '#dns/index.ts';
+import { nodeSockets, parseClusterDomain, PRIVATE_RANGES } from '#dns/index.ts';
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import { addServiceAddress, otherInterfaceWith, removeServiceAddress, serviceInterfaceName } from '#network/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -24,6 +24,8 @@ export interface DnsRequest {
   /** Pods have a network of their own, on this machine. */
   readonly podNetwork: boolean;
   readonly nodeName: string;
+  /** Other machines can join the cluster: clients with private addresses are answered. Otherwise only this machine and its pods are. */
+  readonly hasOtherMachines: boolean;
   /** Default: the machine's first address. */
   readonly nodeAddress?: string;
   /** See serviceInterfaceName. */
@@ -75,7 +77,16 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
     listen: reachable ? [{ address: serviceAddress, port: DNS_PORT }] : [],
     ...(nodeAddress !== undefined && { nodeAddress }),
     nodeName,
-    allowedClients: [podCidr, ...serviceCidr.split(','), '127.0.0.0/8', '::1', ...machineAddresses()],
+    allowedClients: [
+      podCidr,
+      ...serviceCidr.split(','),
+      '127.0.0.0/8',
+      '::1',
+      ...machineAddresses(),
+      ...(nodeAddress === undefined ? [] : [nodeAddress]),
+      // Pods of other machines come with the address of their node.
+      ...(request.hasOtherMachines ? PRIVATE_RANGES : []),
+    ],
   };
   if (!reachable) return { settings, undo: () => Promise.resolve() };
   const name = serviceInterfaceName(request.interfaceOf);

@@ -12,12 +12,16 @@ import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
 import type { Clock } from '#machinery/clock.ts';
 import {
   bridgeName,
+  cleanPodNetwork,
   removeBridgeNetwork,
   removePodNetworks,
+  policyTableName,
+  removePolicyTable,
   removeServiceAddress,
   serviceInterfaceName,
 } from '#network/index.ts';
-import { removeTable, systemNft } from '#proxy/index.ts';
+import { NftError, systemNft } from '#machinery/net/nft/index.ts';
+import { removeTable } from '#proxy/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
@@ -107,8 +111,10 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
         const { containerd } = dataDirLayout(dir);
         const bridge = bridgeName(containerd);
         await removePodNetworks({ bridge, namespaces });
+        await cleanPodNetwork(containerd);
         await removeBridgeNetwork({ bridge, dataDir: containerd });
         await removeProxyRules(proxyTable(dataDirLayout(dir)));
+        await removePolicies(dir);
         await removeServiceAddress(serviceInterfaceName(dir));
       }
     }
@@ -143,6 +149,15 @@ async function removeProxyRules(table: string): Promise<void> {
     await removeTable(systemNft(), table);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  }
+}
+
+/** Without nft there are no rules either. */
+async function removePolicies(dir: string): Promise<void> {
+  try {
+    await removePolicyTable(systemNft(), policyTableName(dataDirLayout(dir).root));
+  } catch (err) {
+    if (!(err instanceof NftError && err.reason === 'NotInstalled')) throw err;
   }
 }
 

@@ -188,6 +188,20 @@ test('an object with very many mistakes gets some of them', async () => {
   expect(json.details?.causes?.length).toBeLessThanOrEqual(1000);
 });
 
+test('the rules of objects count in the metrics of CEL', async () => {
+  const count = async (what: string): Promise<number> => {
+    const { text } = await send(t.server, { path: '/metrics' });
+    return Number(new RegExp(`^apiserver_cel_${what}_duration_seconds_count (\\d+)$`, 'm').exec(text)?.[1]);
+  };
+  const spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, 'x-kubernetes-validations': [{ rule: 'true' }] };
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } as never };
+  await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
+  const before = [await count('compilation'), await count('evaluation')] as const;
+  for (const name of ['a', 'b']) expect((await api.post(WIDGETS, widget(name, {}))).code).toBe(201);
+  // Evaluations as upstream: one for each value on the way to a rule, the object and its spec here.
+  expect([await count('compilation'), await count('evaluation')]).toEqual([before[0] + 1, before[1] + 4]);
+});
+
 test('integers beyond 2^53 are kept', async () => {
   const numbers = { type: 'object', additionalProperties: { type: 'integer', format: 'int64' } };
   const tags = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'integer' } };

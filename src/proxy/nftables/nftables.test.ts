@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Clock, systemClock, VirtualClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
+import { systemNft } from '#machinery/net/nft/index.ts';
 import { proxyConformance } from '../conformance.ts';
 import { decideService } from '../decide.ts';
 import type { RulesUpdate } from '../model.ts';
@@ -11,7 +12,6 @@ import { NODE, service, slice } from '../testing/objects.ts';
 import { Lab, labIsMissing } from '../testing/lab.ts';
 import { FlowCleaner, systemConntrack } from './flows.ts';
 import { NftablesBackend, removeTable } from './nftables-backend.ts';
-import { systemNft } from './system.ts';
 import type { TableSettings } from './table.ts';
 
 const SETTINGS: TableSettings = {
