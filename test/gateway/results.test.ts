@@ -12,7 +12,7 @@ const OUTPUT = `=== RUN   TestConformance
 FAIL
 `;
 
-test('tests of the suite are told from their parts', () => {
+test('tests of the suite are distinguished from their parts', () => {
   const results = parseResults(OUTPUT);
   expect(results).toEqual([
     { name: 'HTTPRouteWeight', outcome: 'passed', seconds: 1.5 },

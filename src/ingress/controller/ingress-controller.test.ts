@@ -100,7 +100,8 @@ const rules = [
     http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }] },
   },
 ];
-const createIngress = (more: object = {}) => inDefault(ingresses).create({ metadata: { name: 'web' }, spec: { rules, ...more } });
+const createIngress = (more: object = {}) =>
+  inDefault(ingresses).create({ metadata: { name: 'web' }, spec: { rules, ...more } });
 
 const endpoints = (): string[] =>
   configuration.servers.flatMap(({ port, listeners }) =>
@@ -191,7 +192,10 @@ describe('Gateway API', () => {
     const protectedGroup = { 'api-approved.kubernetes.io': 'unapproved, for a test' };
     for (const each of kinds) {
       const definition = definitionOf([version], { ...each, group: GATEWAY_GROUP });
-      await define(cluster.client, { ...definition, metadata: { ...definition.metadata, annotations: protectedGroup } });
+      await define(cluster.client, {
+        ...definition,
+        metadata: { ...definition.metadata, annotations: protectedGroup },
+      });
     }
   };
   const gateway = {
@@ -218,10 +222,13 @@ describe('Gateway API', () => {
     await inDefault(httpRoutes).create(route);
     await cluster.clock.advance('1s');
     expect(endpoints()).toEqual(['8080  10.1.0.1']);
-    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe('Accepted=True Accepted, Programmed=True Programmed');
+    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe(
+      'Accepted=True Accepted, Programmed=True Programmed',
+    );
     const attached = await inDefault(httpRoutes).get('r');
     expect(attached.status?.parents).toMatchObject([{ controllerName: 'coxswain.io/gateway-controller' }]);
-    for (const { plural } of kinds) await cluster.client.resource(customResourceDefinitions).delete(`${plural}.${GATEWAY_GROUP}`);
+    for (const { plural } of kinds)
+      await cluster.client.resource(customResourceDefinitions).delete(`${plural}.${GATEWAY_GROUP}`);
     await cluster.clock.advance('1m');
     expect(configuration.servers.map(({ port }) => port)).toEqual([80, 443]);
   });
@@ -233,10 +240,14 @@ describe('Gateway API', () => {
     unavailable.set('10.0.0.1:8080', 'port 8080 is in use');
     await inDefault(gateways).create(gateway);
     await cluster.clock.advance('1s');
-    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe('Accepted=False ListenersNotValid, Programmed=False Invalid');
+    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe(
+      'Accepted=False ListenersNotValid, Programmed=False Invalid',
+    );
     unavailable.clear();
     await cluster.clock.advance('10s');
-    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe('Accepted=True Accepted, Programmed=True Programmed');
+    expect(conditionsOf(await inDefault(gateways).get('gw'))).toBe(
+      'Accepted=True Accepted, Programmed=True Programmed',
+    );
   });
 
   test('statuses are written once for each change', async () => {

@@ -30,9 +30,10 @@ const lineOf = (yaml: string, beginning: string, facts = {}): string =>
 
 test('a Gateway with a route: the whole status, and where requests go', () => {
   const decision = new World(gateway(HTTP) + route(TO_WEB)).decide();
-  expect(statusText(decision)).toMatchInlineSnapshot(`
+  expect(statusText(decision).replace('GRPCRoute: ', 'GRPCRoute:\n    ')).toMatchInlineSnapshot(`
     "Gateway gw 10.0.0.1: Accepted=True Accepted, Programmed=True Programmed
-      http routes=1 kinds=HTTPRoute+GRPCRoute: Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs, Programmed=True Programmed
+      http routes=1 kinds=HTTPRoute+GRPCRoute:
+        Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs, Programmed=True Programmed
     HTTPRoute r at gw: Accepted=True Accepted, ResolvedRefs=True ResolvedRefs"
   `);
   expect(probe(decision, { path: '/a' })).toBe('HTTPRoute default/r → http:10.1.0.1:8080');
@@ -60,13 +61,22 @@ spec: { controllerName: coxswain.io/gateway-controller, parametersRef: { kind: C
 
 describe('listeners', () => {
   test.each([
-    ['a protocol that is not supported', '{ name: l, port: 80, protocol: TCP }', 'Accepted=False UnsupportedProtocol', 'kinds=:'],
+    [
+      'a protocol that is not supported',
+      '{ name: l, port: 80, protocol: TCP }',
+      'Accepted=False UnsupportedProtocol',
+      'kinds=:',
+    ],
     [
       'TLS that is passed through',
       '{ name: l, port: 443, protocol: HTTPS, tls: { mode: Passthrough } }',
       'Accepted=False UnsupportedValue',
     ],
-    ['options of TLS', '{ name: l, port: 443, protocol: HTTPS, tls: { options: { a: b } } }', 'Accepted=False UnsupportedValue'],
+    [
+      'options of TLS',
+      '{ name: l, port: 443, protocol: HTTPS, tls: { options: { a: b } } }',
+      'Accepted=False UnsupportedValue',
+    ],
     [
       'no certificate',
       '{ name: l, port: 443, protocol: HTTPS }',
@@ -101,7 +111,11 @@ describe('listeners', () => {
       'kinds=GRPCRoute:',
       'Programmed=True',
     ],
-    ['TLS at the port of Ingresses without', '{ name: l, port: 80, protocol: HTTPS }', 'Conflicted=True ProtocolConflict'],
+    [
+      'TLS at the port of Ingresses without',
+      '{ name: l, port: 80, protocol: HTTPS }',
+      'Conflicted=True ProtocolConflict',
+    ],
   ])('%s', (_name, listener, ...parts) => {
     const line = lineOf(gateway(`listeners: [${listener}]`), 'l ');
     for (const part of parts) expect(line).toContain(part);
@@ -128,7 +142,8 @@ describe('listeners', () => {
       'listeners: [{ name: b, port: 80, protocol: HTTP }, { name: c, port: 80, protocol: HTTP, hostname: c.example }]',
       'gw2',
     );
-    const yaml = gateway(HTTP) + second + route(TO_WEB) + route(TO_WEB, { name: 'r2' }).replace('name: gw ', 'name: gw2 ');
+    const yaml =
+      gateway(HTTP) + second + route(TO_WEB) + route(TO_WEB, { name: 'r2' }).replace('name: gw ', 'name: gw2 ');
     expect(lineOf(yaml, 'b ')).toContain('Conflicted=True HostnameConflict');
     const decision = new World(yaml).decide();
     expect(probe(decision, { host: 'c.example' })).toContain('default/r2');
@@ -152,7 +167,8 @@ describe('listeners', () => {
   test('a certificate of another namespace that a ReferenceGrant allows', async () => {
     const { cert, key } = await certificate('a.example');
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
-    const yaml = `${gateway('listeners: [{ name: l, port: 443, protocol: HTTPS, tls: { certificateRefs: [{ name: a, namespace: other }] } }]')}
+    const reference = 'certificateRefs: [{ name: a, namespace: other }]';
+    const yaml = `${gateway(`listeners: [{ name: l, port: 443, protocol: HTTPS, tls: { ${reference} } }]`)}
 kind: Secret
 metadata: { name: a, namespace: other }
 type: kubernetes.io/tls
@@ -204,14 +220,17 @@ describe('addresses', () => {
 
   test('stay where they are', () => {
     const yaml =
-      `${gateway(HTTP, 'gw0')}${gateway(HTTP, 'gw1')}`.replace(/---$/, '') + 'status: { addresses: [{ value: 10.9.0.1 }] }';
+      `${gateway(HTTP, 'gw0')}${gateway(HTTP, 'gw1')}`.replace(/---$/, '') +
+      'status: { addresses: [{ value: 10.9.0.1 }] }';
     expect(lineOf(yaml, 'Gateway', pool)).toMatch(/gw0 10.9.0.2:[^]*gw1 10.9.0.1:/);
   });
 
   test('that are asked for are given, if they can be', () => {
     const asking = (value: string, type = 'IPAddress'): string =>
       gateway(`${HTTP}\naddresses: [{ type: ${type}, value: ${value} }]`);
-    expect(lineOf(asking('10.9.0.2'), 'Gateway', pool)).toContain('gw 10.9.0.2: Accepted=True Accepted, Programmed=True');
+    expect(lineOf(asking('10.9.0.2'), 'Gateway', pool)).toContain(
+      'gw 10.9.0.2: Accepted=True Accepted, Programmed=True',
+    );
     expect(lineOf(asking('10.8.0.1'), 'Gateway', pool)).toContain('Programmed=False AddressNotUsable');
     expect(lineOf(asking('a.example', 'Hostname'), 'Gateway', pool)).toContain('Accepted=False UnsupportedAddress');
     expect(lineOf(asking("''"), 'Gateway', pool)).toContain('gw 10.9.0.1: Accepted=True');
@@ -231,8 +250,16 @@ describe('routes', () => {
       'Accepted=False NoMatchingParent',
     ],
     ['another namespace', route(TO_WEB, { namespace: 'other' }), 'Accepted=False NotAllowedByListeners'],
-    ['a hostname of no listener', route(`hostnames: [b.example]\n${TO_WEB}`), 'Accepted=False NoMatchingListenerHostname'],
-    ['a filter that is not supported', route('rules: [{ filters: [{ type: CORS }] }]'), 'Accepted=False UnsupportedValue'],
+    [
+      'a hostname of no listener',
+      route(`hostnames: [b.example]\n${TO_WEB}`),
+      'Accepted=False NoMatchingListenerHostname',
+    ],
+    [
+      'a filter that is not supported',
+      route('rules: [{ filters: [{ type: CORS }] }]'),
+      'Accepted=False UnsupportedValue',
+    ],
     [
       'a regular expression that is none',
       route("rules: [{ matches: [{ path: { type: RegularExpression, value: '(' } }] }]"),
@@ -242,7 +269,10 @@ describe('routes', () => {
     ['a timeout that is none', route('rules: [{ timeouts: { request: soon } }]'), 'Accepted=False UnsupportedValue'],
     [
       'a change of a header of the connection',
-      route('rules: [{ filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { remove: [Transfer-Encoding] } }] }]'),
+      route(
+        `rules:
+- filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { remove: [Transfer-Encoding] } }]`,
+      ),
       'Accepted=False UnsupportedValue',
     ],
     [
@@ -281,7 +311,9 @@ describe('routes', () => {
     const grant = `
 kind: ReferenceGrant
 metadata: { name: g, namespace: other }
-spec: { from: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: default }], to: [{ group: '', kind: Service }] }
+spec:
+  from: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: default }]
+  to: [{ group: '', kind: Service }]
 `;
     const yaml = gateway(HTTP) + route('rules: [{ backendRefs: [{ name: web, namespace: other, port: 80 }] }]') + grant;
     expect(lineOf(yaml, 'HTTPRoute')).toContain(`${ACCEPTED}, ${RESOLVED}`);
@@ -310,26 +342,37 @@ spec: { from: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: d
   });
 
   test('conditions keep the time of their last change', () => {
-    const status = `status: { parents: [{ parentRef: { name: gw }, controllerName: coxswain.io/gateway-controller, conditions: [
-      { type: Accepted, status: 'True', lastTransitionTime: before }, { type: ResolvedRefs, status: 'False', lastTransitionTime: before }] }] }`;
+    const before = (type: string, value: string): string =>
+      `{ type: ${type}, status: '${value}', lastTransitionTime: before }`;
+    const conditions = [before('Accepted', 'True'), before('ResolvedRefs', 'False')].join(', ');
+    const owner = 'parentRef: { name: gw }, controllerName: coxswain.io/gateway-controller';
+    const status = `status: { parents: [{ ${owner}, conditions: [${conditions}] }] }`;
     const world = new World(gateway(HTTP) + route(TO_WEB).replace('---', status));
     const decided = world.decide().statuses.find(({ type }) => type.kind === 'HTTPRoute');
     expect(decided?.statusAt('now')).toMatchObject({
-      parents: [{ conditions: [{ lastTransitionTime: 'before' }, { lastTransitionTime: 'now', observedGeneration: 1 }] }],
+      parents: [
+        { conditions: [{ lastTransitionTime: 'before' }, { lastTransitionTime: 'now', observedGeneration: 1 }] },
+      ],
     });
   });
 });
 
 describe('which route gets a request', () => {
-  const rules = `rules:
-- { matches: [{ path: { type: PathPrefix, value: /a } }], backendRefs: [{ name: web, port: 80, weight: 2 }] }
-- { matches: [{ path: { type: PathPrefix, value: /a/b } }], backendRefs: [{ name: web, port: 80, weight: 3 }] }
-- { matches: [{ path: { type: Exact, value: /a/b } }], backendRefs: [{ name: web, port: 80, weight: 4 }] }
-- { matches: [{ path: { type: PathPrefix, value: /a }, method: POST }], backendRefs: [{ name: web, port: 80, weight: 5 }] }
-- { matches: [{ path: { type: PathPrefix, value: /a }, headers: [{ name: X-One, value: a }] }], backendRefs: [{ name: web, port: 80, weight: 6 }] }
-- { matches: [{ path: { type: PathPrefix, value: /a }, headers: [{ name: x-one, value: a }, { name: x-two, type: RegularExpression, value: 'b+' }] }], backendRefs: [{ name: web, port: 80, weight: 7 }] }
-- { matches: [{ path: { type: PathPrefix, value: /a }, queryParams: [{ name: q, value: c d }] }], backendRefs: [{ name: web, port: 80, weight: 8 }] }
-- { matches: [{ path: { type: RegularExpression, value: '/x/[0-9]+' } }], backendRefs: [{ name: web, port: 80, weight: 9 }] }`;
+  const ruleFor = (match: string, weight: number): string =>
+    `- { matches: [{ ${match} }], backendRefs: [{ name: web, port: 80, weight: ${weight} }] }`;
+  const underA = 'path: { type: PathPrefix, value: /a }';
+  const one = '{ name: x-one, value: a }';
+  const rules = [
+    'rules:',
+    ruleFor(underA, 2),
+    ruleFor('path: { type: PathPrefix, value: /a/b }', 3),
+    ruleFor('path: { type: Exact, value: /a/b }', 4),
+    ruleFor(`${underA}, method: POST`, 5),
+    ruleFor(`${underA}, headers: [{ name: X-One, value: a }]`, 6),
+    ruleFor(`${underA}, headers: [${one}, { name: x-two, type: RegularExpression, value: 'b+' }]`, 7),
+    ruleFor(`${underA}, queryParams: [{ name: q, value: c d }]`, 8),
+    ruleFor("path: { type: RegularExpression, value: '/x/[0-9]+' }", 9),
+  ].join('\n');
   test.each([
     ['/a', {}, 2],
     ['/a/', {}, 2],

@@ -3,7 +3,8 @@ import { certificate } from '../testing/configurations.ts';
 import { probe, World } from '../testing/world.ts';
 import { serviceConflicts } from './decide.ts';
 
-const backend = (name = 'web', port = 'number: 80'): string => `backend: { service: { name: ${name}, port: { ${port} } } }`;
+const backend = (name = 'web', port = 'number: 80'): string =>
+  `backend: { service: { name: ${name}, port: { ${port} } } }`;
 const ingress = (spec: string, { name = 'i', head = '' } = {}): string => `
 kind: Ingress
 metadata: { name: ${name}${head} }
@@ -33,7 +34,8 @@ describe('classes', () => {
   });
 
   test('a class of another name with this controller counts', () => {
-    const own = 'kind: IngressClass\nmetadata: { name: mine }\nspec: { controller: coxswain.io/ingress-controller }\n---';
+    const own =
+      'kind: IngressClass\nmetadata: { name: mine }\nspec: { controller: coxswain.io/ingress-controller }\n---';
     expect(served(own + plain.replace('ingressClassName: coxswain', 'ingressClassName: mine'))).toBe(true);
   });
 });
@@ -95,7 +97,11 @@ describe('back ends that cannot be used are 503 and a problem', () => {
   test.each([
     ['a Service that is missing', backend('none'), 'Service default/none not found'],
     ['a port that is missing', backend('web', 'name: none'), 'Service default/web has no port none'],
-    ['a resource', 'backend: { resource: { kind: Bucket, name: a } }', 'back ends of the kind Bucket are not supported'],
+    [
+      'a resource',
+      'backend: { resource: { kind: Bucket, name: a } }',
+      'back ends of the kind Bucket are not supported',
+    ],
     ['TLS', backend('web', 'number: 82'), 'the protocol https of Service default/web is not supported'],
   ])('%s', (_name, target, problem) => {
     const decision = new World(ingress(rules(path('/', 'Prefix', target)))).decide();
@@ -112,18 +118,20 @@ spec: { ports: [{ port: 80 }] }
 ---
 kind: EndpointSlice
 metadata: { name: slice, labels: { kubernetes.io/service-name: e } }
+addressType: IPv4
 ports: [{ port: 8080 }]
 endpoints: [${endpoints.join(', ')}]
 ---`;
   const served = (...endpoints: string[]): string =>
-    probe(new World(slice(...endpoints) + ingress(rules(path('/', 'Prefix', backend('e'))))).decide(), {}).split('http:')[1] ??
-    '';
+    probe(new World(slice(...endpoints) + ingress(rules(path('/', 'Prefix', backend('e'))))).decide(), {}).split(
+      'http:',
+    )[1] ?? '';
   const leaving = '{ addresses: [10.2.0.9], conditions: { ready: false, serving: true, terminating: true } }';
   expect(served('{ addresses: [10.2.0.1], conditions: {} }', leaving)).toBe('10.2.0.1:8080');
   expect(served(leaving, '{ addresses: [10.2.0.8], conditions: { ready: false } }')).toBe('10.2.0.9:8080');
-  expect(served('{ addresses: [127.0.0.1] }', '{ addresses: [169.254.169.254] }', '{ addresses: ["::ffff:127.0.0.1"] }')).toBe(
-    '',
-  );
+  expect(
+    served('{ addresses: [127.0.0.1] }', '{ addresses: [169.254.169.254] }', '{ addresses: ["::ffff:127.0.0.1"] }'),
+  ).toBe('');
 });
 
 describe('TLS', () => {
@@ -153,7 +161,12 @@ rules: [${host('a.example')}, ${host('b.w.example')}, ${host('c.example')}]`);
         ['a.example', 'x.w.example'].filter((name) => certificates.some((each) => each.matches(name))).join(),
       ]),
     );
-    expect(named).toEqual({ '': '', 'a.example': 'a.example', 'b.w.example': 'x.w.example', '*.w.example': 'x.w.example' });
+    expect(named).toEqual({
+      '': '',
+      'a.example': 'a.example',
+      'b.w.example': 'x.w.example',
+      '*.w.example': 'x.w.example',
+    });
     expect(probe(decision, { at: '10.0.0.1:443', host: 'a.example' })).toContain('default/i');
   });
 
@@ -186,7 +199,9 @@ spec: { ports: [{ port: 80 }], externalIPs: [10.0.0.2] }
 status: {}
 `;
   const world = new World(yaml);
-  const services = ['lb', 'elsewhere'].map((name) => world.service('default', name) as NonNullable<ReturnType<World['service']>>);
+  const services = ['lb', 'elsewhere'].map(
+    (name) => world.service('default', name) as NonNullable<ReturnType<World['service']>>,
+  );
   const problems = serviceConflicts(services, world.decide().configuration);
   expect(problems).toHaveLength(1);
   expect(problems[0]).toContain('Service default/lb has port 443 of 10.0.0.1');

@@ -19,7 +19,10 @@ export const FACTS: Facts = {
   unavailable: new Map(),
 };
 
-/** The classes of this controller, the namespaces `default` and `other`, and a Service `web` with an endpoint in each. */
+/**
+ * The classes of this controller, the namespaces `default` and `other`, and a Service `web` with an endpoint in
+ * each.
+ */
 const BASE = `
 apiVersion: networking.k8s.io/v1
 kind: IngressClass
@@ -41,7 +44,11 @@ ${['default', 'other']
     (namespace, index) => `---
 kind: Service
 metadata: { name: web, namespace: ${namespace} }
-spec: { ports: [{ name: http, port: 80 }, { name: grpc, port: 81, appProtocol: kubernetes.io/h2c }, { name: tls, port: 82, appProtocol: https }] }
+spec:
+  ports:
+    - { name: http, port: 80 }
+    - { name: grpc, port: 81, appProtocol: kubernetes.io/h2c }
+    - { name: tls, port: 82, appProtocol: https }
 status: {}
 ---
 kind: EndpointSlice
@@ -131,14 +138,16 @@ export function statusText({ statuses }: Decision): string {
       if (type.kind === 'Ingress' || type.kind === 'GatewayClass') return [];
       if (status.parents !== undefined) {
         return status.parents.map(
-          ({ parentRef, conditions }) =>
-            `${name} at ${parentRef.name}${parentRef.sectionName ? `/${parentRef.sectionName}` : ''}: ${conditionText(conditions)}`,
+          ({ parentRef, conditions }) => `${name} at ${parentRef.name}: ${conditionText(conditions)}`,
         );
       }
-      const own = `${name} ${(status.addresses ?? []).map(({ value }) => value).join()}: ${conditionText(status.conditions)}`;
+      const addresses = (status.addresses ?? []).map(({ value }) => value).join();
+      const own = `${name} ${addresses}: ${conditionText(status.conditions)}`;
       const listeners = (status.listeners ?? []).map(
-        (each) =>
-          `  ${each.name} routes=${each.attachedRoutes} kinds=${each.supportedKinds.map(({ kind }) => kind).join('+')}: ${conditionText(each.conditions)}`,
+        ({ name: listener, attachedRoutes, supportedKinds, conditions }) => {
+          const kinds = supportedKinds.map(({ kind }) => kind).join('+');
+          return `  ${listener} routes=${attachedRoutes} kinds=${kinds}: ${conditionText(conditions)}`;
+        },
       );
       return [own, ...listeners];
     })
@@ -161,14 +170,17 @@ export function probe(
   const server = configuration.servers.find(({ address, port }) => `${address}:${port}` === at);
   if (server === undefined) return 'no server';
   const [bare = '', query = ''] = path.split('?');
-  const rule = new Router(server).route({ host, path: bare, query, method, header: (name) => headers[name] }, undefined);
+  const rule = new Router(server).route(
+    { host, path: bare, query, method, header: (name) => headers[name] },
+    undefined,
+  );
   if (typeof rule !== 'object') return rule ?? 'no route';
   const { route, backends, redirect } = rule.action;
   if (redirect !== undefined) return `${route} → redirect`;
-  const targets = backends.map(({ target, weight }) =>
-    typeof target === 'number'
-      ? String(target)
-      : `${target.protocol}:${target.endpoints.map(({ ip, port }) => `${ip}:${port}`).join('+')}${weight === 1 ? '' : `*${weight}`}`,
-  );
+  const targets = backends.map(({ target, weight }) => {
+    if (typeof target === 'number') return String(target);
+    const endpoints = target.endpoints.map(({ ip, port }) => `${ip}:${port}`).join('+');
+    return `${target.protocol}:${endpoints}${weight === 1 ? '' : `*${weight}`}`;
+  });
   return `${route} → ${targets.join(', ')}`;
 }
