@@ -33,6 +33,7 @@ export default defineConfig({
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
             'test/differential/**/*.test.ts',
+            'test/gateway/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',
             'test/torture/**/*.test.ts',
           ],

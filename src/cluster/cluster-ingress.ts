@@ -17,7 +17,7 @@ import {
 } from '#ingress/index.ts';
 import type { User } from './components.ts';
 
-/** What the composition decides about the ingress. */
+/** Settings of the ingress that the composition decides. */
 export interface IngressSettings {
   readonly facts: Omit<Facts, 'unavailable'>;
   readonly trustedProxies: readonly IpRange[];

@@ -31,7 +31,10 @@ export interface IngressFlagNames {
 const MAX_GATEWAY_ADDRESSES = 1024;
 
 /** Rejects with UserError if an address or port cannot be had, or a range cannot be read. */
-export async function prepareIngress(request: IngressRequest, flags: IngressFlagNames): Promise<Omit<Facts, 'unavailable'>> {
+export async function prepareIngress(
+  request: IngressRequest,
+  flags: IngressFlagNames,
+): Promise<Omit<Facts, 'unavailable'>> {
   const { httpPort, httpsPort } = request;
   if (httpPort === httpsPort) throw new UserError(`${flags.httpPort} and ${flags.httpsPort} must differ`);
   const machine = machineAddresses();
@@ -69,7 +72,8 @@ function addressesOf(flag: string, text: string): string[] {
   const result: string[] = [];
   for (let value = range.first; value <= range.last && result.length < MAX_GATEWAY_ADDRESSES; value++) {
     // The first and last address of a network are not for hosts.
-    const isEdge = (value === range.first || value === range.last) && range.last - range.first > 2n && range.family === 'IPv4';
+    const isEdge =
+      (value === range.first || value === range.last) && range.last - range.first > 2n && range.family === 'IPv4';
     if (!isEdge) result.push(formatIp({ family: range.family, value }));
   }
   return result;
@@ -83,14 +87,22 @@ function checkFree(host: string, port: number, flag: string, flags: IngressFlagN
   });
 }
 
-function asUserError(err: NodeJS.ErrnoException, host: string, port: number, flag: string, flags: IngressFlagNames): Error {
+function asUserError(
+  err: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  flag: string,
+  flags: IngressFlagNames,
+): Error {
   switch (err.code) {
     case 'EACCES':
-      return new UserError(`the ingress cannot have port ${port} without root: choose another with ${flag}`, { cause: err });
+      return new UserError(`the ingress cannot have port ${port} without root: choose another with ${flag}`, {
+        cause: err,
+      });
     case 'EADDRINUSE':
       return new UserError(
-        `the ingress cannot have port ${port} of ${host}, which is in use: choose another with ${flag}, or other addresses with ` +
-          flags.addresses,
+        `the ingress cannot have port ${port} of ${host}, which is in use: choose another with ${flag}, ` +
+          `or other addresses with ${flags.addresses}`,
         { cause: err },
       );
     case 'EADDRNOTAVAIL':

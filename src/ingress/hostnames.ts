@@ -2,7 +2,10 @@
 
 const isWildcard = (hostname: string): boolean => hostname.startsWith('*.');
 
-/** Reports whether a host, in lower case and without a port, is one of the hostname's. `oneLabel`: a wildcard stands for one label only. */
+/**
+ * Reports whether a host, in lower case and without a port, is one of the hostname's. `oneLabel`: a wildcard stands
+ * for one label only.
+ */
 export function matchesHostname(hostname: string, host: string, oneLabel = false): boolean {
   if (hostname === '' || hostname === host) return true;
   if (!isWildcard(hostname)) return false;
@@ -33,7 +36,10 @@ function rank(hostname: string): number {
   return isWildcard(hostname) ? 1 : 0;
 }
 
-/** Returns the host of a Host or :authority value: in lower case, without port and trailing dot. undefined: the value is malformed. */
+/**
+ * Returns the host of a Host or :authority value: in lower case, without port and trailing dot. undefined: the value
+ * is malformed.
+ */
 export function hostOf(authority: string): string | undefined {
   const match = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.~!$&'()*+,;=%-]*)(?::(\d{0,5}))?$/.exec(authority);
   if (match === null) return undefined;

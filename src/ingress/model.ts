@@ -1,4 +1,5 @@
-// The proxy's configuration, as values: what listens where, and where each request goes. `decide` makes it, `proxy/` carries it out.
+// The proxy's configuration, as values: what listens where, and where each request goes. `decide` makes it, `proxy/`
+// carries it out.
 
 import type { RE2JS } from 're2js';
 
@@ -15,13 +16,20 @@ export interface ServerSpec {
   readonly listeners: readonly VirtualListener[];
 }
 
-export const serverKey = (address: string, port: number): string => `${address.includes(':') ? `[${address}]` : address}:${port}`;
+export const serverKey = (address: string, port: number): string =>
+  `${address.includes(':') ? `[${address}]` : address}:${port}`;
 
-/** The requests for one hostname of a server. The listener whose hostname is the most specific gets a request, and no other. */
+/**
+ * The requests for one hostname of a server. The listener whose hostname is the most specific gets a request, and no
+ * other.
+ */
 export interface VirtualListener {
   /** 'example.com', '*.example.com', or '' for every host. */
   readonly hostname: string;
-  /** With TLS, a request's host and the name in the handshake (SNI) must lead to the same group, or the answer is 421. */
+  /**
+   * With TLS, a request's host and the name in the handshake (SNI) must lead to the same group, or the answer is
+   * 421.
+   */
   readonly group: string;
   /** Candidates for the handshake. The first one whose names match is used, else the first one. */
   readonly certificates: readonly Certificate[];
@@ -109,7 +117,7 @@ export interface Rewrite {
 
 export interface Mirror {
   readonly backend: Backend;
-  /** Of how many requests, how many are mirrored. */
+  /** The part of the requests that is mirrored: `numerator` of `denominator`. */
   readonly numerator: number;
   readonly denominator: number;
 }

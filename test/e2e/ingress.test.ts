@@ -1,4 +1,5 @@
-// `cox up --ingress` with kubectl: Ingresses with and without TLS, certificates that change, and a rolling update under load.
+// `cox up --ingress` with kubectl: Ingresses with and without TLS, certificates that change, and a rolling update
+// under load.
 
 import { createServer, type Server } from 'node:http';
 import { Agent, get as httpGet } from 'node:http';
@@ -24,12 +25,17 @@ const HTTP = 23_980;
 const HTTPS = 23_943;
 const PORTS = { blue: 23_981, green: 23_982, api: 23_983 };
 const FLAGS = splitWords(
-  `--runtime process --store memory --ingress --ingress-address ${ADDRESS} --ingress-http-port ${HTTP} --ingress-https-port ${HTTPS}`,
+  `--runtime process --store memory --ingress --ingress-address ${ADDRESS}
+  --ingress-http-port ${HTTP} --ingress-https-port ${HTTPS}`,
 );
 
-/** A server that finishes its requests when it is told to end. Pods are processes of one machine, so each version has a port of its own. */
+/**
+ * A server that finishes its requests at SIGTERM. Pods are processes of one machine, so each version has a port of
+ * its own.
+ */
 const program = (text: string, port: number): string => `
-const server = require('node:http').createServer((request, response) => setTimeout(() => response.end('${text} ' + request.url), 5));
+const answer = (request, response) => setTimeout(() => response.end('${text} ' + request.url), 5);
+const server = require('node:http').createServer(answer);
 server.listen(${port});
 process.on('SIGTERM', () => { server.close(() => process.exit()); server.closeIdleConnections(); });`;
 
@@ -73,7 +79,11 @@ spec:
           - { path: /api/exact, pathType: Exact, backend: { service: { name: web, port: { number: 80 } } } }
           - { path: /missing, pathType: Prefix, backend: { service: { name: missing, port: { number: 80 } } } }
     - host: '*.wild.example'
-      http: { paths: [{ path: /, pathType: ImplementationSpecific, backend: { service: { name: api, port: { number: 80 } } } }] }
+      http:
+        paths:
+          - path: /
+            pathType: ImplementationSpecific
+            backend: { service: { name: api, port: { number: 80 } } }
 `;
 
 describe.skipIf(missingKubectl !== undefined)(named('ingress', missingKubectl), () => {
@@ -83,12 +93,15 @@ describe.skipIf(missingKubectl !== undefined)(named('ingress', missingKubectl), 
   const apply = (yaml: string) => kubectl.run('apply -f -', { input: yaml });
   const fetch = (host: string, path: string, agent: Agent | false = false): Promise<string> =>
     new Promise((resolve, reject) => {
-      const request = httpGet({ host: ADDRESS, port: HTTP, path, headers: { host }, agent, timeout: 10_000 }, (response) => {
-        let text = '';
-        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-        response.on('error', reject);
-        response.on('end', () => resolve(`${response.statusCode} ${text.trim()}`));
-      });
+      const request = httpGet(
+        { host: ADDRESS, port: HTTP, path, headers: { host }, agent, timeout: 10_000 },
+        (response) => {
+          let text = '';
+          response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+          response.on('error', reject);
+          response.on('end', () => resolve(`${response.statusCode} ${text.trim()}`));
+        },
+      );
       request.on('error', reject);
       request.on('timeout', () => request.destroy(new Error('timeout')));
     });
@@ -153,7 +166,10 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     await eventually('an answer', async () => (await fetchEncrypted('web.example', first.cert)) === '200 blue /');
     const second = await makeCertificate(['web.example']);
     await secret(second.cert, second.key);
-    await eventually('the new certificate', async () => (await fetchEncrypted('web.example', second.cert)) === '200 blue /');
+    await eventually(
+      'the new certificate',
+      async () => (await fetchEncrypted('web.example', second.cert)) === '200 blue /',
+    );
     await expect(fetchEncrypted('unknown.example', second.cert)).rejects.toThrow();
   });
 
@@ -208,7 +224,17 @@ test('a port that is in use is an error that names the way out', async () => {
     await new Promise<void>((resolve) => void server.listen({ host: '127.0.0.1', port: 0 }, resolve));
     const { port } = server.address() as AddressInfo;
     const flags = ['--runtime', 'simulated', '--store', 'memory', '--ingress', '--ingress-address', '127.0.0.1'];
-    const args = [...coxArgs, 'up', '--data-dir', dir.path, '--secure-port', '0', ...flags, '--ingress-http-port', String(port)];
+    const args = [
+      ...coxArgs,
+      'up',
+      '--data-dir',
+      dir.path,
+      '--secure-port',
+      '0',
+      ...flags,
+      '--ingress-http-port',
+      String(port),
+    ];
     const { status, stderr } = await run(process.execPath, args);
     expect(status).toBe(1);
     expect(stderr).toContain(

@@ -1,4 +1,5 @@
-// `npm run gateway`: the conformance suite of the Gateway API against a cluster of our own. README.md beside this has the flags.
+// `npm run gateway`: the conformance suite of the Gateway API against a cluster of our own. README.md beside this
+// has the flags.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, createWriteStream, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ const usage = `usage: npm run gateway -- [flags]
 /** Addresses of loopback: Gateways of the suite share ports, so each needs one of its own. */
 const FLAGS = `--runtime containerd --pod-cidr 10.203.0.0/24 --service-cidr 10.213.0.0/16 --no-dns
   --ingress --ingress-address 127.203.0.1 --gateway-addresses 127.203.1.0/24 --verbose`.split(/\s+/);
-/** What the suite tests beyond the core only if the implementation says that it has it. */
+/** The features of the core. The suite tests others only if the implementation names them. */
 const CORE = ['Gateway', 'HTTPRoute', 'ReferenceGrant', 'GRPCRoute'];
 const READY_MS = 120_000;
 
@@ -53,14 +54,16 @@ async function main(): Promise<void> {
     },
   });
   if (flags.help) return void process.stdout.write(usage);
-  if (flags['if-built'] && builtPrograms() === undefined) return say('gateway: the suite has not been built (npm run gateway)');
+  if (flags['if-built'] && builtPrograms() === undefined)
+    return say('gateway: the suite has not been built (npm run gateway)');
   if (findProgram('kubectl') === undefined)
     throw new UserError('there is no kubectl in PATH (apt-get install kubernetes-client)');
   const options = { test: flags.test, core: flags.core, profiles: flags.profiles, output: resolve(flags.output) };
   mkdirSync(options.output, { recursive: true });
   const programs = ensurePrograms(say);
   const given = flags.kubeconfig;
-  const passed = given === undefined ? await onOwnCluster(programs, options) : await runSuite(programs, resolve(given), options);
+  const passed =
+    given === undefined ? await onOwnCluster(programs, options) : await runSuite(programs, resolve(given), options);
   if (!passed) process.exitCode = 1;
 }
 
@@ -85,7 +88,9 @@ async function onOwnCluster(programs: GatewayPrograms, options: Options): Promis
 }
 
 function kubectl(kubeconfig: string, ...args: readonly string[]): string {
-  const { stdout, stderr, status } = spawnSync('kubectl', [`--kubeconfig=${kubeconfig}`, ...args], { encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync('kubectl', [`--kubeconfig=${kubeconfig}`, ...args], {
+    encoding: 'utf8',
+  });
   if (status !== 0) say(`kubectl ${args.join(' ')}: ${stderr.trim()}`);
   return stdout;
 }
@@ -164,7 +169,10 @@ async function runSuite({ suite, version }: GatewayPrograms, kubeconfig: string,
     ...(core ? [`--supported-features=${CORE.join(',')}`] : []),
     ...(test === undefined ? [] : [`--run-test=${test}`]),
   ];
-  const child = spawn(suite, args, { env: { ...process.env, KUBECONFIG: kubeconfig }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(suite, args, {
+    env: { ...process.env, KUBECONFIG: kubeconfig },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const file = createWriteStream(log);
   child.stderr.pipe(file, { end: false });
   createInterface({ input: child.stdout }).on('line', (line) => {

@@ -1,4 +1,5 @@
-// What the suite needs, built and copied from Go's module proxy: the suite itself, the server that its pods run, and the definitions.
+// The files that the suite needs, built and copied from Go's module proxy: the suite itself, the server that its
+// pods run, and the definitions.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ const moduleDir = fileURLToPath(new URL('.', import.meta.url));
 const MODULE = 'sigs.k8s.io/gateway-api';
 
 export interface GatewayPrograms {
-  /** Of the Gateway API, such as v1.6.3. */
+  /** The version of the Gateway API, such as v1.6.3. */
   readonly version: string;
   readonly suite: string;
   /** An archive for `ctr images import`. */
@@ -31,13 +32,20 @@ export function requiredVersion(goMod = readFileSync(join(moduleDir, 'go.mod'), 
 function programsOf(version: string): GatewayPrograms {
   // COXSWAIN_GATEWAY_CACHE moves it.
   const dir = join(process.env['COXSWAIN_GATEWAY_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'gateway'), version);
-  return { version, suite: join(dir, 'gateway.test'), image: join(dir, 'echo-basic.tar'), definitions: join(dir, 'crd') };
+  return {
+    version,
+    suite: join(dir, 'gateway.test'),
+    image: join(dir, 'echo-basic.tar'),
+    definitions: join(dir, 'crd'),
+  };
 }
 
 /** undefined where they have not been built. */
 export function builtPrograms(): GatewayPrograms | undefined {
   const programs = programsOf(requiredVersion());
-  return [programs.suite, programs.image, programs.definitions].every((path) => existsSync(path)) ? programs : undefined;
+  return [programs.suite, programs.image, programs.definitions].every((path) => existsSync(path))
+    ? programs
+    : undefined;
 }
 
 /** Builds what is missing. Throws a UserError where Go is missing or a build fails. */
@@ -62,22 +70,29 @@ export function ensurePrograms(progress: (text: string) => void): GatewayProgram
   if (!existsSync(image)) {
     progress('building the image of its pods');
     const program = join(suite, '..', 'echo-basic');
-    go(['build', '-p', '1', '-ldflags', '-s -w', '-o', program, `${MODULE}/conformance/echo-basic`], { CGO_ENABLED: '0' });
+    go(['build', '-p', '1', '-ldflags', '-s -w', '-o', program, `${MODULE}/conformance/echo-basic`], {
+      CGO_ENABLED: '0',
+    });
     const files = [
       { path: 'tmp', mode: 0o1777 },
       { path: 'echo-basic', content: readFileSync(program) },
     ];
-    writeFileSync(`${image}.partial`, imageArchive({ names: imageNames(version), files, cmd: ['/echo-basic'] }));
+    writeFileSync(`${image}.partial`, imageArchive({ names: imageNames(version), files, entrypoint: ['/echo-basic'] }));
     renameSync(`${image}.partial`, image);
   }
   return programs;
 }
 
+/** CoreDNS is a back end of UDPRoutes, which no profile here has; the suite waits for its pod all the same. */
+const IMAGES = 'registry\\.k8s\\.io/(gateway-api/echo-basic|coredns/coredns):[A-Za-z0-9._-]+';
+
 /** The names under which the suite's manifests ask for the image. */
 function imageNames(version: string): readonly string[] {
-  const { Dir } = JSON.parse(go(['mod', 'download', '-json', `${MODULE}/conformance@${version}`])) as { readonly Dir: string };
+  const { Dir } = JSON.parse(go(['mod', 'download', '-json', `${MODULE}/conformance@${version}`])) as {
+    readonly Dir: string;
+  };
   const names = new Set<string>();
-  const { stdout } = spawnSync('grep', ['-rhoE', 'registry\\.k8s\\.io/gateway-api/echo-basic:[A-Za-z0-9._-]+', Dir], {
+  const { stdout } = spawnSync('grep', ['-rhoE', IMAGES, Dir], {
     encoding: 'utf8',
   });
   for (const name of stdout.split('\n')) if (name !== '') names.add(name);

@@ -1,4 +1,4 @@
-// What the suite's output says of each of its tests.
+// The outcomes of the suite's tests, from its output.
 
 export interface GatewayResult {
   readonly name: string;
@@ -24,5 +24,8 @@ const count = (results: readonly GatewayResult[], outcome: GatewayResult['outcom
 
 export function summary(results: readonly GatewayResult[]): string {
   const run = results.length - count(results, 'skipped');
-  return `${count(results, 'passed')} of ${run} passed, ${count(results, 'failed')} failed, ${count(results, 'skipped')} skipped`;
+  const [passed, failed, skipped] = (['passed', 'failed', 'skipped'] as const).map((outcome) =>
+    count(results, outcome),
+  );
+  return `${passed} of ${run} passed, ${failed} failed, ${skipped} skipped`;
 }

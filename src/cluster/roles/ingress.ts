@@ -1,4 +1,5 @@
-// The role `cox ingress`: Ingresses and Gateways, apart from everything else. Several may run; one of them writes statuses.
+// The role `cox ingress`: Ingresses and Gateways, apart from everything else. Several may run; one of them writes
+// statuses.
 
 import { INGRESS_PERMISSIONS, IngressController, IngressMetrics, NodeProxy } from '#ingress/index.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
@@ -8,7 +9,7 @@ import { UserError } from '../user-error.ts';
 import { clientFor, readKubeconfig, type RoleConfig, type RunningRole, supervised } from './role.ts';
 
 export interface IngressRoleConfig extends RoleConfig, IngressRequest {
-  /** Who it is, and where the API server is. */
+  /** The identity of the controller, and the address of the API server. */
   readonly kubeconfig: string;
   /** Addresses for statuses. Default: those of `addresses` that other machines reach. */
   readonly publishAddresses?: readonly string[];
@@ -53,9 +54,10 @@ export async function startIngressRole(config: IngressRoleConfig): Promise<Runni
   });
   const server = metricsPort === undefined ? undefined : await serveMetrics(metricsPort, metrics);
   const running = supervised('ingress', (signal) => controller.run(signal, () => logger.info('ingress is ready')));
+  const at = facts.addresses.join(', ');
   return {
     failed: running.failed,
-    description: `ingress of ${access.server} at ${facts.addresses.join(', ')}, ports ${facts.httpPort} and ${facts.httpsPort}`,
+    description: `ingress of ${access.server} at ${at}, ports ${facts.httpPort} and ${facts.httpsPort}`,
     async stop() {
       await running.stop();
       server?.close();

@@ -11,7 +11,14 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { GatewayObjects } from '../decide/objects.ts';
-import { GATEWAY_GROUP, gatewayClasses, gateways, grpcRoutes, httpRoutes, referenceGrants } from '../gateway-api/types.ts';
+import {
+  GATEWAY_GROUP,
+  gatewayClasses,
+  gateways,
+  grpcRoutes,
+  httpRoutes,
+  referenceGrants,
+} from '../gateway-api/types.ts';
 
 export interface GatewayKindsConfig {
   readonly client: Client;
@@ -44,7 +51,8 @@ export class GatewayKinds {
 
   /** undefined: the kinds are not installed, or their objects are not known yet. */
   get objects(): GatewayObjects | undefined {
-    if (!this.#installed || ![...this.#followed.values()].every(({ informer }) => informer.hasSynced())) return undefined;
+    if (!this.#installed || ![...this.#followed.values()].every(({ informer }) => informer.hasSynced()))
+      return undefined;
     const list = <T extends KubeObject>(type: ResourceType<T>): readonly T[] =>
       (this.#followed.get(idOf(type))?.informer.lister.list() ?? []) as unknown as readonly T[];
     return {
@@ -114,7 +122,9 @@ export class GatewayKinds {
     const installed = types.length > 0;
     if (installed && !this.#installed) {
       logger.info('the Gateway API is installed');
-      onInstalled().catch((err: unknown) => logger.warn('GatewayClass cannot be created', { reason: errorMessage(err) }));
+      onInstalled().catch((err: unknown) =>
+        logger.warn('GatewayClass cannot be created', { reason: errorMessage(err) }),
+      );
     }
     this.#installed = installed;
     if (changed) onChange();

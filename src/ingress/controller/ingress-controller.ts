@@ -7,6 +7,7 @@ import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { onAbort } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
+import { SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
 import { type SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
@@ -37,7 +38,6 @@ export interface IngressControllerConfig {
 const BATCH_MS = 10;
 /** After a port could not be had or a status not be written. */
 const RETRY_MS = 5000;
-const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 const BY_SERVICE = 'service';
 
 export class IngressController {
@@ -98,8 +98,8 @@ export class IngressController {
   }
 
   /**
-   * Runs until the signal aborts, then drains the proxy. Nothing is served before the cluster's objects are known: a proxy that restarts
-   * must not answer 404 for what it does not know yet.
+   * Runs until the signal aborts, then drains the proxy. Nothing is served before the cluster's objects are known: a
+   * proxy that restarts must not answer 404 for what it does not know yet.
    *
    * @param onReady called when the first configuration is served
    */
@@ -172,7 +172,8 @@ export class IngressController {
   /** Logs each problem once, as long as it lasts. */
   #report(problems: readonly string[]): void {
     const { logger } = this.#config;
-    for (const problem of problems) if (!this.#problems.has(problem)) logger.warn('ingress: cannot be served', { problem });
+    for (const problem of problems)
+      if (!this.#problems.has(problem)) logger.warn('ingress: cannot be served', { problem });
     this.#problems = new Set(problems);
   }
 }

@@ -2,7 +2,7 @@
 
 import type { BackendRef } from '../gateway-api/types.ts';
 import type { Backend } from '../model.ts';
-import { backendOf, protocolOf } from './backends.ts';
+import { backendOf, protocolOf, tcpPort } from './backends.ts';
 import type { Grants } from './grants.ts';
 import type { IngressObjects } from './objects.ts';
 
@@ -39,8 +39,9 @@ export function resolveBackend(
   if (service.spec.type === 'ExternalName') {
     return { reason: 'BackendNotFound', message: `Service ${id} has the type ExternalName, which is not supported` };
   }
-  const servicePort = service.spec.ports?.find((candidate) => candidate.port === port);
-  if (servicePort === undefined) return { reason: 'BackendNotFound', message: `Service ${id} has no port ${port ?? ''}` };
+  const servicePort = tcpPort(service, (candidate) => candidate.port === port);
+  if (servicePort === undefined)
+    return { reason: 'BackendNotFound', message: `Service ${id} has no port ${port ?? ''}` };
   const protocol = protocolOf(servicePort.appProtocol, kind === 'GRPCRoute');
   if (protocol === undefined) {
     const message = `port ${port} of Service ${id} has the protocol ${servicePort.appProtocol}, which is not supported`;

@@ -3,43 +3,29 @@
 import type { Service, ServicePort } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { isGlobalUnicast } from '#machinery/net/ip.ts';
-import type { Backend, BackendProtocol, Endpoint } from '../model.ts';
-import { compareText } from './objects.ts';
+import { endpointsOfPort, usableEndpoints } from '#client/endpoints/index.ts';
+import type { Backend, BackendProtocol } from '../model.ts';
 
-/** A port with more endpoints uses the first ones. */
-const MAX_ENDPOINTS = 10_000;
+type Port = Immutable<ServicePort>;
 
-/**
- * Returns the back end of a service's port. Its endpoints are those that are ready; without one, those that terminate and still serve.
- * Addresses that cannot belong to a pod or another machine (loopback, link-local …) are left out, whoever wrote them: a service must not
- * lead to what listens for this machine alone.
- */
+/** Returns the port of a service that the predicate selects. Only ports of TCP count. */
+export function tcpPort({ spec }: Immutable<Service>, wanted: (port: Port) => boolean): Port | undefined {
+  return spec.ports?.find((port) => (port.protocol ?? 'TCP') === 'TCP' && wanted(port));
+}
+
+/** Returns the back end of a service's port: the usable endpoints of the service's first family that has some. */
 export function backendOf(
   service: Immutable<Service>,
-  port: Immutable<ServicePort>,
+  port: Port,
   slices: readonly Immutable<EndpointSlice>[],
   protocol: BackendProtocol,
 ): Backend {
   const { namespace = '', name = '' } = service.metadata;
-  const ready = new Map<string, Endpoint>();
-  const terminating = new Map<string, Endpoint>();
-  for (const slice of slices) {
-    if (slice.addressType === 'FQDN') continue;
-    const numbers = (slice.ports ?? []).flatMap(({ name: portName = '', port: number, protocol: transport = 'TCP' }) =>
-      portName === (port.name ?? '') && number !== undefined && transport === 'TCP' ? [number] : [],
-    );
-    for (const { addresses, conditions } of slice.endpoints ?? []) {
-      const ip = addresses[0];
-      if (ip === undefined || !isGlobalUnicast(ip)) continue;
-      const usable = conditions?.ready !== false ? ready : terminating;
-      if (usable === terminating && !(conditions?.serving === true && conditions.terminating === true)) continue;
-      if (usable.size >= MAX_ENDPOINTS) continue;
-      for (const number of numbers) usable.set(`${ip} ${number}`, { ip, port: number });
-    }
-  }
-  const chosen = ready.size > 0 ? ready : terminating;
-  const endpoints = [...chosen].sort(([a], [b]) => compareText(a, b)).map(([, endpoint]) => endpoint);
+  const families = endpointsOfPort(service, slices, port).map((endpoints) => usableEndpoints(endpoints));
+  const endpoints = (families.find((usable) => usable.length > 0) ?? []).map(({ ip, port: number }) => ({
+    ip,
+    port: number,
+  }));
   return { key: `${namespace}/${name}:${port.port}`, protocol, endpoints };
 }
 

@@ -21,7 +21,8 @@ export function certificateOf(secret: Immutable<Secret>): Certificate | string {
 }
 
 function parse({ type, data }: Immutable<Secret>): Certificate | string {
-  if (type !== 'kubernetes.io/tls' && type !== 'Opaque' && type !== undefined) return `it has the type ${JSON.stringify(type)}`;
+  if (type !== 'kubernetes.io/tls' && type !== 'Opaque' && type !== undefined)
+    return `it has the type ${JSON.stringify(type)}`;
   const cert = decode(data?.['tls.crt']);
   const key = decode(data?.['tls.key']);
   if (cert === '' || key === '') return 'it has no tls.crt or no tls.key';

@@ -10,8 +10,8 @@ export function condition(type: string, ok: boolean, reason: string, message = '
 }
 
 /**
- * Returns the conditions of a status: the decided ones, with the time at which each last changed, and those of other types that are
- * there.
+ * Returns the conditions of a status: the decided ones, with the time at which each last changed, and those of other
+ * types that are there.
  *
  * @param now in the format of the API
  */

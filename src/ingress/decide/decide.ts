@@ -12,7 +12,7 @@ import { type DecidedStatus, gatewayStatuses, ingressStatuses } from './statuses
 export interface Decision {
   readonly configuration: Configuration;
   readonly statuses: readonly DecidedStatus[];
-  /** What cannot be served, as texts for the log. They contain no data of Secrets. */
+  /** A text for the log for each thing that cannot be served, without data of Secrets. */
   readonly problems: readonly string[];
 }
 
@@ -41,8 +41,8 @@ export function decide(objects: IngressObjects, facts: Facts): Decision {
 }
 
 /**
- * Returns a text for each load balancer address and port of a Service that the proxy has, too: a service proxy takes such connections
- * away from it.
+ * Returns a text for each load balancer address and port of a Service that the proxy has, too: a service proxy takes
+ * such connections away from it.
  */
 export function serviceConflicts(services: Iterable<Immutable<Service>>, { servers }: Configuration): string[] {
   const used = new Set(servers.map(({ address, port }) => serverKey(address, port)));
@@ -53,7 +53,7 @@ export function serviceConflicts(services: Iterable<Immutable<Service>>, { serve
       const address = addresses.find((each) => protocol === 'TCP' && used.has(serverKey(each, port)));
       if (address === undefined) continue;
       problems.push(
-        `Service ${metadata.namespace}/${metadata.name} has port ${port} of ${address}, which the ingress listens at: ` +
+        `Service ${metadata.namespace}/${metadata.name} has port ${port} of ${address}, where the ingress listens: ` +
           'connections may go to either. Give the Service another port, or the ingress other ports or addresses',
       );
     }

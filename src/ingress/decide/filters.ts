@@ -13,7 +13,10 @@ export interface Filters {
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Headers that belong to one connection, or that the proxy sets itself. Changing them would change where a message ends. */
+/**
+ * Headers that belong to one connection, or that the proxy sets itself. Changing them would change where a message
+ * ends.
+ */
 const PROTECTED: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -27,7 +30,8 @@ const PROTECTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns what the filters ask for. Throws RouteProblem for filters that the proxy does not have, or that exclude each other.
+ * Returns what the filters ask for. Throws RouteProblem for filters that the proxy does not have, or that exclude
+ * each other.
  *
  * @param mirrorTo resolves the back end of a mirror; undefined: the reference does not lead to one
  */
@@ -49,7 +53,10 @@ export function readFilters(
         break;
       case 'URLRewrite': {
         const { hostname, path } = filter.urlRewrite ?? {};
-        result.rewrite = { ...(hostname !== undefined && { hostname }), ...(path !== undefined && { path: pathChange(path) }) };
+        result.rewrite = {
+          ...(hostname !== undefined && { hostname }),
+          ...(path !== undefined && { path: pathChange(path) }),
+        };
         break;
       }
       case 'RequestMirror': {
@@ -76,7 +83,8 @@ function headerChanges({ set = [], add = [], remove = [] }: HeaderFilter = {}): 
       throw new RouteProblem('UnsupportedValue', `the header ${JSON.stringify(name)} cannot be changed`);
     }
   }
-  const pairs = (values: readonly NamedValue[]): (readonly [string, string])[] => values.map(({ name, value }) => [name, value]);
+  const pairs = (values: readonly NamedValue[]): (readonly [string, string])[] =>
+    values.map(({ name, value }) => [name, value]);
   return { set: pairs(set), add: pairs(add), remove: remove.map((name) => name.toLowerCase()) };
 }
 

@@ -14,7 +14,14 @@ import { inPrecedence } from '../routing/precedence.ts';
 import { assignAddresses, type GatewayAddresses } from './addresses.ts';
 import { condition, type DecidedCondition } from './conditions.ts';
 import { Grants } from './grants.ts';
-import { allowsNamespace, listenerConditions, type ListenerState, readListener, type RouteKind, tlsOf } from './listeners.ts';
+import {
+  allowsNamespace,
+  listenerConditions,
+  type ListenerState,
+  readListener,
+  type RouteKind,
+  tlsOf,
+} from './listeners.ts';
 import { compareAge, type Facts, GATEWAY_CONTROLLER, type GatewayObjects, type IngressObjects } from './objects.ts';
 import { RouteProblem } from './route-problem.ts';
 import { convertGrpcRoute, convertHttpRoute, type ConvertedRoute } from './route-rules.ts';
@@ -55,19 +62,29 @@ export interface DecidedRoute {
 }
 
 export interface DecidedGateways {
-  readonly classes: readonly { readonly gatewayClass: GatewayClass; readonly conditions: readonly DecidedCondition[] }[];
+  readonly classes: readonly {
+    readonly gatewayClass: GatewayClass;
+    readonly conditions: readonly DecidedCondition[];
+  }[];
   readonly gateways: readonly DecidedGateway[];
   readonly routes: readonly DecidedRoute[];
 }
 
 /** Adds the listeners of the Gateways to the servers. */
-export function decideGateways(api: GatewayObjects, objects: IngressObjects, facts: Facts, servers: ServerPlan): DecidedGateways {
+export function decideGateways(
+  api: GatewayObjects,
+  objects: IngressObjects,
+  facts: Facts,
+  servers: ServerPlan,
+): DecidedGateways {
   const classes = api
     .gatewayClasses()
     .filter(({ spec }) => spec.controllerName === GATEWAY_CONTROLLER)
     .map((gatewayClass) => ({ gatewayClass, conditions: classConditions(gatewayClass) }));
   const accepted = new Set(
-    classes.filter(({ conditions }) => conditions[0]?.status === 'True').map(({ gatewayClass }) => gatewayClass.metadata.name),
+    classes
+      .filter(({ conditions }) => conditions[0]?.status === 'True')
+      .map(({ gatewayClass }) => gatewayClass.metadata.name),
   );
   const own = api
     .gateways()
@@ -109,7 +126,7 @@ function classConditions({ spec }: GatewayClass): DecidedCondition[] {
   return [condition('Accepted', false, 'InvalidParameters', 'parametersRef is not supported')];
 }
 
-/** What a Gateway asks for beside its listeners that this controller does not have. */
+/** Returns a field of a Gateway, beside its listeners, that is not supported. */
 function unsupportedField({ spec }: Gateway): string | undefined {
   if (spec.tls !== undefined) return 'spec.tls';
   if (spec.infrastructure?.parametersRef !== undefined) return 'spec.infrastructure.parametersRef';
@@ -129,7 +146,9 @@ function readListeners(
   const listeners = gateway.spec.listeners ?? [];
   return listeners.map((listener) => {
     let state = readListener(listener, gateway, objects, grants);
-    const busy = listen.map((address) => unavailable.get(serverKey(address, listener.port))).find((text) => text !== undefined);
+    const busy = listen
+      .map((address) => unavailable.get(serverKey(address, listener.port)))
+      .find((text) => text !== undefined);
     if (busy !== undefined && state.notAccepted === undefined) {
       state = { ...state, notAccepted: { reason: 'PortUnavailable', message: busy } };
     }
@@ -139,7 +158,13 @@ function readListeners(
     const programmed = conditions.some(({ type, status }) => type === 'Programmed' && status === 'True');
     // A port that is busy now is tried again, so the server stays in the configuration.
     const served = programmed || (conflict === undefined && state.notAccepted?.reason === 'PortUnavailable');
-    return { state, conditions, programmed: served && !unsupported, attachedRoutes: 0, rules: new Map<string, RouteRule[]>() };
+    return {
+      state,
+      conditions,
+      programmed: served && !unsupported,
+      attachedRoutes: 0,
+      rules: new Map<string, RouteRule[]>(),
+    };
   });
 }
 
@@ -174,7 +199,9 @@ function attachRoute(
     const allowing = named.filter(
       ({ state }) =>
         state.kinds.includes(kind) &&
-        allowsNamespace(state.listener, parent.gateway.metadata.namespace ?? '', namespace, (each) => objects.namespace(each)),
+        allowsNamespace(state.listener, parent.gateway.metadata.namespace ?? '', namespace, (each) =>
+          objects.namespace(each),
+        ),
     );
     const matching = allowing.flatMap((listener) => {
       const hostnames = hostnamesAt(listener.state.listener.hostname ?? '', route.spec.hostnames ?? []);
@@ -183,8 +210,10 @@ function attachRoute(
     const refuse = (reason: string, message: string): void =>
       void parents.push({ parentRef, conditions: [condition('Accepted', false, reason, message), resolvedRefs] });
     if (named.length === 0) refuse('NoMatchingParent', 'the Gateway has no such listener');
-    else if (allowing.length === 0) refuse('NotAllowedByListeners', 'no listener allows the route by its namespace and kind');
-    else if (matching.length === 0) refuse('NoMatchingListenerHostname', 'no listener has one of the hostnames of the route');
+    else if (allowing.length === 0)
+      refuse('NotAllowedByListeners', 'no listener allows the route by its namespace and kind');
+    else if (matching.length === 0)
+      refuse('NoMatchingListenerHostname', 'no listener has one of the hostnames of the route');
     else if (converted instanceof RouteProblem) refuse(converted.reason, converted.message);
     else {
       parents.push({ parentRef, conditions: [condition('Accepted', true, 'Accepted'), resolvedRefs] });
@@ -210,7 +239,9 @@ function convertRoute(
   context: Parameters<typeof convertHttpRoute>[1],
 ): ConvertedRoute | RouteProblem {
   try {
-    return kind === 'HTTPRoute' ? convertHttpRoute(route as HttpRoute, context) : convertGrpcRoute(route as GrpcRoute, context);
+    return kind === 'HTTPRoute'
+      ? convertHttpRoute(route as HttpRoute, context)
+      : convertGrpcRoute(route as GrpcRoute, context);
   } catch (err) {
     if (err instanceof RouteProblem) return err;
     throw err;
@@ -224,7 +255,12 @@ function hostnamesAt(listener: string, route: readonly string[]): string[] {
   return [...new Set(common.filter((hostname) => hostname !== undefined))];
 }
 
-function serve(gateway: Gateway, at: GatewayAddresses, listeners: readonly AttachingListener[], servers: ServerPlan): void {
+function serve(
+  gateway: Gateway,
+  at: GatewayAddresses,
+  listeners: readonly AttachingListener[],
+  servers: ServerPlan,
+): void {
   for (const { state, programmed, rules } of listeners) {
     if (!programmed) continue;
     const { listener, certificates } = state;
@@ -248,7 +284,10 @@ function gatewayConditions(
   const unsupported = unsupportedField(gateway);
   if (unsupported !== undefined) {
     const message = `${unsupported} is not supported`;
-    return [condition('Accepted', false, 'InvalidParameters', message), condition('Programmed', false, 'Invalid', message)];
+    return [
+      condition('Accepted', false, 'InvalidParameters', message),
+      condition('Programmed', false, 'Invalid', message),
+    ];
   }
   if (failure?.condition === 'Accepted') {
     const { reason, message } = failure;
@@ -263,6 +302,11 @@ function gatewayConditions(
   const pending = listeners.some(({ state }) => state.pending);
   return [
     accepted,
-    condition('Programmed', programmed, programmed ? 'Programmed' : pending ? 'Pending' : 'Invalid', programmed ? '' : message),
+    condition(
+      'Programmed',
+      programmed,
+      programmed ? 'Programmed' : pending ? 'Pending' : 'Invalid',
+      programmed ? '' : message,
+    ),
   ];
 }

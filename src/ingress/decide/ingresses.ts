@@ -5,7 +5,7 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { compareHostnames, matchesHostname } from '../hostnames.ts';
 import type { Backend, Certificate, HostRoutes, PathMatch, RouteAction, RouteRule, VirtualListener } from '../model.ts';
 import { inPrecedence } from '../routing/precedence.ts';
-import { backendOf, protocolOf } from './backends.ts';
+import { backendOf, protocolOf, tcpPort } from './backends.ts';
 import { certificateOf } from './certificates.ts';
 import { compareAge, INGRESS_CONTROLLER, type IngressObjects } from './objects.ts';
 
@@ -17,11 +17,11 @@ const GROUP = 'ingress';
 const NO_BACKEND = 503;
 
 export interface DecidedIngresses {
-  /** Those of this controller. */
+  /** The Ingresses of this controller. */
   readonly ingresses: readonly Immutable<Ingress>[];
   readonly plain: readonly VirtualListener[];
   readonly encrypted: readonly VirtualListener[];
-  /** What cannot be served, as a text for each. */
+  /** A text for each thing that cannot be served. */
   readonly problems: readonly string[];
 }
 
@@ -34,7 +34,9 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
   );
   const ingresses = objects
     .ingresses()
-    .filter(({ metadata, spec }) => classes.has(metadata.annotations?.[CLASS_ANNOTATION] ?? spec.ingressClassName ?? ''))
+    .filter(({ metadata, spec }) =>
+      classes.has(metadata.annotations?.[CLASS_ANNOTATION] ?? spec.ingressClassName ?? ''),
+    )
     .sort(compareAge);
   const problems: string[] = [];
   const rules = new Map<string, RouteRule[]>();
@@ -43,8 +45,14 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
   // Default backends come after every rule; that of the oldest Ingress is used.
   if (defaults.length > 0) rules.set('', [...(rules.get('') ?? []), ...defaults]);
   const certificates = collectCertificates(ingresses, objects, problems);
-  const hosts = Array.from(rules, ([hostname, list]): HostRoutes => ({ hostname, oneLabel: true, rules: inPrecedence(list) }));
-  const listeners = ['', ...rules.keys(), ...certificates.keys()].filter((name, index, all) => all.indexOf(name) === index);
+  const hosts = Array.from(rules, ([hostname, list]): HostRoutes => ({
+    hostname,
+    oneLabel: true,
+    rules: inPrecedence(list),
+  }));
+  const listeners = ['', ...rules.keys(), ...certificates.keys()].filter(
+    (name, index, all) => all.indexOf(name) === index,
+  );
   const listener = (hostname: string, own: readonly Certificate[]): VirtualListener => ({
     hostname,
     group: GROUP,
@@ -82,7 +90,8 @@ function collectRules(
   const rule = (path: PathMatch, action: RouteAction): RouteRule => ({ path, headers: [], query: [], action });
   const { defaultBackend } = ingress.spec;
   for (const { host = '', http } of ingress.spec.rules ?? []) {
-    const own = http?.paths.map(({ path, pathType, backend }) => rule(pathMatch(pathType, path), actionOf(backend))) ?? [];
+    const own =
+      http?.paths.map(({ path, pathType, backend }) => rule(pathMatch(pathType, path), actionOf(backend))) ?? [];
     // A rule without paths leaves all traffic of its host to the default backend.
     if (own.length === 0 && defaultBackend !== undefined)
       own.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
@@ -106,13 +115,14 @@ function backendOfIngress(
   if (ref === undefined) return `back ends of the kind ${resource?.kind ?? ''} are not supported`;
   const service = objects.service(namespace, ref.name);
   if (service === undefined) return `Service ${namespace}/${ref.name} not found`;
-  if (service.spec.type === 'ExternalName') return `Service ${ref.name} has the type ExternalName, which is not supported`;
-  const port = service.spec.ports?.find(({ name, port: number }) =>
-    ref.port.number === undefined ? name === ref.port.name : number === ref.port.number,
-  );
-  if (port === undefined) return `Service ${namespace}/${ref.name} has no port ${ref.port.name ?? ref.port.number ?? ''}`;
+  if (service.spec.type === 'ExternalName')
+    return `Service ${ref.name} has the type ExternalName, which is not supported`;
+  const { name, number } = ref.port;
+  const port = tcpPort(service, (each) => (number === undefined ? each.name === name : each.port === number));
+  if (port === undefined) return `Service ${namespace}/${ref.name} has no port ${name ?? number ?? ''}`;
   const protocol = protocolOf(port.appProtocol, false);
-  if (protocol === undefined) return `the protocol ${port.appProtocol} of Service ${namespace}/${ref.name} is not supported`;
+  if (protocol === undefined)
+    return `the protocol ${port.appProtocol} of Service ${namespace}/${ref.name} is not supported`;
   return backendOf(service, port, objects.endpointSlices(namespace, ref.name), protocol);
 }
 

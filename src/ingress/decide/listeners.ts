@@ -3,14 +3,20 @@
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
-import { GATEWAY_GROUP, type Gateway, type Listener, type ObjectReference, type RouteGroupKind } from '../gateway-api/types.ts';
+import {
+  GATEWAY_GROUP,
+  type Gateway,
+  type Listener,
+  type ObjectReference,
+  type RouteGroupKind,
+} from '../gateway-api/types.ts';
 import type { Certificate } from '../model.ts';
 import { certificateOf } from './certificates.ts';
 import { condition, type DecidedCondition } from './conditions.ts';
 import type { Grants } from './grants.ts';
 import type { IngressObjects } from './objects.ts';
 
-export const ROUTE_KINDS = ['HTTPRoute', 'GRPCRoute'] as const;
+const ROUTE_KINDS = ['HTTPRoute', 'GRPCRoute'] as const;
 export type RouteKind = (typeof ROUTE_KINDS)[number];
 
 interface Failure {
@@ -18,7 +24,7 @@ interface Failure {
   readonly message: string;
 }
 
-/** What is known of a listener before routes are attached. */
+/** The state of a listener before routes are attached. */
 export interface ListenerState {
   readonly listener: Listener;
   readonly kinds: readonly RouteKind[];
@@ -39,7 +45,13 @@ export function readListener(
   grants: Grants,
 ): ListenerState {
   const { protocol, tls, allowedRoutes } = listener;
-  const state = { listener, kinds: [] as RouteKind[], certificates: [] as Certificate[], unresolved: undefined, pending: false };
+  const state = {
+    listener,
+    kinds: [] as RouteKind[],
+    certificates: [] as Certificate[],
+    unresolved: undefined,
+    pending: false,
+  };
   if (protocol !== 'HTTP' && protocol !== 'HTTPS') {
     const message = `the protocol ${JSON.stringify(protocol)} is not supported`;
     return { ...state, notAccepted: { reason: 'UnsupportedProtocol', message } };
@@ -63,7 +75,10 @@ export function readListener(
   };
 }
 
-function kindsOf(kinds: readonly RouteGroupKind[]): { readonly kinds: RouteKind[]; readonly unresolved: Failure | undefined } {
+function kindsOf(kinds: readonly RouteGroupKind[]): {
+  readonly kinds: RouteKind[];
+  readonly unresolved: Failure | undefined;
+} {
   if (kinds.length === 0) return { kinds: [...ROUTE_KINDS], unresolved: undefined };
   const supported = ROUTE_KINDS.filter((kind) =>
     kinds.some((each) => each.kind === kind && (each.group ?? GATEWAY_GROUP) === GATEWAY_GROUP),
@@ -150,6 +165,11 @@ export function listenerConditions(
     condition('Accepted', accepted, failure?.reason ?? 'Accepted', failure?.message),
     condition('Conflicted', conflict !== undefined, conflict?.reason ?? 'NoConflicts', conflict?.message),
     condition('ResolvedRefs', unresolved === undefined, unresolved?.reason ?? 'ResolvedRefs', unresolved?.message),
-    condition('Programmed', programmed, programmed ? 'Programmed' : notProgrammed, failure?.message ?? unresolved?.message),
+    condition(
+      'Programmed',
+      programmed,
+      programmed ? 'Programmed' : notProgrammed,
+      failure?.message ?? unresolved?.message,
+    ),
   ];
 }

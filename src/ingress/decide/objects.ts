@@ -1,4 +1,4 @@
-// What the decision reads: the cluster's objects as of now, and the facts of this proxy.
+// The input of the decision: the cluster's objects as of now, and the facts of this proxy.
 
 import type { Namespace, Secret, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';

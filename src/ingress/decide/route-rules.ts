@@ -3,7 +3,15 @@
 import { compilePattern } from '#api/machinery/codec/structural/pattern.ts';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { RE2JS } from 're2js';
-import type { BackendRef, GrpcRoute, GrpcRule, HttpRoute, HttpRule, NamedValue, RouteFilter } from '../gateway-api/types.ts';
+import type {
+  BackendRef,
+  GrpcRoute,
+  GrpcRule,
+  HttpRoute,
+  HttpRule,
+  NamedValue,
+  RouteFilter,
+} from '../gateway-api/types.ts';
 import type { PathMatch, RouteAction, RouteRule, ValueMatch, WeightedBackend } from '../model.ts';
 import { type BackendRefContext, resolveBackend, type UnresolvedRef } from './backend-refs.ts';
 import { readFilters } from './filters.ts';
@@ -153,7 +161,7 @@ function headerMatches(headers: readonly NamedValue[]): ValueMatch[] {
   return firstOfEachName(lowerCase).map((match) => valueMatch(match, match.name));
 }
 
-/** Of several matches for one name only the first one counts. */
+/** Returns the first match for each name: the others do not count. */
 function firstOfEachName(matches: readonly NamedValue[]): NamedValue[] {
   return matches.filter(({ name }, index) => matches.findIndex((other) => other.name === name) === index);
 }

@@ -1,5 +1,5 @@
-// The servers of a configuration while they are collected. Several listeners share an address and port if they have the same protocol
-// and different hostnames.
+// The servers of a configuration while they are collected. Several listeners share an address and port if they have
+// the same protocol and different hostnames.
 
 import type { Gateway, Listener } from '../gateway-api/types.ts';
 import { type ServerSpec, serverKey, type VirtualListener } from '../model.ts';
@@ -33,8 +33,9 @@ export class ServerPlan {
   }
 
   /**
-   * Reserves the hostname of a Gateway's listener at its addresses. Returns the conflict if it cannot have it: listeners of one Gateway
-   * that contradict each other are all refused, of several Gateways the older one keeps what it has.
+   * Reserves the hostname of a Gateway's listener at its addresses. Returns the conflict if it cannot have it:
+   * listeners of one Gateway that contradict each other are all refused, of several Gateways the older one keeps
+   * what it has.
    */
   claim(
     gateway: Gateway,
@@ -50,7 +51,10 @@ export class ServerPlan {
       return { reason: 'ProtocolConflict', message: `port ${listener.port} has listeners with and without TLS` };
     }
     if (supported.some((other) => (other.hostname ?? '').toLowerCase() === hostname)) {
-      return { reason: 'HostnameConflict', message: `another listener has port ${listener.port} and the same hostname` };
+      return {
+        reason: 'HostnameConflict',
+        message: `another listener has port ${listener.port} and the same hostname`,
+      };
     }
     const owner = `${gateway.metadata.namespace}/${gateway.metadata.name}`;
     for (const address of addresses) {

@@ -1,4 +1,5 @@
-// Statuses as they should be. Only what this controller owns is changed: parents with its name, conditions of its types.
+// Statuses as they should be. Only what this controller owns is changed: parents with its name, conditions of its
+// types.
 
 import { ingresses } from '#api/groups/networking/v1/index.ts';
 import type { Ingress } from '#api/groups/networking/v1/index.ts';
@@ -26,7 +27,10 @@ export interface DecidedStatus {
   statusAt(now: string): unknown;
 }
 
-/** The names of the Gateway API for what this controller has beyond the core, for GatewayClass.status.supportedFeatures. */
+/**
+ * The names of the Gateway API for what this controller has beyond the core, for
+ * GatewayClass.status.supportedFeatures.
+ */
 const SUPPORTED_FEATURES = [
   'GRPCRoute',
   'Gateway',
@@ -97,7 +101,12 @@ function gatewayStatus({ gateway, conditions, addresses, listeners }: DecidedGat
       name,
       supportedKinds: kinds.map((kind) => ({ group: GATEWAY_GROUP, kind })),
       attachedRoutes,
-      conditions: mergeConditions(present.listeners?.find((each) => each.name === name)?.conditions ?? [], own, generation, now),
+      conditions: mergeConditions(
+        present.listeners?.find((each) => each.name === name)?.conditions ?? [],
+        own,
+        generation,
+        now,
+      ),
     })),
   };
 }

@@ -1,5 +1,5 @@
-// The kinds of the Gateway API, as far as this controller reads and writes them. They are custom resources: the API server validates
-// and defaults them by their definitions.
+// The kinds of the Gateway API, as far as this controller reads and writes them. They are custom resources: the API
+// server validates and defaults them by their definitions.
 
 import type { LabelSelector } from '#machinery/selectors/labels.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -178,7 +178,12 @@ export interface ReferenceGrant extends KubeObject {
   };
 }
 
-function kind<T extends KubeObject>(resource: string, name: string, namespaced = true, version = 'v1'): ResourceType<T> {
+function kind<T extends KubeObject>(
+  resource: string,
+  name: string,
+  namespaced = true,
+  version = 'v1',
+): ResourceType<T> {
   return {
     group: GATEWAY_GROUP,
     version,

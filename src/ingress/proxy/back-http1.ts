@@ -57,7 +57,9 @@ export class Http1Client implements BackClient {
       timer.cancel();
       for (const callback of ready.splice(0)) callback();
     };
-    const timer = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => request.destroy(new Error('connecting took too long')));
+    const timer = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () =>
+      request.destroy(new Error('connecting took too long')),
+    );
     request.on('socket', (socket) => {
       if (socket.connecting) socket.once('connect', connect);
       else connect();

@@ -1,6 +1,12 @@
 // Back ends by HTTP/2 without TLS, with prior knowledge (h2c), as gRPC servers have it.
 
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 import { PassThrough } from 'node:stream';
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -111,7 +117,9 @@ export class Http2Client implements BackClient {
       timer.cancel();
       if (this.#sessions.get(authority) === kept) this.#sessions.delete(authority);
     };
-    const timer = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => session.destroy(new Error('connecting took too long')));
+    const timer = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () =>
+      session.destroy(new Error('connecting took too long')),
+    );
     session.once('connect', () => {
       kept.connected = true;
       timer.cancel();

@@ -43,8 +43,8 @@ export interface BackExchange {
 /** Why a back end has not answered. */
 export class BackError extends Error {
   /**
-   * 'unsent': the back end has not seen the request. 'maybe': a kept connection was closed before the answer, so the back end has most
-   * likely not handled it. 'sent': it may have.
+   * 'unsent': the back end has not seen the request. 'maybe': a kept connection was closed before the answer, so the
+   * back end has most likely not handled it. 'sent': it may have.
    */
   readonly sent: 'unsent' | 'maybe' | 'sent';
   readonly reason: 'connect' | 'reset' | 'aborted' | 'protocol';

@@ -34,11 +34,15 @@ export class Balancer {
     return backends[best];
   }
 
-  /** Returns the endpoints in the order in which they are tried; each call begins with the next one. At most `limit` of them. */
+  /**
+   * Returns the endpoints in the order in which they are tried; each call begins with the next one. At most `limit`
+   * of them.
+   */
   endpoints({ key, endpoints }: Backend, limit: number): Endpoint[] {
     if (endpoints.length === 0) return [];
     const turn = this.#turns.get(key) ?? 0;
-    if (this.#turns.size >= MAX_KEYS && !this.#turns.has(key)) this.#turns.delete(this.#turns.keys().next().value as string);
+    if (this.#turns.size >= MAX_KEYS && !this.#turns.has(key))
+      this.#turns.delete(this.#turns.keys().next().value as string);
     this.#turns.set(key, (turn + 1) % Number.MAX_SAFE_INTEGER);
     const count = Math.min(limit, endpoints.length);
     return Array.from({ length: count }, (_, i) => endpoints[(turn + i) % endpoints.length] as Endpoint);

@@ -1,4 +1,5 @@
-// One request, from its head to the end of its answer. Bodies are never held in memory: each side is read as fast as the other one takes.
+// One request, from its head to the end of its answer. Bodies are never held in memory: each side is read as fast as
+// the other one takes.
 
 import type { Readable, Writable } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -132,7 +133,10 @@ export class Exchange {
         metrics.backFailed(err.reason);
         if (late) return this.#answer(504, 'the back end takes too long');
         if (attempt + 1 < MAX_ATTEMPTS && mayRetry(err, request, written)) continue;
-        return this.#answer(502, err.sent === 'unsent' ? 'the back end cannot be reached' : 'the back end has not answered');
+        return this.#answer(
+          502,
+          err.sent === 'unsent' ? 'the back end cannot be reached' : 'the back end has not answered',
+        );
       }
     }
   }
@@ -150,7 +154,8 @@ export class Exchange {
     });
     if (action.requestHeaders !== undefined) headers = changeHeaders(headers, action.requestHeaders);
     if (chosen.requestHeaders !== undefined) headers = changeHeaders(headers, chosen.requestHeaders);
-    const path = action.rewrite?.path === undefined ? target.path : changePath(target.path, action.rewrite.path, rule.path);
+    const path =
+      action.rewrite?.path === undefined ? target.path : changePath(target.path, action.rewrite.path, rule.path);
     return {
       method: front.method,
       target: `${path}${target.search}`,
@@ -187,11 +192,11 @@ export class Exchange {
     if (chosen.responseHeaders !== undefined) headers = changeHeaders(headers, chosen.responseHeaders);
     const { status, body } = response;
     this.#status = status;
-    const noBody = front.method === 'HEAD' || status === 204 || status === 304 || response.headOnly;
+    const bodiless = front.method === 'HEAD' || status === 204 || status === 304 || response.headOnly;
     const trailers = response.mayHaveTrailers && !response.headOnly ? () => endToEnd(response.trailers()) : undefined;
     let writable: Writable;
     try {
-      writable = front.respond(status, headers, { noBody: noBody && trailers === undefined, trailers });
+      writable = front.respond(status, headers, { bodiless: bodiless && trailers === undefined, trailers });
     } catch {
       // The back end's headers cannot be sent, such as a status code that does not exist.
       this.#status = 502;
@@ -199,7 +204,7 @@ export class Exchange {
       this.#answer(502, 'the answer of the back end is malformed');
       return;
     }
-    if (noBody && trailers === undefined) {
+    if (bodiless && trailers === undefined) {
       body.resume();
       return;
     }

@@ -66,10 +66,10 @@ export class Http1Front implements FrontRequest {
     return this.#response.headersSent;
   }
 
-  respond(status: number, headers: HeaderList, { noBody, trailers }: RespondOptions): Writable {
+  respond(status: number, headers: HeaderList, { bodiless, trailers }: RespondOptions): Writable {
     const response = this.#response;
     response.writeHead(status, headers as string[]);
-    if (noBody) response.end();
+    if (bodiless) response.end();
     else if (trailers !== undefined) {
       const end = response.end.bind(response);
       // Trailers are known when the body ends; a pipe ends the response just then.

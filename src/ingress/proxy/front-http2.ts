@@ -52,11 +52,11 @@ export class Http2Front implements FrontRequest {
     return this.#stream.headersSent;
   }
 
-  respond(status: number, headers: HeaderList, { noBody, trailers }: RespondOptions): Writable {
+  respond(status: number, headers: HeaderList, { bodiless, trailers }: RespondOptions): Writable {
     const stream = this.#stream;
     const object = { ...asHeaderObject(headers), ':status': status };
-    if (noBody || trailers === undefined) {
-      stream.respond(object, { endStream: noBody });
+    if (bodiless || trailers === undefined) {
+      stream.respond(object, { endStream: bodiless });
       return stream;
     }
     stream.respond(object, { waitForTrailers: true });

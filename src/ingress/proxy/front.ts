@@ -18,7 +18,10 @@ export interface FrontRequest {
   readonly hasBody: boolean;
   readonly body: Readable;
   readonly headersSent: boolean;
-  /** Sends the head of the answer and returns where its body goes. `length`: the body's, if it is known and not among the headers. */
+  /**
+   * Sends the head of the answer and returns where its body goes. `length`: the body's, if it is known and not among
+   * the headers.
+   */
   respond(status: number, headers: HeaderList, options: RespondOptions): Writable;
   /** The answer cannot be completed: the client notices that it is cut off. */
   abort(): void;
@@ -28,7 +31,7 @@ export interface FrontRequest {
 
 export interface RespondOptions {
   /** There is no body, or its end is the answer's. */
-  readonly noBody: boolean;
+  readonly bodiless: boolean;
   /** Called at the end of the body. undefined: there are none. */
   readonly trailers: (() => HeaderList) | undefined;
 }

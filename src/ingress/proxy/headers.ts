@@ -16,7 +16,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What only proxies may say. Some servers read '_' as '-'. */
+/** Headers that only proxies may set. Some servers read '_' as '-'. */
 const FORWARDED: ReadonlySet<string> = new Set([
   'forwarded',
   'x-forwarded-for',
@@ -50,7 +50,10 @@ export function countHeader(list: HeaderList, name: string): number {
 const equalsName = (name: string, lowerCase: string): boolean =>
   name.length === lowerCase.length && (name === lowerCase || name.toLowerCase() === lowerCase);
 
-/** Returns the headers that go further, names in lower case: without pseudo headers and without those of the connection. */
+/**
+ * Returns the headers that go further, names in lower case: without pseudo headers and without those of the
+ * connection.
+ */
 export function endToEnd(list: HeaderList): string[] {
   const named = new Set<string>();
   for (let i = 0; i < list.length; i += 2) {
@@ -60,7 +63,8 @@ export function endToEnd(list: HeaderList): string[] {
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
     const name = (list[i] as string).toLowerCase();
-    if (name.startsWith(':') || HOP_BY_HOP.has(name) || (named.size > 0 && named.has(name) && name !== 'host')) continue;
+    if (name.startsWith(':') || HOP_BY_HOP.has(name) || (named.size > 0 && named.has(name) && name !== 'host'))
+      continue;
     result.push(name, list[i + 1] as string);
   }
   return result;
@@ -75,8 +79,14 @@ export interface ForwardedFacts {
   readonly trusted: boolean;
 }
 
-/** Replaces, in a list of endToEnd, what it says of the client. The word of a trusted proxy is kept and extended. */
-export function withForwarded(list: string[], { remoteAddress, scheme, authority, port, trusted }: ForwardedFacts): string[] {
+/**
+ * Replaces the headers that describe the client, in a list of endToEnd. Those of a trusted proxy are kept and
+ * extended.
+ */
+export function withForwarded(
+  list: string[],
+  { remoteAddress, scheme, authority, port, trusted }: ForwardedFacts,
+): string[] {
   const result: string[] = [];
   const said = new Map<string, string>();
   for (let i = 0; i < list.length; i += 2) {
@@ -96,7 +106,10 @@ export function withForwarded(list: string[], { remoteAddress, scheme, authority
   return result;
 }
 
-/** Returns the list with the changes of a filter: removals, then replacements, then additions, which extend a value that is there. */
+/**
+ * Returns the list with the changes of a filter: removals, then replacements, then additions, which extend a value
+ * that is there.
+ */
 export function changeHeaders(list: readonly string[], { set, add, remove }: HeaderChanges): string[] {
   const gone = new Set([...remove, ...set.map(([name]) => name.toLowerCase())]);
   const result: string[] = [];

@@ -24,14 +24,21 @@ export function answer(front: FrontRequest, status: number, text: string, header
   const isGrpc =
     front.protocol === 'HTTP/2' && headerValue(front.headers, 'content-type')?.startsWith('application/grpc') === true;
   if (isGrpc) {
-    const list = ['content-type', 'application/grpc', 'grpc-status', String(GRPC_STATUSES[status] ?? 2), 'grpc-message', text];
-    front.respond(200, list, { noBody: true, trailers: undefined });
+    const list = [
+      'content-type',
+      'application/grpc',
+      'grpc-status',
+      String(GRPC_STATUSES[status] ?? 2),
+      'grpc-message',
+      text,
+    ];
+    front.respond(200, list, { bodiless: true, trailers: undefined });
     return 200;
   }
   const body = Buffer.from(text === '' ? '' : `${text}\n`);
-  const noBody = front.method === 'HEAD' || body.length === 0;
+  const bodiless = front.method === 'HEAD' || body.length === 0;
   const list = [...headers, 'content-type', 'text/plain; charset=utf-8', 'content-length', String(body.length)];
-  const writable = front.respond(status, list, { noBody, trailers: undefined });
-  if (!noBody) writable.end(body);
+  const writable = front.respond(status, list, { bodiless, trailers: undefined });
+  if (!bodiless) writable.end(body);
   return status;
 }

@@ -1,4 +1,4 @@
-// What the proxy counts.
+// Metrics of the proxy.
 
 import {
   Counter,

@@ -1,6 +1,11 @@
 // One address and port: HTTP/1.1 and HTTP/2 on the same socket, with TLS by ALPN, without by the client's first bytes.
 
-import { createServer as createHttpServer, type IncomingMessage, type Server as HttpServer, ServerResponse } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  ServerResponse,
+} from 'node:http';
 import {
   createServer as createHttp2Server,
   type Http2Session,
@@ -42,7 +47,11 @@ export class PortServer {
   readonly #http2 = createHttp2Server({
     maxSessionMemory: 16,
     maxHeaderListPairs: MAX_HEADERS,
-    settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, initialWindowSize: STREAM_WINDOW },
+    settings: {
+      maxConcurrentStreams: MAX_STREAMS,
+      maxHeaderListSize: MAX_HEADER_BYTES,
+      initialWindowSize: STREAM_WINDOW,
+    },
   });
   readonly #sessions = new Set<Http2Session>();
   readonly #sockets = new Set<Socket>();
@@ -108,7 +117,9 @@ export class PortServer {
     // For clients without SNI.
     const fallback = this.#router.certificate('');
     const server = this.#server as HttpServer & { setSecureContext(options: object): void };
-    server.setSecureContext(fallback === undefined ? {} : { cert: fallback.cert, key: fallback.key, minVersion: 'TLSv1.2' });
+    server.setSecureContext(
+      fallback === undefined ? {} : { cert: fallback.cert, key: fallback.key, minVersion: 'TLSv1.2' },
+    );
   }
 
   /** Takes no more connections, lets requests in flight end, and closes what is left after the time. */
@@ -134,10 +145,15 @@ export class PortServer {
     });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => undefined);
-      const running = upgrade({ request, socket, head, encrypted: this.#tls }, this.#router, this.#services, (connection) => {
-        this.#upgraded.add(connection);
-        connection.once('close', () => this.#upgraded.delete(connection));
-      });
+      const running = upgrade(
+        { request, socket, head, encrypted: this.#tls },
+        this.#router,
+        this.#services,
+        (connection) => {
+          this.#upgraded.add(connection);
+          connection.once('close', () => this.#upgraded.delete(connection));
+        },
+      );
       this.#run(running, () => socket.destroy());
     });
     server.on('connect', (request: IncomingMessage, socket: Duplex) => {
@@ -186,20 +202,23 @@ export class PortServer {
       session.once('close', () => this.#sessions.delete(session));
     });
     this.#http2.on('sessionError', () => this.#services.metrics.malformed());
-    this.#http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      stream.on('error', () => undefined);
-      const { session } = stream;
-      const socket = session === undefined ? undefined : socketOf.get(session);
-      if (session === undefined || socket === undefined) {
-        stream.destroy();
-        return;
-      }
-      this.#open.set(session, this.#streams(session) + 1);
-      stream.once('close', () => this.#open.set(session, this.#streams(session) - 1));
-      this.#run(new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(this.#router), () =>
-        stream.destroy(),
-      );
-    });
+    this.#http2.on(
+      'stream',
+      (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+        stream.on('error', () => undefined);
+        const { session } = stream;
+        const socket = session === undefined ? undefined : socketOf.get(session);
+        if (session === undefined || socket === undefined) {
+          stream.destroy();
+          return;
+        }
+        this.#open.set(session, this.#streams(session) + 1);
+        stream.once('close', () => this.#open.set(session, this.#streams(session) - 1));
+        this.#run(new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(this.#router), () =>
+          stream.destroy(),
+        );
+      },
+    );
   }
 
   #streams(session: Http2Session): number {
@@ -219,7 +238,8 @@ export class PortServer {
       this.#connecting = undefined;
     };
     this.#server.on(event, (socket: Socket) => {
-      if (this.#tls) return (socket as TLSSocket).alpnProtocol === 'h2' ? http2(socket) : http1.call(this.#server, socket);
+      if (this.#tls)
+        return (socket as TLSSocket).alpnProtocol === 'h2' ? http2(socket) : http1.call(this.#server, socket);
       this.#peek(socket, (isHttp2) => (isHttp2 ? http2(socket) : http1.call(this.#server, socket)));
     });
   }

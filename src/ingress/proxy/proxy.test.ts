@@ -32,7 +32,10 @@ afterEach(async () => {
 
 const metrics = new IngressMetrics();
 
-async function startProxy(config: Configuration, more: Partial<ProxyConfig> = {}): Promise<{ proxy: NodeProxy; port: number }> {
+async function startProxy(
+  config: Configuration,
+  more: Partial<ProxyConfig> = {},
+): Promise<{ proxy: NodeProxy; port: number }> {
   const random = new SeededRandom('proxy');
   const proxy = new NodeProxy({ clock: systemClock, random, logger: silentLogger, metrics, drainMs: 200, ...more });
   cleanup.push(() => proxy.stop());
@@ -95,7 +98,12 @@ describe('HTTP/1.1', () => {
   test('a request and its answer pass, without headers of the connection', async () => {
     const at = await startBackend((request, response) => {
       expect(request.headers['x-secret']).toBeUndefined();
-      response.writeHead(201, { 'x-answer': 'yes', connection: 'x-hop', 'x-hop': 'gone', 'set-cookie': ['a=1', 'b=2'] });
+      response.writeHead(201, {
+        'x-answer': 'yes',
+        connection: 'x-hop',
+        'x-hop': 'gone',
+        'set-cookie': ['a=1', 'b=2'],
+      });
       request.pipe(response);
     });
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
@@ -151,9 +159,9 @@ describe('HTTP/1.1', () => {
       ]),
     );
     const statusOf = async (path: string): Promise<number> => (await send(port, { path })).status;
-    expect([await statusOf('/'), await statusOf('/none'), await statusOf('/invalid'), await statusOf('/gone')]).toEqual([
-      404, 503, 500, 502,
-    ]);
+    expect([await statusOf('/'), await statusOf('/none'), await statusOf('/invalid'), await statusOf('/gone')]).toEqual(
+      [404, 503, 500, 502],
+    );
   });
 
   test('an endpoint that cannot be reached is passed over, also for a request with a body', async () => {
@@ -161,7 +169,8 @@ describe('HTTP/1.1', () => {
     gone.server.close();
     const at = await startBackend((request, response) => void request.pipe(response));
     const { port } = await startProxy(configuration([listener([rule(action(backend([gone, at])))])]));
-    for (let i = 0; i < 4; i++) expect(await send(port, { method: 'POST' }, 'body')).toMatchObject({ status: 200, body: 'body' });
+    for (let i = 0; i < 4; i++)
+      expect(await send(port, { method: 'POST' }, 'body')).toMatchObject({ status: 200, body: 'body' });
   });
 
   test('a kept connection that the back end closes is no error for an idempotent request', async () => {
@@ -203,7 +212,10 @@ describe('HTTP/1.1', () => {
       response.end();
     });
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
-    expect(await send(port, { method: 'HEAD', path: '/200' })).toMatchObject({ status: 200, headers: { 'content-length': '5' } });
+    expect(await send(port, { method: 'HEAD', path: '/200' })).toMatchObject({
+      status: 200,
+      headers: { 'content-length': '5' },
+    });
     expect(await send(port, { path: '/204' })).toMatchObject({ status: 204, body: '' });
     expect(await send(port, { path: '/304' })).toMatchObject({ status: 304, body: '' });
   });
@@ -243,12 +255,16 @@ describe('malformed and hostile requests', () => {
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])), '/public')])]));
     expect((await send(port, { path: '/public/../admin' })).status).toBe(404);
     expect((await send(port, { path: '/public/%2E%2e/admin' })).status).toBe(404);
-    expect(JSON.parse((await send(port, { path: '/x/../public/./a?q=/../' })).body)).toMatchObject({ url: '/public/a?q=/../' });
+    expect(JSON.parse((await send(port, { path: '/x/../public/./a?q=/../' })).body)).toMatchObject({
+      url: '/public/a?q=/../',
+    });
   });
 
   test('a target in absolute form is routed by its own host', async () => {
     const at = await startBackend(echo);
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at])))], { hostname: 'a.example' })]));
+    const { port } = await startProxy(
+      configuration([listener([rule(action(backend([at])))], { hostname: 'a.example' })]),
+    );
     const text = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n`;
     expect(await sendRaw(port, text('http://a.example/x'))).toContain('"host":"a.example"');
     expect(await sendRaw(port, text('/x'))).toMatch(/^HTTP\/1.1 404 /);
@@ -259,16 +275,24 @@ describe('malformed and hostile requests', () => {
       request.resume();
       request.on('end', () => response.end());
     });
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), { maxRequestBody: 1000 });
+    const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), {
+      maxRequestBody: 1000,
+    });
     expect((await send(port, { method: 'POST' }, 'x'.repeat(999))).status).toBe(200);
-    expect((await send(port, { method: 'POST', headers: { 'content-length': '1001' } }, 'x'.repeat(1001))).status).toBe(413);
+    expect((await send(port, { method: 'POST', headers: { 'content-length': '1001' } }, 'x'.repeat(1001))).status).toBe(
+      413,
+    );
     const chunked = Readable.from([Buffer.alloc(600), Buffer.alloc(600)]);
-    expect((await send(port, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } }, chunked)).status).toBe(413);
+    expect((await send(port, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } }, chunked)).status).toBe(
+      413,
+    );
   });
 
   test('CONNECT is refused', async () => {
     const { port } = await startProxy(configuration([]));
-    expect(await sendRaw(port, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n')).toMatch(/^HTTP\/1.1 405 /);
+    expect(await sendRaw(port, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n')).toMatch(
+      /^HTTP\/1.1 405 /,
+    );
   });
 });
 
@@ -364,7 +388,9 @@ describe('streams', () => {
       response.write('a');
       start(() => response.end('b'));
     });
-    const { proxy, port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), { drainMs: 10_000 });
+    const { proxy, port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), {
+      drainMs: 10_000,
+    });
     const slow = send(port);
     const finish = await started;
     await proxy.apply({ servers: [] });
@@ -498,7 +524,8 @@ describe('upgrades', () => {
     const at = await startBackend((_request, response) => response.end('plain'));
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
     const text =
-      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n';
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\n' +
+      'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n';
     expect(await sendRaw(port, text)).toMatch(/^HTTP\/1.1 200 [^]*plain/);
   });
 });
@@ -536,7 +563,12 @@ describe('HTTP/2', () => {
       get(session, { ':authority': 'a.example', cookie: 'a=1; b=2' }),
       get(session, { ':method': 'POST', ':authority': 'a.example' }, 'payload'),
     ]);
-    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ host: 'a.example', cookie: 'a=1; b=2', method: 'GET', body: '' });
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({
+      host: 'a.example',
+      cookie: 'a=1; b=2',
+      method: 'GET',
+      body: '',
+    });
     expect(JSON.parse(answers[1]?.body ?? '')).toMatchObject({ method: 'POST', body: 'payload' });
     expect((await send(port)).status).toBe(200);
   });

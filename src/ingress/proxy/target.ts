@@ -11,8 +11,8 @@ export interface Target {
 const DOT_SEGMENT = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /**
- * Returns the target in origin form with dot segments resolved, so that a back end never sees another path than the one that was routed
- * by. undefined: the target is malformed.
+ * Returns the target in origin form with dot segments resolved, so that a back end never sees another path than the
+ * one that was routed by. undefined: the target is malformed.
  */
 export function parseTarget(text: string): Target | undefined {
   if (!text.startsWith('/') || text.includes('#')) return undefined;

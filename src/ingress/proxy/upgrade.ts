@@ -1,4 +1,5 @@
-// Connections that switch to another protocol, such as WebSocket: after the answer of the back end, bytes pass in both directions.
+// Connections that switch to another protocol, such as WebSocket: after the answer of the back end, bytes pass in
+// both directions.
 
 import { Agent, type IncomingMessage, request as httpRequest, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -20,12 +21,12 @@ const agent = new Agent({ keepAlive: false });
 export interface UpgradeRequest {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What the client has sent after the head. */
+  /** Bytes that the client has sent after the head. */
   readonly head: Buffer;
   readonly encrypted: boolean;
 }
 
-/** Serves a request with an Upgrade header. `keep` is told of both ends of a connection that has switched. */
+/** Serves a request with an Upgrade header. `keep` is called with a connection that has switched. */
 export async function upgrade(
   { request, socket, head, encrypted }: UpgradeRequest,
   router: Router,
@@ -41,7 +42,8 @@ export async function upgrade(
   }
   const { clock, metrics } = services;
   const started = clock.monotonic();
-  const ended = (status: number): void => metrics.requestEnded(status, front.protocol, (clock.monotonic() - started) / 1000);
+  const ended = (status: number): void =>
+    metrics.requestEnded(status, front.protocol, (clock.monotonic() - started) / 1000);
   const refuse = (status: number, text: string): void => ended(answer(front, status, text));
   if (front.hasBody) return refuse(400, 'an upgrade cannot have a body');
   const routed = routeRequest(front, router);
@@ -108,7 +110,8 @@ function connect(
   if (action.requestHeaders !== undefined) headers = changeHeaders(headers, action.requestHeaders);
   if (chosen.requestHeaders !== undefined) headers = changeHeaders(headers, chosen.requestHeaders);
   headers = headers.filter((_, index) => headers[index - (index % 2)] !== 'host');
-  const path = action.rewrite?.path === undefined ? target.path : changePath(target.path, action.rewrite.path, rule.path);
+  const path =
+    action.rewrite?.path === undefined ? target.path : changePath(target.path, action.rewrite.path, rule.path);
   const protocols = front.headers.flatMap((name, i) =>
     i % 2 === 0 && name.toLowerCase() === 'upgrade' ? [front.headers[i + 1] as string] : [],
   );
@@ -150,7 +153,7 @@ function connect(
       // The back end does not switch: this is an answer like any other.
       const own = endToEnd(response.rawHeaders);
       const status = response.statusCode ?? 502;
-      const writable = front.respond(status, own, { noBody: false, trailers: undefined });
+      const writable = front.respond(status, own, { bodiless: false, trailers: undefined });
       response.on('error', () => front.abort());
       response.pipe(writable);
       resolve(status);

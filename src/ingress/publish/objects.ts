@@ -34,8 +34,9 @@ export interface IngressPermissions {
 }
 
 /**
- * Which Secrets are referred to is not known beforehand, so the role allows all of them to be watched; the controller watches only those
- * that are. In a cluster where that is too much, an administrator can replace the rule by Roles in the namespaces with certificates.
+ * Which Secrets are referred to is not known beforehand, so the role allows all of them to be watched; the
+ * controller watches only those that are. In a cluster where that is too much, an administrator can replace the rule
+ * by Roles in the namespaces with certificates.
  */
 export const INGRESS_PERMISSIONS: IngressPermissions = {
   clusterRole: {
@@ -47,7 +48,11 @@ export const INGRESS_PERMISSIONS: IngressPermissions = {
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses'], verbs: READ },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses/status'], verbs: ['update'] },
       { apiGroups: ['networking.k8s.io'], resources: ['ingressclasses'], verbs: [...READ, 'create'] },
-      { apiGroups: [GATEWAY_GROUP], resources: ['gateways', 'httproutes', 'grpcroutes', 'referencegrants'], verbs: READ },
+      {
+        apiGroups: [GATEWAY_GROUP],
+        resources: ['gateways', 'httproutes', 'grpcroutes', 'referencegrants'],
+        verbs: READ,
+      },
       { apiGroups: [GATEWAY_GROUP], resources: ['gatewayclasses'], verbs: [...READ, 'create'] },
       {
         apiGroups: [GATEWAY_GROUP],

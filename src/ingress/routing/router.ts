@@ -2,7 +2,7 @@
 
 import type { Certificate, HostRoutes, RouteRule, ServerSpec, ValueMatch, VirtualListener } from '../model.ts';
 
-/** What rules are matched with. */
+/** The parts of a request that rules are matched with. */
 export interface RoutedRequest {
   /** As hostOf returns it. */
   readonly host: string;
@@ -80,7 +80,11 @@ export class Router {
     }
     if (compiled === undefined) return undefined;
     for (const { hostname, oneLabel, rules } of compiled.hosts.matching(request.host)) {
-      if (oneLabel && hostname.startsWith('*.') && request.host.indexOf('.') !== request.host.length - hostname.length + 1)
+      if (
+        oneLabel &&
+        hostname.startsWith('*.') &&
+        request.host.indexOf('.') !== request.host.length - hostname.length + 1
+      )
         continue;
       const rule = rules.find((each) => matches(each, request));
       if (rule !== undefined) return rule;
@@ -114,7 +118,7 @@ function matches({ path, method, headers, query }: RouteRule, request: RoutedReq
 }
 
 /** Whole elements of the path count: '/foo' is a prefix of '/foo/bar' and not of '/foobar'. */
-export function hasPrefix(path: string, prefix: string): boolean {
+function hasPrefix(path: string, prefix: string): boolean {
   const bare = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix;
   return path.startsWith(bare) && (path.length === bare.length || path.charCodeAt(bare.length) === 0x2f);
 }
