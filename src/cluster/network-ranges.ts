@@ -100,7 +100,7 @@ export function dnsServiceAddress([{ family, first, last }]: readonly [ServiceRa
 }
 
 /** How many bits a node's part of the pod range has: 24, unless the range is smaller than that. */
-export const nodePrefix = (range: Range): number => Math.max(24, range.prefix);
+const nodePrefix = (range: Range): number => Math.max(24, range.prefix);
 
 /** The part of the pod range that belongs to the node with this index. Throws UserError if there are too few. */
 export function nodeRange(range: Range, index: number): string {

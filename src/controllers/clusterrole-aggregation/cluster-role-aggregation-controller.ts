@@ -56,7 +56,7 @@ export class ClusterRoleAggregationController implements Controller {
 }
 
 /** Each rule once, in the order of selectors, and of names within one. */
-export function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
+function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
   const sorted = all
     .filter(({ metadata }) => metadata.name !== role.metadata.name)
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
