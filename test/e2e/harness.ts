@@ -16,7 +16,6 @@ export const coxArgs: readonly string[] =
   process.env['E2E_FROM_SOURCE'] === '1'
     ? ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), join(root, 'src/cli/main.ts')]
     : [join(root, 'bin', 'cox.js')];
-export const fixture = (name: string): string => join(root, 'test', 'fixtures', name);
 
 /** Why a test is skipped: shown in its name. Undefined: it runs. */
 export const missingKubectl =
@@ -121,7 +120,7 @@ export class Kubectl {
 }
 
 /** Splits as a shell would, quotes understood, nothing expanded. */
-export function splitWords(text: string): string[] {
+function splitWords(text: string): string[] {
   return [...text.matchAll(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)].map(([word]) =>
     word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double),
   );
