@@ -189,8 +189,8 @@ async function start(
     podCidrs: podRange.cidr.split(','),
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
-    hasOtherMachines: !isLoopback(config.bindAddress),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
+    openToMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });
