@@ -165,6 +165,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { proxy } = await import('./proxy/bench.ts');
     await proxy();
   },
+  async 'pod-network'() {
+    const { podNetwork } = await import('./pod-network/bench.ts');
+    await podNetwork();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();

@@ -6,7 +6,7 @@ import type { Build } from './build.ts';
 import { COXSWAIN_VERSION } from '#cluster/version.ts';
 import { address, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
-import { withPodNetworkFlags } from './pod-network-flags.ts';
+import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { readArguments } from './upstream/arguments.ts';
 
@@ -73,7 +73,8 @@ export function createProgram(build?: Build): Command {
     .exitOverride()
     .configureOutput({ outputError: () => undefined });
 
-  withPodNetworkFlags(program.command('up'))
+  program
+    .command('up')
     .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
     .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
@@ -104,7 +105,13 @@ export function createProgram(build?: Build): Command {
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
-    .option('--pod-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16, wider for more than 256 nodes)')
+    .option(
+      '--pod-cidr <cidrs>',
+      'addresses of pods: one range, or one of each IP family, separated by a comma (default: 10.244.0.0/16, wider for more than 256 nodes)',
+    )
+    .addOption(podNetworkOption())
+    .addOption(vxlanIdOption())
+    .addOption(vxlanPortOption())
     .option(
       '--service-cidr <cidrs>',
       'addresses of services: one range, or one of each IP family, separated by a comma',

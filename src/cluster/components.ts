@@ -38,7 +38,8 @@ export interface User {
 
 /** For the controllers and the scheduler. */
 export interface ControlConfig {
-  readonly podCidr: string;
+  /** One range, or one of each family. */
+  readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** Addresses for services of type LoadBalancer. Default: those of nodes. */
@@ -215,7 +216,7 @@ export class Components implements RunningComponents {
       ...(control.controllers !== undefined && { controllers: control.controllers }),
       ...(authority !== undefined && { rootCa: authority.cert, signing: { authority } }),
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
-      clusterCidrs: [control.podCidr],
+      clusterCidrs: control.podCidrs,
       settings: {
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
         ...(control.loadBalancerPool !== undefined && { 'service-lb': { pool: IpPool.parse(control.loadBalancerPool) } }),
@@ -305,7 +306,7 @@ export class Components implements RunningComponents {
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
-      podCIDRs: [node.podCidr],
+      podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,

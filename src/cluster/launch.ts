@@ -27,10 +27,10 @@ import {
   checkApart,
   checkLoadBalancerPool,
   defaultPodRange,
-  nodeRange,
-  parseRange,
+  nodeRanges,
+  parsePodRange,
   parseServiceRanges,
-  type Range,
+  type PodRange,
 } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
@@ -111,12 +111,12 @@ const CONTEXT_NAME = 'coxswain';
 
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
-  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
-  checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
+  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parsePodRange('--pod-cidr', config.podCidr);
+  checkApart(podRange, parseServiceRanges('--service-cidr', config.serviceCidr));
   if (config.loadBalancerPool !== undefined) {
-    checkLoadBalancerPool(config.loadBalancerPool, [podRange.cidr, ...config.serviceCidr.split(',')]);
+    checkLoadBalancerPool(config.loadBalancerPool, [...podRange.cidr.split(','), ...config.serviceCidr.split(',')]);
   }
-  nodeRange(podRange, config.nodes - 1);
+  nodeRanges(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
@@ -136,7 +136,7 @@ export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
 async function start(
   config: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   cleanup: (() => Promise<void> | void)[],
   undo: () => Promise<void>,
 ): Promise<LaunchedCluster> {
@@ -175,12 +175,12 @@ async function start(
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidrs: [nodeRange(podRange, 0)],
+      podCidrs: nodeRanges(podRange, 0),
       podNetwork: {
         ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
         ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
         ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
-        clusterCidrs: [podRange.cidr],
+        clusterCidrs: podRange.cidr.split(','),
         serviceCidrs: config.serviceCidr.split(','),
       },
       ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
@@ -199,11 +199,11 @@ async function start(
     wanted: config.dns,
     clusterDomain: config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN,
     serviceCidr: config.serviceCidr,
-    podCidr: podRange.cidr,
+    podCidrs: podRange.cidr.split(','),
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
-    hasOtherMachines: !isLoopback(config.bindAddress),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
+    openToMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });
@@ -224,7 +224,7 @@ async function start(
     ...(config.clusterDomain !== undefined && { clusterDomain: config.clusterDomain }),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
-    podCidr: podRange.cidr,
+    podCidrs: podRange.cidr.split(','),
     serviceCidr: config.serviceCidr,
     ...(config.loadBalancerPool !== undefined && { loadBalancerPool: config.loadBalancerPool }),
     schedulerConfiguration,
@@ -326,7 +326,7 @@ function deservesThread({ nodes }: LaunchConfig): boolean {
 function nodesOf(
   config: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   first: PreparedRuntime,
   thread: ComponentsRunner | undefined,
   last: (() => Promise<void> | void)[],
@@ -336,7 +336,7 @@ function nodesOf(
     first: true,
     runtime: first.runtime,
     simulated: first.simulated,
-    podCidr: nodeRange(podRange, 0),
+    podCidrs: nodeRanges(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
     ...(first.network !== undefined && { podNetwork: first.network }),
@@ -345,7 +345,7 @@ function nodesOf(
       config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
-    return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };
+    return { name: `simulated-${index + 2}`, podCidrs: nodeRanges(podRange, index + 1) };
   });
   const path = keepsSimulation(config) && others.length > 0 ? join(layout.simulated, 'nodes.jsonl') : undefined;
   if (thread !== undefined) {
@@ -360,7 +360,7 @@ function nodesOf(
 /** See PodAccess. A cluster without it works, but its pods do not reach the API server. */
 async function openToPods(
   { bindAddress, logger }: LaunchConfig,
-  podRange: Range,
+  podRange: PodRange,
   port: number,
   cleanup: (() => Promise<void> | void)[],
 ): Promise<void> {
@@ -371,7 +371,7 @@ async function openToPods(
       address,
       port,
       server: { host: bindAddress, port },
-      podCidrs: [podRange.cidr],
+      podCidrs: podRange.cidr.split(','),
       ownAddresses: () => Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
     });
     cleanup.push(() => access.close());
@@ -388,14 +388,14 @@ async function openToPods(
 function proxyOf(
   { securePort }: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
 ): NodeProxySettings {
   return {
     mode,
     ...(bridge !== undefined && { bridge }),
     table: proxyTable(layout),
-    clusterCidrs: [podRange.cidr],
+    clusterCidrs: podRange.cidr.split(','),
     nodePortAddresses: 'all',
     reservedPorts: [securePort, KUBELET_PORT, PROXY_HEALTH_PORT].map((port) => `tcp/${port}`),
     healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },

@@ -6,11 +6,11 @@ const request: DnsRequest = {
   wanted: undefined,
   clusterDomain: 'cluster.local',
   serviceCidr: '10.96.0.0/16',
-  podCidr: '10.244.0.0/16',
+  podCidrs: ['10.244.0.0/16'],
   podNetwork: false,
   nodeName: 'machine',
-  hasOtherMachines: false,
   nodeAddress: '192.0.2.1',
+  openToMachines: false,
   interfaceOf: '/nowhere',
   logger: new RecordingLogger(),
 };
@@ -31,13 +31,16 @@ test('asked for, it listens at the node’s address, and for pods and this machi
     nodeName: 'machine',
   });
   expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.244.0.0/16', '10.96.0.0/16', '127.0.0.0/8']));
+  expect(prepared?.settings.allowedClients).toContain('192.0.2.1');
   expect(prepared?.settings.allowedClients).not.toContain('0.0.0.0/0');
+  expect(prepared?.settings.allowedClients).not.toContain('10.0.0.0/8');
   await prepared?.undo();
 });
 
-test('where other machines can join, pods of those come with private addresses of their nodes', async () => {
-  const prepared = await prepareDns({ ...request, wanted: true, hasOtherMachines: true });
-  expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.0.0.0/8', '192.168.0.0/16', 'fc00::/7']));
+test('where other machines may join, clients with private addresses are answered', async () => {
+  const prepared = await prepareDns({ ...request, wanted: true, openToMachines: true });
+  expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.0.0.0/8', '192.168.0.0/16']));
+  expect(prepared?.settings.allowedClients).not.toContain('0.0.0.0/0');
   await prepared?.undo();
 });
 

@@ -43,6 +43,28 @@ export interface AcceptRules {
   readonly machine: Pick<Machine, 'links' | 'foreignRoutes'>;
 }
 
+/** What a record says, read once: records do not change, and there may be thousands of them at each pass. */
+interface ParsedRecord {
+  readonly ranges: readonly AcceptedRange[];
+  readonly addresses: Peer['addresses'];
+  readonly problems: readonly string[];
+}
+
+const parsedRecords = new WeakMap<NodeRecord, ParsedRecord>();
+
+function parsed(record: NodeRecord): ParsedRecord {
+  const known = parsedRecords.get(record);
+  if (known !== undefined) return known;
+  const problems: string[] = [];
+  const addresses = record.addresses.flatMap((given) => {
+    const address = parseIp(given);
+    return address === undefined || !isGlobalUnicast(given) ? [] : [{ ...address, text: formatIp(address) }];
+  });
+  const result = { ranges: rangesOf(record, problems), addresses, problems };
+  parsedRecords.set(record, result);
+  return result;
+}
+
 interface Claim {
   readonly node: string;
   readonly range: AcceptedRange;
@@ -64,7 +86,9 @@ export function acceptNodes(nodes: Iterable<NodeRecord>, rules: AcceptRules): Ac
   const claims: Claim[] = [];
   const ownRanges: IpRange[] = [];
   for (const node of ordered) {
-    for (const range of rangesOf(node, problems)) {
+    const { ranges: claimed, problems: unreadable } = parsed(node);
+    problems.push(...unreadable);
+    for (const range of claimed) {
       const isOwn = node.name === rules.self;
       const problem = problemOf(range, isOwn, { ...rules, addresses, ownRanges });
       if (isOwn && problem === undefined) ownRanges.push(range);
@@ -94,20 +118,18 @@ function addressBook(
 ): Map<string, Peer['addresses']> {
   const owners = new Map<string, string>();
   return new Map(
-    nodes.map(({ name, addresses }) => {
-      const usable = addresses.flatMap((given) => {
-        const parsed = parseIp(given);
-        if (parsed === undefined || !isGlobalUnicast(given)) return [];
-        const text = formatIp(parsed);
+    nodes.map((record) => {
+      const { name } = record;
+      const usable = parsed(record).addresses.filter(({ text }) => {
         // A node that this process simulates has the address of this machine.
-        if (name !== self && own.has(text)) return [];
+        if (name !== self && own.has(text)) return false;
         const owner = owners.get(text);
         if (owner !== undefined && owner !== name) {
           problems.push(`node ${name}: address ${text} is left out: it is the address of node ${owner}`);
-          return [];
+          return false;
         }
         owners.set(text, name);
-        return [{ ...parsed, text }];
+        return true;
       });
       return [name, usable];
     }),
@@ -122,6 +144,8 @@ function rangesOf({ name, podCidrs }: NodeRecord, problems: string[]): AcceptedR
     if (range === undefined) problems.push(`node ${name}: ${JSON.stringify(given.slice(0, 60))} is no range of addresses`);
     else if (ranges.some(({ family }) => family === range.family))
       problems.push(`node ${name}: range of pods ${given} is left out: the node has another of this family`);
+    else if (!isGlobalUnicast(formatIp({ family: range.family, value: range.first })))
+      problems.push(`node ${name}: range of pods ${given} is left out: it is not a range of unicast addresses`);
     else ranges.push({ ...range, text: `${formatIp({ family: range.family, value: range.first })}/${range.prefix}` });
   }
   return ranges;
@@ -137,7 +161,6 @@ interface Judging extends AcceptRules {
 function problemOf(range: AcceptedRange, isOwn: boolean, judging: Judging): string | undefined {
   const { clusterCidrs, serviceCidrs, machine, addresses, ownRanges } = judging;
   const isClusterKnown = clusterCidrs.length > 0;
-  if (!isGlobalUnicast(formatIp({ family: range.family, value: range.first }))) return 'it is not a range of unicast addresses';
   if (isClusterKnown && !clusterCidrs.some((cluster) => containsRange(cluster, range)))
     return "it is not part of the cluster's ranges of pods";
   if (serviceCidrs.some((services) => overlaps(services, range))) return 'it overlaps the range of services';

@@ -196,10 +196,10 @@ export class LabMachine {
     return { mtu, ipMasq, subnets: ipam.ranges.flatMap((range) => range.map(({ subnet }) => subnet)) };
   }
 
-  /** A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. */
-  async pod(): Promise<LabPod> {
+  /** A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. `given`: default, what the runtime would read. */
+  async pod(given?: { readonly mtu: number; readonly subnets: readonly string[] }): Promise<LabPod> {
     const { lab, namespace, prober } = this.#config;
-    const { mtu = 1500, subnets } = await this.cni();
+    const { mtu = 1500, subnets } = given ?? (await this.cni());
     const pod = (this.#pod ??= lab.podNamespace(namespace));
     const { bridge } = this.names;
     const lines = [
