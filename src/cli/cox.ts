@@ -120,6 +120,7 @@ export function createProgram(build?: Build): Command {
     .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--dns', "run the cluster's DNS (default: with containerd, if its address and port are free)")
     .option('--no-dns', "run no DNS: pods have the node's name servers")
+    .option('--no-network-policy', 'do not enforce network policies: for a CNI plugin that does')
     .option('--cluster-domain <domain>', 'domain of the names of services and pods (default: cluster.local)')
     .option(
       '--runtime-config <settings>',

@@ -343,6 +343,10 @@ function addKubelet(program: Command): void {
       .option('--pod-manifest-path <dir>', 'manifests of pods that run here without the API')
       .option('--cluster-dns <addresses>', "addresses of the cluster's DNS", list)
       .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
+      .option(
+        '--network-policy-kubeconfig <file>',
+        'identity of what enforces network policies (system:coxswain:network-policy); without it they are not enforced here',
+      )
       .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
       .addHelpText(
         'after',
@@ -412,7 +416,7 @@ Examples:
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
-    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet or dns')
+    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet, dns or network-policy')
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')

@@ -47,6 +47,7 @@ export interface UpOptions {
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
   readonly dns?: boolean;
+  readonly networkPolicy: boolean;
   readonly clusterDomain?: string;
   readonly rootDir?: string;
   readonly schedulerConfig?: string;
@@ -94,6 +95,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
       dns: options.dns,
+      networkPolicy: options.networkPolicy,
       clusterDomain: options.clusterDomain,
       rootDir: options.rootDir,
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),

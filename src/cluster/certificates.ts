@@ -12,7 +12,15 @@ import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
 /** Who gets a kubeconfig. */
-export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'kubelet', 'dns'] as const;
+export const KUBECONFIG_ROLES = [
+  'admin',
+  'controller-manager',
+  'scheduler',
+  'proxy',
+  'kubelet',
+  'dns',
+  'network-policy',
+] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
 
 export interface InitCertificatesConfig {
@@ -91,6 +99,8 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
       return { commonName: `system:kube-${role}` };
     case 'dns':
       return { commonName: 'system:coredns' };
+    case 'network-policy':
+      return { commonName: 'system:coxswain:network-policy' };
     case 'kubelet':
       if (node === undefined) throw new UserError('the role kubelet needs the name of its node: --node NAME');
       checkNode(node);

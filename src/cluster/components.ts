@@ -18,7 +18,7 @@ import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import type { Random } from '#machinery/random.ts';
-import { type AnnouncerSettings, runAnnouncer, runPodNetwork } from '#network/index.ts';
+import { type AnnouncerSettings, NodePolicies, runAnnouncer, runPodNetwork } from '#network/index.ts';
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
@@ -112,6 +112,7 @@ const AUTHENTICATED = 'system:authenticated';
 const CONTROLLER_MANAGER = 'controller-manager';
 const SCHEDULER = 'scheduler';
 const PROXY = 'kube-proxy';
+const NETWORK_POLICY = 'network-policy';
 const ANNOUNCER = 'announcer';
 
 /** The component that a user is, as it calls itself: the owner of the fields that it writes. */
@@ -127,6 +128,8 @@ export class Components implements RunningComponents {
   readonly #listeners: TlsListeners | undefined;
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
+  /** By node. They outlive kubelets that are restarted. */
+  readonly #policies = new Map<string, NodePolicies>();
   /** By node: kubelets that are being restarted after an error. */
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #backoffs = new Map<string, RestartBackoff>();
@@ -153,6 +156,7 @@ export class Components implements RunningComponents {
     const { control, nodes, onNodeStarted } = this.#config;
     if (control !== undefined) this.#startControl(control);
     let started = 0;
+    for (const node of nodes) this.#startPolicies(node);
     await forEachOf(nodes, STARTING_KUBELETS, async (node) => {
       await this.#startNode(node);
       onNodeStarted?.(++started);
@@ -188,6 +192,23 @@ export class Components implements RunningComponents {
     this.#supervise(label, 'proxy', (signal) =>
       runNodeProxy({ client, nodeName: name, settings, metrics, clock, random: random.derive(label), logger }, signal),
     );
+  }
+
+  /** Before the node's kubelet, which waits for what policies say of its pods. */
+  #startPolicies({ name, networkPolicy: settings }: ClusterNode): void {
+    if (settings === undefined) return;
+    const { random, logger } = this.#config;
+    const label = `${NETWORK_POLICY}/${name}`;
+    const policies = new NodePolicies({
+      client: this.#clientOf(component('system:coxswain:network-policy')),
+      nodeName: name,
+      settings,
+      clock: this.#clockOf(label),
+      random: random.derive(label),
+      logger,
+    });
+    this.#policies.set(name, policies);
+    this.#supervise(label, 'network', (signal) => policies.run(signal));
   }
 
   #startAnnouncer(name: string, settings: AnnouncerSettings): void {
@@ -299,6 +320,7 @@ export class Components implements RunningComponents {
   async #startNode(node: ClusterNode): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
+    const policies = this.#policies.get(node.name);
     const kubelet = new Kubelet({
       client: this.#clientOf(nodeUser(node.name)),
       runtime: node.runtime,
@@ -310,6 +332,7 @@ export class Components implements RunningComponents {
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,
+      ...(policies !== undefined && { networkReadiness: policies }),
       clusterDNS: podDns?.servers,
       clusterDomain: podDns?.clusterDomain,
       ...eventPace(nodesInAll),

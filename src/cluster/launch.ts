@@ -33,6 +33,7 @@ import {
   type PodRange,
 } from './network-ranges.ts';
 import { Pki } from './pki.ts';
+import { policyTableOf, removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
@@ -78,6 +79,8 @@ export interface LaunchConfig {
   readonly rootDir?: string;
   /** Whether the cluster runs DNS. Default: with containerd, if nothing is in the way. */
   readonly dns?: boolean;
+  /** Whether network policies are enforced for pods of this machine. Default: true. */
+  readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
   /** The text of a KubeSchedulerConfiguration. */
@@ -195,6 +198,7 @@ async function start(
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
   const kubeletPorts = await makeKubeletPorts(pki, config.bindAddress, [machineName()]);
+  if (config.networkPolicy === false) await removePolicies(layout);
   const dns = await prepareDns({
     wanted: config.dns,
     clusterDomain: config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN,
@@ -341,6 +345,8 @@ function nodesOf(
     podLogsDir: layout.logs,
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
+    ...(config.networkPolicy !== false &&
+      first.podNetwork && { networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge) }),
     ...(first.proxy !== undefined &&
       config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
   };

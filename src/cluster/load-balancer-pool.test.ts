@@ -19,7 +19,7 @@ import { ProxyHealth } from '#proxy/health/proxy-health.ts';
 import { ProxyMetrics } from '#proxy/metrics.ts';
 import { NftablesBackend } from '#proxy/nftables/nftables-backend.ts';
 import { Proxier } from '#proxy/proxier.ts';
-import { Agent } from '#proxy/testing/agent.ts';
+import { Agent } from '#machinery/net/testing/agent.ts';
 
 const MERGE = 'application/merge-patch+json';
 const POOL = '10.92.0.240-10.92.0.243,fd92::240-fd92::243';

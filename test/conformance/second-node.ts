@@ -94,6 +94,7 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
         'node-ip': SECOND_ADDRESS,
         'cluster-cidr': POD_CIDR,
         'cluster-dns': CLUSTER_DNS,
+        'network-policy-kubeconfig': kubeconfig('network-policy'),
       }),
     );
     const proxyFlags = { kubeconfig: kubeconfig('proxy'), 'hostname-override': NODE_NAME, 'cluster-cidr': POD_CIDR };

@@ -36,6 +36,29 @@ function serve({ name, host, port, udp }) {
     }
   });
 }
+function echo({ host, port }) {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer((socket) => { socket.on('error', () => {}); socket.pipe(socket); });
+    server.on('error', reject);
+    server.listen(port, host, () => resolve('ok'));
+  });
+}
+const connections = [];
+function open({ host, port }) {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ host, port });
+    socket.on('error', reject);
+    socket.on('connect', () => resolve(connections.push(socket) - 1));
+  });
+}
+function exchange({ connection, timeoutMs }) {
+  return new Promise((resolve) => {
+    const socket = connections[connection], timer = setTimeout(() => resolve(false), timeoutMs);
+    socket.once('data', () => { clearTimeout(timer); resolve(true); });
+    socket.write('x');
+  });
+}
+const actions = { serve, echo, open, exchange };
 const parse = (text) => { const [server, source] = text.split(' '); return { server, source }; };
 function tcp({ host, port, localPort, localAddress, timeoutMs }) {
   return new Promise((resolve) => {
@@ -71,7 +94,7 @@ function udp({ host, port, localPort, localAddress, timeoutMs }) {
 require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {
   const { id, action, ...rest } = JSON.parse(line);
   try {
-    say({ id, result: await (action === 'serve' ? serve(rest) : rest.protocol === 'udp' ? udp(rest) : tcp(rest)) });
+    say({ id, result: await (actions[action] || (rest.protocol === 'udp' ? udp : tcp))(rest) });
   } catch (error) { say({ id, error: String(error) }); }
 }).on('close', () => process.exit(0));
 `;
@@ -101,6 +124,21 @@ export class Agent {
   /** Serves TCP and UDP at the address: each client gets `name` and its own address. */
   async serve(name: string, host: string, port: number): Promise<void> {
     await Promise.all([false, true].map((udp) => this.#ask({ action: 'serve', name, host, port, udp })));
+  }
+
+  /** Serves TCP at the address: each client gets back what it sends. */
+  async echo(host: string, port: number): Promise<void> {
+    await this.#ask({ action: 'echo', host, port });
+  }
+
+  /** Opens a connection of TCP to an echo server, and keeps it until the agent stops. Returns its number. */
+  async open(host: string, port: number): Promise<number> {
+    return (await this.#ask({ action: 'open', host, port })) as number;
+  }
+
+  /** Reports whether what is sent on an open connection comes back in time. */
+  async exchange(connection: number, timeoutMs = 1500): Promise<boolean> {
+    return (await this.#ask({ action: 'exchange', connection, timeoutMs })) as boolean;
   }
 
   async connect(request: Request): Promise<Attempt> {
