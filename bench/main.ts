@@ -161,6 +161,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
     });
   },
+  async policy() {
+    const { policy } = await import('./policy/bench.ts');
+    await policy();
+  },
   async proxy() {
     const { proxy } = await import('./proxy/bench.ts');
     await proxy();

@@ -26,6 +26,9 @@ export const yesOrNo = (text: string): boolean => {
   return text === 'true';
 };
 
+export const POOL_HELP =
+  'addresses for services of type LoadBalancer: 10.0.0.240-10.0.0.250,fd00::/120 (default: those of nodes)';
+
 export const list = (text: string): string[] => text.split(',').filter((item) => item !== '');
 
 export const count = (text: string): number => {

@@ -7,6 +7,7 @@ import { startApiServerRole, type ApiServerRoleConfig } from '#cluster/roles/api
 import { startControllerManagerRole, type ControllerManagerRoleConfig } from '#cluster/roles/controller-manager.ts';
 import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
+import { ingressPermissionsYaml, type IngressRoleConfig, startIngressRole } from '#cluster/roles/ingress.ts';
 import { podNetworkPermissionsYaml, startKubeletRole, type KubeletRoleConfig } from '#cluster/roles/kubelet.ts';
 import { type KubeletConfiguration, readKubeletConfiguration } from '#cluster/roles/kubelet-configuration.ts';
 import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
@@ -130,6 +131,26 @@ export async function dns(
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startDnsRole({ ...options, ...role, kubeconfig });
+  });
+}
+
+export async function ingress(
+  options: CommonOptions &
+    Partial<Given<IngressRoleConfig>> &
+    Pick<IngressRoleConfig, 'httpPort' | 'httpsPort' | 'updateStatus'> & {
+      readonly bindAddress?: readonly string[];
+      readonly printPermissions?: boolean;
+    },
+): Promise<void> {
+  if (options.printPermissions === true) {
+    process.stdout.write(await ingressPermissionsYaml());
+    return;
+  }
+  const { kubeconfig, bindAddress } = options;
+  if (kubeconfig === undefined) throw new UserError('--kubeconfig is needed: who the controller is, and where the API server is');
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startIngressRole({ ...options, ...role, kubeconfig, ...(bindAddress !== undefined && { addresses: bindAddress }) });
   });
 }
 

@@ -3,7 +3,9 @@
 
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { advertisedAddress } from '#apiserver/own-endpoints.ts';
+import type { Client } from '#client/client.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '#apiserver/runtime-config.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { type Clock, systemClock } from '#machinery/clock.ts';
@@ -21,10 +23,21 @@ import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
+import type { IngressSettings } from './cluster-ingress.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
+import { type IngressRequest, parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
-import { checkApart, defaultPodRange, nodeRanges, parsePodRange, parseServiceRanges, type PodRange } from './network-ranges.ts';
+import {
+  checkApart,
+  checkLoadBalancerPool,
+  defaultPodRange,
+  nodeRanges,
+  parsePodRange,
+  parseServiceRanges,
+  type PodRange,
+} from './network-ranges.ts';
 import { Pki } from './pki.ts';
+import { policyTableOf, removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
@@ -60,6 +73,8 @@ export interface LaunchConfig {
   readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer: ranges and networks, with commas between them. Default: the node's. */
+  readonly loadBalancerPool?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
@@ -68,8 +83,12 @@ export interface LaunchConfig {
   readonly rootDir?: string;
   /** Whether the cluster runs DNS. Default: with containerd, if nothing is in the way. */
   readonly dns?: boolean;
+  /** Whether network policies are enforced for pods of this machine. Default: true. */
+  readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
+  /** Where Ingresses and Gateways are served. Absent: they are not. */
+  readonly ingress?: IngressRequest;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -86,6 +105,10 @@ export interface LaunchConfig {
 }
 
 export interface LaunchedCluster {
+  /** As the administrator, in this process. */
+  readonly client: Client;
+  /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. */
+  connect(): Duplex;
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly kubeconfigEntry: KubeconfigEntry;
@@ -103,6 +126,9 @@ const CONTEXT_NAME = 'coxswain';
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parsePodRange('--pod-cidr', config.podCidr);
   checkApart(podRange, parseServiceRanges('--service-cidr', config.serviceCidr));
+  if (config.loadBalancerPool !== undefined) {
+    checkLoadBalancerPool(config.loadBalancerPool, [...podRange.cidr.split(','), ...config.serviceCidr.split(',')]);
+  }
   nodeRanges(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
@@ -182,6 +208,7 @@ async function start(
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
   const kubeletPorts = await makeKubeletPorts(pki, config.bindAddress, [machineName()]);
+  if (config.networkPolicy === false) await removePolicies(layout);
   const dns = await prepareDns({
     wanted: config.dns,
     clusterDomain: config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN,
@@ -190,11 +217,12 @@ async function start(
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
-    openToMachines: !isLoopback(config.bindAddress),
+    hasOtherMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });
   if (dns !== undefined) cleanup.push(() => dns.undo());
+  const ingress = await ingressSettings(config);
   // Steps to undo when the cluster has stopped.
   const last: (() => Promise<void> | void)[] = [];
   if (dns !== undefined) last.push(() => dns.undo());
@@ -208,11 +236,13 @@ async function start(
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
+    ...(ingress !== undefined && { ingress }),
     ...(config.clusterDomain !== undefined && { clusterDomain: config.clusterDomain }),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
     podCidrs: podRange.cidr.split(','),
     serviceCidr: config.serviceCidr,
+    ...(config.loadBalancerPool !== undefined && { loadBalancerPool: config.loadBalancerPool }),
     schedulerConfiguration,
     ...(controllers !== undefined && { controllers }),
     ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
@@ -262,6 +292,8 @@ async function start(
     renewing.signal,
   );
   return {
+    client: cluster.client,
+    connect: () => cluster.connect(),
     url,
     kubeconfigPath,
     kubeconfigEntry,
@@ -327,6 +359,10 @@ function nodesOf(
     podLogsDir: layout.logs,
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
+    ...(first.proxy !== undefined &&
+      config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
+    ...(config.networkPolicy !== false &&
+      first.podNetwork && { networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidrs: nodeRanges(podRange, index + 1) };
@@ -370,7 +406,7 @@ async function openToPods(
 
 /** The machine's proxy. Its rules have a name of their own for each cluster, so that none touches those of another. */
 function proxyOf(
-  { securePort }: LaunchConfig,
+  { securePort, ingress }: LaunchConfig,
   layout: DataDirLayout,
   podRange: PodRange,
   { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
@@ -381,10 +417,32 @@ function proxyOf(
     table: proxyTable(layout),
     clusterCidrs: podRange.cidr.split(','),
     nodePortAddresses: 'all',
-    reservedPorts: [securePort, KUBELET_PORT, PROXY_HEALTH_PORT].map((port) => `tcp/${port}`),
+    reservedPorts: [
+      securePort,
+      KUBELET_PORT,
+      PROXY_HEALTH_PORT,
+      ...(ingress === undefined ? [] : [ingress.httpPort, ingress.httpsPort]),
+    ].map((port) => `tcp/${port}`),
     healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
   };
 }
+
+async function ingressSettings({ ingress }: LaunchConfig): Promise<IngressSettings | undefined> {
+  if (ingress === undefined) return undefined;
+  return {
+    facts: await prepareIngress(ingress, INGRESS_FLAGS),
+    trustedProxies: parseTrustedProxies(INGRESS_FLAGS.trustedProxies, ingress.trustedProxies),
+    accessLog: ingress.accessLog ?? false,
+  };
+}
+
+const INGRESS_FLAGS = {
+  addresses: '--ingress-address',
+  httpPort: '--ingress-http-port',
+  httpsPort: '--ingress-https-port',
+  gatewayAddresses: '--gateway-addresses',
+  trustedProxies: '--ingress-trusted-proxies',
+};
 
 /** The port of upstream's proxy for /healthz. */
 const PROXY_HEALTH_PORT = 10_256;

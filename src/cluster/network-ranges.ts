@@ -2,6 +2,7 @@
 
 import { formatIp, overlaps, parseCidr } from '#machinery/net/ip.ts';
 import type { IpFamily, IpRange } from '#machinery/net/ip.ts';
+import { IpPool } from '#machinery/net/ip-pool.ts';
 import { UserError } from './user-error.ts';
 
 /** Where pods get their addresses: one range, or one of each family. */
@@ -101,6 +102,25 @@ export function checkApart({ parts }: Pick<PodRange, 'parts'>, services: readonl
     const pods = parts.find((part) => overlaps(part, range));
     if (pods !== undefined) throw new UserError(`--pod-cidr ${pods.cidr} and --service-cidr ${range.cidr} overlap`);
   }
+}
+
+/** Returns the pool of --load-balancer-pool. Throws UserError for text that is none, and if pods or services could have its addresses. */
+export function checkLoadBalancerPool(text: string, cidrs: readonly string[]): IpPool {
+  let pool: IpPool;
+  try {
+    pool = IpPool.parse(text);
+  } catch (err) {
+    if (!(err instanceof RangeError)) throw err;
+    throw new UserError(
+      `--load-balancer-pool takes ranges and networks, such as 10.0.0.240-10.0.0.250,fd00::/120: ${err.message}`,
+      { cause: err },
+    );
+  }
+  for (const cidr of cidrs) {
+    const range = parseCidr(cidr);
+    if (range !== undefined && pool.meets(range)) throw new UserError(`--load-balancer-pool ${text} and ${cidr} overlap`);
+  }
+  return pool;
 }
 
 /** The address that the Service `kubernetes` gets: the first of the first range. */

@@ -2,6 +2,7 @@
 
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
+import type { AnnouncerSettings, PolicyTableSettings } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import type { NodePodNetwork } from './pod-network.ts';
 
@@ -20,8 +21,12 @@ export interface ClusterNode {
   readonly addresses?: readonly NodeAddress[];
   /** Absent: services are not proxied on this node. */
   readonly proxy?: NodeProxySettings;
+  /** Absent: this node announces no addresses of load balancers. */
+  readonly announcer?: AnnouncerSettings;
   /** Absent: nothing of ours connects its pods to those of other machines. */
   readonly podNetwork?: NodePodNetwork;
+  /** Absent: network policies are not enforced on this node. */
+  readonly networkPolicy?: PolicyTableSettings;
   readonly capacity?: ResourceList;
 }
 

@@ -24,10 +24,10 @@ export interface DnsRequest {
   /** Pods have a network of their own, on this machine. */
   readonly podNetwork: boolean;
   readonly nodeName: string;
+  /** Other machines can join the cluster: clients with private addresses are answered. Otherwise only this machine and its pods are. */
+  readonly hasOtherMachines: boolean;
   /** Default: the machine's first address. */
   readonly nodeAddress?: string;
-  /** Nodes on other machines may join: clients with private addresses are answered. Otherwise only this machine and its pods are. */
-  readonly openToMachines: boolean;
   /** See serviceInterfaceName. */
   readonly interfaceOf: string;
   readonly logger: Logger;
@@ -80,9 +80,12 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
     allowedClients: [
       ...podCidrs,
       ...serviceCidr.split(','),
+      '127.0.0.0/8',
+      '::1',
       ...machineAddresses(),
       ...(nodeAddress === undefined ? [] : [nodeAddress]),
-      ...(request.openToMachines ? PRIVATE_RANGES : ['127.0.0.0/8', '::1']),
+      // Pods of other machines come with the address of their node.
+      ...(request.hasOtherMachines ? PRIVATE_RANGES : []),
     ],
   };
   if (!reachable) return { settings, undo: () => Promise.resolve() };

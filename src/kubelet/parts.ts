@@ -237,6 +237,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     metrics,
     runtimeHandler: async (name) => (await client.resource(runtimeClasses).get(name, { signal })).handler,
     onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
+    networkReadiness: config.networkReadiness,
     restartBackoffMs: config.restartBackoffMs ?? 10_000,
     maxRestartBackoffMs: config.maxRestartBackoffMs ?? 300_000,
     retryMs: RETRY_MS,

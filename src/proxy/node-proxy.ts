@@ -6,7 +6,8 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
-import { type Nft, obstacleToNft, systemNft } from '#machinery/net/nft/index.ts';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { serveProbes } from './health/http.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
@@ -67,7 +68,7 @@ const DEFAULT_MASQUERADE_BIT = 14;
 export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal): Promise<void> {
   const { client, nodeName, settings, metrics, clock, random, onBackend } = config;
   const logger = config.logger.with({ component: 'kube-proxy', node: nodeName });
-  const nft = systemNft();
+  const nft = new NftSession({ clock });
   const makeBackend = await chooseBackend(config, nft, logger);
   const health = new ProxyHealth({ clock, families: PROXY_FAMILIES });
   const server = await serveHealth(settings.healthz, health, metrics, logger);
@@ -93,11 +94,15 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
     await proxier.run(signal);
   } finally {
     await server?.close();
+    await nft.close();
   }
 }
 
-/** Returns the machine's addresses, loopback and link-local ones included. */
+/** Returns the machine's own addresses, loopback and link-local ones included. Addresses of services are not its own. */
 export const machineAddresses = (): readonly string[] =>
+  Object.values(machineInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
+
+const allAddresses = (): readonly string[] =>
   Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
 
 type MakeBackend = (network: ProxierNetwork) => Backend;
@@ -159,7 +164,8 @@ function userspace(config: NodeProxyConfig, network: ProxierNetwork, logger: Log
   return new UserspaceBackend({
     nodePortIPs: () =>
       addressesForNodePorts(settings.nodePortAddresses, network.nodeIPs(), machineAddresses()) ?? ['0.0.0.0', '::'],
-    machineAddresses,
+    // Addresses of load balancers that this machine announces are served like its own.
+    machineAddresses: allAddresses,
     addresses: canAddAddresses ? new LoopbackAddresses({ serviceCidrs, logger }) : undefined,
     clock,
     random,

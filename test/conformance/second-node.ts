@@ -1,6 +1,6 @@
 // A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in a network namespace of their own.
 // It joins the cluster as docs/running-apart.md describes. A pair of interfaces is the cable between the two machines; routes to each
-// other's pods are made by the product.
+// other's pods are the product's.
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
@@ -94,6 +94,7 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
         'node-ip': SECOND_ADDRESS,
         'cluster-cidr': POD_CIDR,
         'cluster-dns': CLUSTER_DNS,
+        'network-policy-kubeconfig': kubeconfig('network-policy'),
       }),
     );
     const proxyFlags = { kubeconfig: kubeconfig('proxy'), 'hostname-override': NODE_NAME, 'cluster-cidr': POD_CIDR };

@@ -9,8 +9,9 @@ import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
-import { POD_NETWORK_PERMISSIONS, type PodNetworkMode, runPodNetwork } from '#network/index.ts';
+import { NodePolicies, POD_NETWORK_PERMISSIONS, type PodNetworkMode, runPodNetwork } from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { policyTableOf, removePolicies } from '../policy-table.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';
 import { parsePodRanges } from '../pod-network.ts';
@@ -31,6 +32,7 @@ import {
 import { tlsSettings } from './tls-flags.ts';
 
 const COMPONENT = 'kubelet';
+const NETWORK_POLICY = 'network-policy';
 const PORT = 10_250;
 const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
@@ -79,6 +81,8 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly podManifestPath?: string;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
+  /** Identity that may read all pods, namespaces and network policies. Absent: policies are not enforced for the pods of this node. */
+  readonly networkPolicyKubeconfig?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly progress: (text: string) => void;
@@ -123,16 +127,22 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   checkKeyPair('--tls-cert-file, --tls-private-key-file', tls);
   checkAuthority('--client-ca-file', tls.clientCA);
   const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);
+  const policyClient =
+    config.networkPolicyKubeconfig === undefined
+      ? undefined
+      : clientFor(await readKubeconfig('--network-policy-kubeconfig', config.networkPolicyKubeconfig), NETWORK_POLICY, config);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
   let runtime: PreparedRuntime | undefined;
   let kubelet: Kubelet | undefined;
   let network: Pick<RunningRole, 'failed' | 'stop'> | undefined;
+  let policies: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   const reloading = new AbortController();
   const stop = async (): Promise<void> => {
     reloading.abort();
     await network?.stop();
     await kubelet?.stop();
+    await policies?.stop();
     await runtime?.runtime.close();
     await runtime?.stop();
     release();
@@ -159,6 +169,16 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     });
     progress('registering the node');
     const { simulated, description } = runtime;
+    let networkReadiness: NodePolicies | undefined;
+    if (policyClient !== undefined && runtime.podNetwork) {
+      const settings = policyTableOf(layout, podCidrs, runtime.proxy?.bridge);
+      const agent = new NodePolicies({ client: policyClient, nodeName, settings, clock, random, logger });
+      policies = supervised(NETWORK_POLICY, (signal) => agent.run(signal));
+      networkReadiness = agent;
+    } else if (runtime.podNetwork) {
+      await removePolicies(layout);
+      logger.warn('network policies: not enforced on this node', { reason: 'there is no --network-policy-kubeconfig' });
+    }
     const listeners = new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger });
     kubelet = new Kubelet({
       client,
@@ -173,6 +193,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       podLogsDir: layout.logs,
       hostFiles: !simulated,
       podNetwork: !simulated,
+      ...(networkReadiness !== undefined && { networkReadiness }),
       ...(simulated && { machine: simulatedMachine(nodeName) }),
       ...(config.nodeIp !== undefined && {
         addresses: [
@@ -216,7 +237,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     return {
       port,
       description: `node ${nodeName} (${description}), its server on port ${port}`,
-      failed: network?.failed ?? new Promise(() => undefined),
+      failed: Promise.race([network, policies].flatMap((agent) => (agent === undefined ? [] : [agent.failed]))),
       stop: () => (stopping ??= stop()),
     };
   } catch (err) {
