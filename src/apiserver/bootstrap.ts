@@ -8,6 +8,7 @@ import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classe
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
 import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
 import type { Catalog } from './catalog/catalog.ts';
 
@@ -22,6 +23,7 @@ export interface BootstrapConfig {
   /** Where the API server listens. */
   readonly port: number;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /** How long another server may take to make the Service, whose address it has reserved. */
@@ -41,7 +43,12 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
     }),
   );
   if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
-  await keepKubernetesService(config);
+  try {
+    await keepKubernetesService(config);
+  } catch (err) {
+    // An admission webhook that runs in the cluster cannot be called before the server runs. ServiceRepair tries again, as upstream.
+    config.logger.warn('bootstrap: the Service kubernetes cannot be written, will retry', { err });
+  }
 }
 
 async function createNamespace(client: Client, name: string): Promise<void> {

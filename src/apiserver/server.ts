@@ -281,7 +281,7 @@ export class ApiServer {
     health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await repair.begin();
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
-    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
+    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock, logger });
     await this.#aggregator.start();
     await this.#aggregator.registerLocal();
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
