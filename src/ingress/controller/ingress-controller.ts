@@ -14,7 +14,7 @@ import { deepEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { decide, serviceConflicts } from '../decide/decide.ts';
+import { decide, type Decision, serviceConflicts } from '../decide/decide.ts';
 import type { Facts, IngressObjects } from '../decide/objects.ts';
 import type { Proxy } from '../proxy/proxy.ts';
 import { publishGatewayClass, publishIngressClass } from '../publish/publish.ts';
@@ -38,6 +38,8 @@ export interface IngressControllerConfig {
 const BATCH_MS = 10;
 /** After a port could not be had or a status not be written. */
 const RETRY_MS = 5000;
+/** A Secret that is not known after this time is served without, until it is. */
+const SECRET_MS = 3000;
 const BY_SERVICE = 'service';
 
 export class IngressController {
@@ -153,10 +155,10 @@ export class IngressController {
   }
 
   async #decideLoop(): Promise<void> {
-    const { proxy, facts, writesStatuses = true } = this.#config;
+    const { proxy, writesStatuses = true } = this.#config;
     while (this.#wanted && !this.#stopped) {
       this.#wanted = false;
-      const { configuration, statuses, problems } = decide(this.#objects, { ...facts, unavailable: this.#unavailable });
+      const { configuration, statuses, problems } = await this.#decide();
       this.#secrets.sweep();
       this.#report([...problems, ...serviceConflicts(this.#services.lister.list(), configuration)]);
       const unavailable = await proxy.apply(configuration);
@@ -167,6 +169,16 @@ export class IngressController {
       if (!same) this.#wanted = true;
       else if (writesStatuses) this.#statuses.write(statuses);
     }
+  }
+
+  /**
+   * Decides when the Secrets that the objects refer to are known: after a restart, or with a new reference, listeners
+   * would go for the moment that it takes to read them, and statuses would say so.
+   */
+  async #decide(): Promise<Decision> {
+    const decideNow = (): Decision => decide(this.#objects, { ...this.#config.facts, unavailable: this.#unavailable });
+    const decision = decideNow();
+    return (await this.#secrets.settle(SECRET_MS)) ? decideNow() : decision;
   }
 
   /** Logs each problem once, as long as it lasts. */
