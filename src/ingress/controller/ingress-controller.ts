@@ -36,6 +36,8 @@ export interface IngressControllerConfig {
 
 /** Changes that come together are one decision. */
 const BATCH_MS = 10;
+/** The pause between decisions, in durations of the last one: many changes leave time for requests. */
+const PAUSE = 4;
 /** After a port could not be had or a status not be written. */
 const RETRY_MS = 5000;
 /** A Secret that is not known after this time is served without, until it is. */
@@ -56,6 +58,8 @@ export class IngressController {
   /** The next decision that is planned; `due` in monotonic milliseconds. */
   #timer: (Timer & { readonly due: number }) | undefined;
   #deciding: Promise<void> | undefined;
+  /** How long the last decision took. */
+  #decisionMs = 0;
   #synced = false;
   #stopped = false;
 
@@ -63,7 +67,7 @@ export class IngressController {
     this.#config = config;
     const { client, clock, random, logger } = config;
     const shared = { client, clock, random, logger };
-    const onChange = (): void => this.#schedule(BATCH_MS);
+    const onChange = (): void => this.#schedule(Math.max(BATCH_MS, PAUSE * this.#decisionMs));
     this.#informers = new SharedInformerFactory(shared);
     this.#secrets = new ReferencedSecrets({ ...shared, onChange });
     this.#gatewayKinds = new GatewayKinds({ ...shared, onChange, onInstalled: () => publishGatewayClass(client) });
@@ -176,7 +180,13 @@ export class IngressController {
    * would go for the moment that it takes to read them, and statuses would say so.
    */
   async #decide(): Promise<Decision> {
-    const decideNow = (): Decision => decide(this.#objects, { ...this.#config.facts, unavailable: this.#unavailable });
+    const { clock, facts } = this.#config;
+    const decideNow = (): Decision => {
+      const start = clock.monotonic();
+      const decided = decide(this.#objects, { ...facts, unavailable: this.#unavailable });
+      this.#decisionMs = clock.monotonic() - start;
+      return decided;
+    };
     const decision = decideNow();
     return (await this.#secrets.settle(SECRET_MS)) ? decideNow() : decision;
   }
