@@ -1,5 +1,5 @@
-// The reverse proxy beside a bare proxy of Node's own modules, and beside nginx if `NGINX_BINARY` names it: requests a second and the
-// 99th percentile of 64 connections of wrk, in turns; and the time of one decision with many routes.
+// The reverse proxy beside a bare proxy of Node's own modules, and beside nginx if `NGINX_BINARY` names it: requests a
+// second and the 99th percentile of 64 connections of wrk, in turns; and the time of one decision with many routes.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,9 +24,14 @@ interface Load {
   readonly p99Ms: number;
 }
 
-async function start(role: string, ...args: readonly string[]): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+async function start(
+  role: string,
+  ...args: readonly string[]
+): Promise<{ readonly child: ChildProcess; readonly port: number }> {
   const file = fileURLToPath(new URL('server-process.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', file, role, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--import', 'tsx', file, role, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [text] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return { child, port: Number(text) };
 }
@@ -38,9 +43,14 @@ function startNginx(dir: string, binary: string, backend: number): ChildProcess 
     `worker_processes 1; daemon off; pid ${dir}/pid; error_log ${dir}/error.log;
 events { worker_connections 1024; }
 http {
-  access_log off; client_body_temp_path ${dir}/b; proxy_temp_path ${dir}/p; fastcgi_temp_path ${dir}/f; uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/s;
+  access_log off;
+  client_body_temp_path ${dir}/b; proxy_temp_path ${dir}/p; fastcgi_temp_path ${dir}/f;
+  uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/s;
   upstream back { server 127.0.0.1:${backend}; keepalive 64; }
-  server { listen 127.0.0.1:${NGINX_PORT}; location / { proxy_pass http://back; proxy_http_version 1.1; proxy_set_header Connection ''; } }
+  server {
+    listen 127.0.0.1:${NGINX_PORT};
+    location / { proxy_pass http://back; proxy_http_version 1.1; proxy_set_header Connection ''; }
+  }
 }`,
   );
   return spawn(binary, ['-p', dir, '-c', join(dir, 'nginx.conf')], { stdio: ['ignore', 'inherit', 'inherit'] });
@@ -58,7 +68,8 @@ function load(port: number): Load {
 export async function ingress(): Promise<void> {
   heading('ingress');
   decision();
-  if (findProgram('wrk') === undefined) return note('requests are not measured: wrk is not installed (apt-get install wrk)');
+  if (findProgram('wrk') === undefined)
+    return note('requests are not measured: wrk is not installed (apt-get install wrk)');
   const dir = mkdtempSync(join(tmpdir(), 'ingress-bench-'));
   const backend = await start('backend');
   const ours = await start('proxy', String(backend.port));
@@ -93,7 +104,10 @@ function decision(): void {
   const route = (index: number): string => `
 kind: HTTPRoute
 metadata: { name: r${index} }
-spec: { parentRefs: [{ name: gw }], hostnames: [h${index}.example], rules: [{ backendRefs: [{ name: web, port: 80 }] }] }
+spec:
+  parentRefs: [{ name: gw }]
+  hostnames: [h${index}.example]
+  rules: [{ backendRefs: [{ name: web, port: 80 }] }]
 ---`;
   const ingressOf = (index: number): string => `
 kind: Ingress
@@ -109,7 +123,8 @@ kind: Gateway
 metadata: { name: gw }
 spec: { gatewayClassName: coxswain, listeners: [{ name: http, port: 80, protocol: HTTP }] }
 ---`;
-  const many = (object: (index: number) => string): string => Array.from({ length: ROUTES }, (_, i) => object(i)).join('');
+  const many = (object: (index: number) => string): string =>
+    Array.from({ length: ROUTES }, (_, i) => object(i)).join('');
   for (const [what, yaml] of [
     ['HTTPRoutes', gateway + many(route)],
     ['Ingresses', many(ingressOf)],
@@ -121,6 +136,11 @@ spec: { gatewayClassName: coxswain, listeners: [{ name: http, port: 80, protocol
       return process.cpuUsage(before).user / 1000;
     });
     // The first ones run before the code is compiled.
-    show({ what: `one decision with ${ROUTES} ${what}`, unit: 'ms of CPU', values: values.slice(5), goal: { atMost: 50 } });
+    show({
+      what: `one decision with ${ROUTES} ${what}`,
+      unit: 'ms of CPU',
+      values: values.slice(5),
+      goal: { atMost: 50 },
+    });
   }
 }
