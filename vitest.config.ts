@@ -47,6 +47,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 240_000,

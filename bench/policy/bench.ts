@@ -48,7 +48,7 @@ export async function policy(): Promise<void> {
     delay.enable();
     const started = performance.now();
     const running = policies.run(abort.signal);
-    await nft.next((commands) => commands.length > 1000);
+    await nft.next((commands) => commands.length > 100);
     show({ what: 'all rules there, of nothing', unit: 's', values: [(performance.now() - started) / 1000] });
     note(`the longest turn of the event loop until then, lists of objects included: ${longest(delay)} ms`);
     const report = async (what: string, change: (turn: number) => Promise<unknown>): Promise<void> => {
@@ -148,7 +148,7 @@ async function createPolicy(client: Client, index: number): Promise<void> {
 async function setAddress(client: Client, index: number, ip: string): Promise<void> {
   const all = client.resource(pods).namespace(namespaceOf(index));
   const pod = await all.get(`p${index}`);
-  await all.updateStatus({ ...pod, status: { ...pod.status, podIPs: [{ ip }] } });
+  await all.updateStatus({ ...pod, status: { ...pod.status, podIP: ip, podIPs: [{ ip }] } });
 }
 
 const setLabel = (client: Client, index: number, app: string): Promise<unknown> =>

@@ -41,6 +41,7 @@ import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { StartWrites } from './start-writes.ts';
 import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
@@ -86,6 +87,7 @@ export class ApiServer {
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
   #ownEndpoints: OwnEndpoints | undefined;
+  #startWrites: StartWrites | undefined;
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
@@ -282,17 +284,21 @@ export class ApiServer {
     // The conditions depend on what is installed.
     await this.#definitions.start([this.#customResources, this.#conditions]);
     health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
-    await repair.begin();
+    const writes = new StartWrites({ hasWebhooks: () => this.#hasWebhooks(), clock, logger });
+    this.#startWrites = writes;
+    await writes.attempt('addresses of services', () => repair.begin());
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
-    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
+    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock, writes });
     await this.#aggregator.start();
-    await this.#aggregator.registerLocal();
+    await writes.attempt('API services', () => this.#aggregator.registerLocal());
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
     health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
-    await keepBootstrapPolicy(client, this.catalog.snapshot());
+    await writes.attempt('roles', () => keepBootstrapPolicy(client, this.catalog.snapshot()));
     health.finish('rbac/bootstrap-roles');
-    if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
+    if (this.#config.serviceAccounts !== undefined) {
+      await writes.attempt('the ConfigMap of token tracking', () => keepTokenTracking(client, clock));
+    }
     health.finish('start-legacy-token-tracking-controller');
     if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
     health.finish('generic-apiserver-start-informers');
@@ -314,6 +320,15 @@ export class ApiServer {
       this.#ownEndpoints?.run(signal),
       this.#aggregator.run(signal),
     ]);
+  }
+
+  /** Reports whether an admission webhook is configured. */
+  async #hasWebhooks(): Promise<boolean> {
+    const group = 'admissionregistration.k8s.io';
+    const lists = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'].map(async (resource) =>
+      this.#objects.findAll(group, resource, ''),
+    );
+    return (await Promise.all(lists)).some((list) => list.length > 0);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -402,7 +417,7 @@ export class ApiServer {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
     const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
-    await Promise.all([closed, this.#backgroundWork]);
+    await Promise.all([closed, this.#backgroundWork, this.#startWrites?.stop()]);
     timer.cancel();
     this.#deadlines.stop();
     for (const request of this.#inProcess) request.abort(STOPPING);

@@ -8,7 +8,7 @@ import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { typed } from './own-command.ts';
-import { withPodNetworkFlags } from './pod-network-flags.ts';
+import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { readArguments } from './upstream/arguments.ts';
 
@@ -75,7 +75,8 @@ export function createProgram(build?: Build): Command {
     .exitOverride()
     .configureOutput({ writeOut: (text) => process.stdout.write(typed(text)), outputError: () => undefined });
 
-  withPodNetworkFlags(program.command('up'))
+  program
+    .command('up')
     .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
     .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
@@ -106,7 +107,13 @@ export function createProgram(build?: Build): Command {
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
-    .option('--pod-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16, wider for more than 256 nodes)')
+    .option(
+      '--pod-cidr <cidrs>',
+      'addresses of pods: one range, or one of each IP family, separated by a comma (default: 10.244.0.0/16, wider for more than 256 nodes)',
+    )
+    .addOption(podNetworkOption())
+    .addOption(vxlanIdOption())
+    .addOption(vxlanPortOption())
     .option(
       '--service-cidr <cidrs>',
       'addresses of services: one range, or one of each IP family, separated by a comma',
@@ -163,6 +170,10 @@ Examples:
     .command('down')
     .description('stop a cluster that runs in the background; its data stays')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .option(
+      '--clean',
+      'also end its pods, and remove rules, addresses, bridges and routes from this machine, those of killed clusters, too; if it does not run, only that',
+    )
     .action(async (options) => {
       const { down } = await import('./down.ts');
       await down(options);
@@ -263,6 +274,39 @@ Examples:
       process.stdout.write(completionScript(program, shell));
     });
 
+  addEnvtest(program);
   addRoleCommands(program);
   return program;
+}
+
+function addEnvtest(program: Command): void {
+  const envtest = program
+    .command('envtest')
+    .description(
+      "lay out a folder for KUBEBUILDER_ASSETS, with this server in the place of upstream's programs, and print its path",
+    )
+    .option('--dir <dir>', 'the folder (default: one in the cache of the user)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ KUBEBUILDER_ASSETS=$(cox envtest) go test ./...                          with controllers
+  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      and with nodes on which pods run
+  $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
+    )
+    .action(async (options: { readonly dir?: string }) => {
+      const { envtest: layOut } = await import('./envtest/envtest.ts');
+      layOut(options);
+    });
+  envtest
+    .command('etcd', { hidden: true })
+    .description('stand in for etcd: answer health checks')
+    .requiredOption('--listen-client-urls <urls>', 'where to listen', list)
+    // Suites pass etcd's flags about storage and peers: there are neither.
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (options: { readonly listenClientUrls: readonly string[] }) => {
+      const { envtestEtcd } = await import('./envtest/envtest.ts');
+      await envtestEtcd(options);
+    });
 }

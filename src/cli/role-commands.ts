@@ -18,7 +18,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
-import { withPodNetworkFlags } from './pod-network-flags.ts';
+import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
 import { KUBE_CONTROLLER_MANAGER_FLAGS } from './upstream/kube-controller-manager.ts';
@@ -89,6 +89,12 @@ function addApiServer(program: Command): void {
           .choices(['etcd', 'memory'])
           .default('etcd'),
       )
+      .option(
+        '--with-controllers <names>',
+        "run the scheduler and these controllers here, with --store memory: '*' all, 'foo' this one, '-foo' not this one",
+        list,
+      )
+      .option('--with-nodes <count>', 'run so many simulated nodes here, with --store memory', wholeNumber)
       .addOption(new Option('--reported-version <version>', 'as --version=v…').argParser(reportedVersion).hideHelp())
       .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', list)
       .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
@@ -296,7 +302,8 @@ Examples:
 
 function addKubelet(program: Command): void {
   withCommonFlags(
-    withPodNetworkFlags(program.command('kubelet'))
+    program
+      .command('kubelet')
       .description('run this machine as a node of a cluster')
       .option('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
@@ -333,6 +340,9 @@ function addKubelet(program: Command): void {
       .option('--authorization-webhook-cache-unauthorized-ttl <duration>', 'how long a denial holds (default: 30s)', duration)
       .option('--pod-cidr <cidrs>', 'addresses of its pods (default: those that the controller manager gives it)')
       .option('--cluster-cidr <cidrs>', 'addresses of all pods: other nodes cannot claim any outside')
+      .addOption(podNetworkOption())
+      .addOption(vxlanIdOption())
+      .addOption(vxlanPortOption())
       .option('--print-permissions', 'print the role that nodes need for --pod-network, for an administrator to apply, and end')
       .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)

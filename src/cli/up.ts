@@ -190,9 +190,17 @@ function etcdConfig(options: UpOptions): EtcdConfig | undefined {
 function ingressRequest(options: UpOptions): IngressRequest | undefined {
   const { ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses } =
     options;
-  const given = [ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses];
   if (options.ingress !== true) {
-    if (given.some((each) => each !== undefined)) throw new UserError('the --ingress-… and --gateway-… flags are for --ingress');
+    const values = {
+      '--ingress-address': ingressAddress,
+      '--ingress-http-port': ingressHttpPort,
+      '--ingress-https-port': ingressHttpsPort,
+      '--ingress-trusted-proxies': ingressTrustedProxies,
+      '--ingress-access-log': ingressAccessLog,
+      '--gateway-addresses': gatewayAddresses,
+    };
+    const given = Object.entries(values).find(([, value]) => value !== undefined);
+    if (given !== undefined) throw new UserError(`${given[0]} needs --ingress`);
     return undefined;
   }
   return {

@@ -68,7 +68,7 @@ export interface ClusterConfig {
     /** The file in which their containers are recorded. Absent: they end with the process. */
     readonly journal?: string;
   };
-  readonly podCidr: string;
+  readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
@@ -318,9 +318,9 @@ export class Cluster {
   }
 
   #control(): ControlConfig {
-    const { podCidr, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } = this.#config;
+    const { podCidrs, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } = this.#config;
     return {
-      podCidr,
+      podCidrs,
       serviceCidr,
       loadBalancerPool: this.#config.loadBalancerPool,
       schedulerConfiguration,

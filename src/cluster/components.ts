@@ -38,7 +38,8 @@ export interface User {
 
 /** For the controllers and the scheduler. */
 export interface ControlConfig {
-  readonly podCidr: string;
+  /** One range, or one of each family. */
+  readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** Addresses for services of type LoadBalancer. Default: those of nodes. */
@@ -53,6 +54,8 @@ export interface ControlConfig {
   readonly leaderElect?: boolean;
   /** Published in every namespace, and signs what is approved. */
   readonly authority?: KeyPair;
+  /** PEM: published in every namespace for pods to verify the API server. Default: the authority's certificate. */
+  readonly rootCa?: string;
   /** PEM: what signs the tokens of ServiceAccounts. */
   readonly serviceAccountKey?: string;
 }
@@ -234,9 +237,10 @@ export class Components implements RunningComponents {
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
       ...(control.controllers !== undefined && { controllers: control.controllers }),
-      ...(authority !== undefined && { rootCa: authority.cert, signing: { authority } }),
+      rootCa: control.rootCa ?? authority?.cert,
+      ...(authority !== undefined && { signing: { authority } }),
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
-      clusterCidrs: [control.podCidr],
+      clusterCidrs: control.podCidrs,
       settings: {
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
         ...(control.loadBalancerPool !== undefined && { 'service-lb': { pool: IpPool.parse(control.loadBalancerPool) } }),
@@ -327,7 +331,7 @@ export class Components implements RunningComponents {
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
-      podCIDRs: [node.podCidr],
+      podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,

@@ -11,7 +11,6 @@ import { createHash } from 'node:crypto';
 import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { syncDirectory, writeDurableFile } from '#machinery/files/durable-file.ts';
-import { policyTableName, type PolicyTableSettings } from '#network/index.ts';
 import { identify, isAlive, type ProcessIdentity } from '#runtime/process-identity.ts';
 import { UserError } from './user-error.ts';
 
@@ -53,15 +52,6 @@ export function dataDirLayout(dir: string): DataDirLayout {
 /** Returns the name of the nftables table with the cluster's service proxy: the same for the same directory, another for others. */
 export function proxyTable({ root }: DataDirLayout): string {
   return `coxswain-${createHash('sha256').update(root).digest('hex').slice(0, 10)}`;
-}
-
-/** Returns what the node's network policies are programmed with: a table that no other node of this machine has. */
-export function policyTableOf(
-  { root }: DataDirLayout,
-  podCidrs: readonly string[],
-  bridge: string | undefined,
-): PolicyTableSettings {
-  return { table: policyTableName(root), podCidrs, ...(bridge !== undefined && { bridge }) };
 }
 
 /**

@@ -17,7 +17,7 @@ import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode, SimulatedNode } from './nodes.ts';
-import { claimDataDir, dataDirLayout, type DataDirLayout, policyTableOf, proxyTable } from './data-dir.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout, proxyTable } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
@@ -31,12 +31,13 @@ import {
   checkApart,
   checkLoadBalancerPool,
   defaultPodRange,
-  nodeRange,
-  parseRange,
+  nodeRanges,
+  parsePodRange,
   parseServiceRanges,
-  type Range,
+  type PodRange,
 } from './network-ranges.ts';
 import { Pki } from './pki.ts';
+import { policyTableOf, removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
@@ -123,12 +124,12 @@ const CONTEXT_NAME = 'coxswain';
 
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
-  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
-  checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
+  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parsePodRange('--pod-cidr', config.podCidr);
+  checkApart(podRange, parseServiceRanges('--service-cidr', config.serviceCidr));
   if (config.loadBalancerPool !== undefined) {
-    checkLoadBalancerPool(config.loadBalancerPool, [podRange.cidr, ...config.serviceCidr.split(',')]);
+    checkLoadBalancerPool(config.loadBalancerPool, [...podRange.cidr.split(','), ...config.serviceCidr.split(',')]);
   }
-  nodeRange(podRange, config.nodes - 1);
+  nodeRanges(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
@@ -148,7 +149,7 @@ export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
 async function start(
   config: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   cleanup: (() => Promise<void> | void)[],
   undo: () => Promise<void>,
 ): Promise<LaunchedCluster> {
@@ -187,12 +188,12 @@ async function start(
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidrs: [nodeRange(podRange, 0)],
+      podCidrs: nodeRanges(podRange, 0),
       podNetwork: {
         ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
         ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
         ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
-        clusterCidrs: [podRange.cidr],
+        clusterCidrs: podRange.cidr.split(','),
         serviceCidrs: config.serviceCidr.split(','),
       },
       ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
@@ -207,15 +208,16 @@ async function start(
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
   const kubeletPorts = await makeKubeletPorts(pki, config.bindAddress, [machineName()]);
+  if (config.networkPolicy === false) await removePolicies(layout);
   const dns = await prepareDns({
     wanted: config.dns,
     clusterDomain: config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN,
     serviceCidr: config.serviceCidr,
-    podCidr: podRange.cidr,
+    podCidrs: podRange.cidr.split(','),
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
-    hasOtherMachines: !isLoopback(config.bindAddress),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
+    hasOtherMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });
@@ -238,7 +240,7 @@ async function start(
     ...(config.clusterDomain !== undefined && { clusterDomain: config.clusterDomain }),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
-    podCidr: podRange.cidr,
+    podCidrs: podRange.cidr.split(','),
     serviceCidr: config.serviceCidr,
     ...(config.loadBalancerPool !== undefined && { loadBalancerPool: config.loadBalancerPool }),
     schedulerConfiguration,
@@ -342,7 +344,7 @@ function deservesThread({ nodes }: LaunchConfig): boolean {
 function nodesOf(
   config: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   first: PreparedRuntime,
   thread: ComponentsRunner | undefined,
   last: (() => Promise<void> | void)[],
@@ -352,7 +354,7 @@ function nodesOf(
     first: true,
     runtime: first.runtime,
     simulated: first.simulated,
-    podCidr: nodeRange(podRange, 0),
+    podCidrs: nodeRanges(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
     ...(first.network !== undefined && { podNetwork: first.network }),
@@ -360,10 +362,10 @@ function nodesOf(
     ...(first.proxy !== undefined &&
       config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
     ...(config.networkPolicy !== false &&
-      first.podNetwork && { networkPolicy: policyTableOf(layout, [nodeRange(podRange, 0)], first.proxy?.bridge) }),
+      first.podNetwork && { networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
-    return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };
+    return { name: `simulated-${index + 2}`, podCidrs: nodeRanges(podRange, index + 1) };
   });
   const path = keepsSimulation(config) && others.length > 0 ? join(layout.simulated, 'nodes.jsonl') : undefined;
   if (thread !== undefined) {
@@ -378,7 +380,7 @@ function nodesOf(
 /** See PodAccess. A cluster without it works, but its pods do not reach the API server. */
 async function openToPods(
   { bindAddress, logger }: LaunchConfig,
-  podRange: Range,
+  podRange: PodRange,
   port: number,
   cleanup: (() => Promise<void> | void)[],
 ): Promise<void> {
@@ -389,7 +391,7 @@ async function openToPods(
       address,
       port,
       server: { host: bindAddress, port },
-      podCidrs: [podRange.cidr],
+      podCidrs: podRange.cidr.split(','),
       ownAddresses: () => Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
     });
     cleanup.push(() => access.close());
@@ -406,14 +408,14 @@ async function openToPods(
 function proxyOf(
   { securePort, ingress }: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
 ): NodeProxySettings {
   return {
     mode,
     ...(bridge !== undefined && { bridge }),
     table: proxyTable(layout),
-    clusterCidrs: [podRange.cidr],
+    clusterCidrs: podRange.cidr.split(','),
     nodePortAddresses: 'all',
     reservedPorts: [
       securePort,

@@ -9,7 +9,7 @@ import { ControllerManager } from '#controllers/controller-manager.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
-import { systemNft } from '#machinery/net/nft/index.ts';
+import { NftSession } from '#machinery/net/nft/index.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import { Announcer } from '#network/announce/announcer.ts';
@@ -37,6 +37,7 @@ describe.skipIf(missing !== undefined)(
     const agents = new Map<string, Agent>();
     const abort = new AbortController();
     const running: Promise<void>[] = [];
+    const sessions: NftSession[] = [];
 
     beforeAll(async () => {
       lab = new LinkLab();
@@ -66,6 +67,7 @@ describe.skipIf(missing !== undefined)(
     afterAll(async () => {
       abort.abort(new Error('over'));
       await Promise.all(running);
+      await Promise.all(sessions.map((session) => session.close()));
       await server?.stop();
       await Promise.all([...agents.values()].map((agent) => agent.stop()));
       lab?.stop();
@@ -78,11 +80,13 @@ describe.skipIf(missing !== undefined)(
       const common = { client, nodeName: name, clock: systemClock, random: systemRandom, logger };
       const prefix = lab.inside(name);
       const table = 'coxswain';
+      const nft = new NftSession({ clock: systemClock, prefix });
+      sessions.push(nft);
       const proxier = new Proxier({
         ...common,
         makeBackend: (network) =>
           new NftablesBackend({
-            nft: systemNft(prefix),
+            nft: nft,
             families: ['IPv4', 'IPv6'],
             settings: () => ({
               table,

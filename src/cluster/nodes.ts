@@ -13,8 +13,8 @@ export interface ClusterNode {
   readonly runtime: Runtime;
   /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
   readonly simulated: boolean;
-  /** The node's part of the pod range. */
-  readonly podCidr: string;
+  /** The node's part of the pod range, of each family. */
+  readonly podCidrs: readonly [string, ...string[]];
   /** The kubelet's directory. Not used by simulated nodes. */
   readonly rootDir?: string;
   readonly podLogsDir?: string;
@@ -33,6 +33,6 @@ export interface ClusterNode {
 /** A node whose pods only pretend to run. */
 export interface SimulatedNode {
   readonly name: string;
-  /** The node's part of the pod range. */
-  readonly podCidr: string;
+  /** The node's part of the pod range, of each family. */
+  readonly podCidrs: readonly [string, ...string[]];
 }

@@ -6,11 +6,11 @@ const request: DnsRequest = {
   wanted: undefined,
   clusterDomain: 'cluster.local',
   serviceCidr: '10.96.0.0/16',
-  podCidr: '10.244.0.0/16',
+  podCidrs: ['10.244.0.0/16'],
   podNetwork: false,
   nodeName: 'machine',
-  hasOtherMachines: false,
   nodeAddress: '192.0.2.1',
+  hasOtherMachines: false,
   interfaceOf: '/nowhere',
   logger: new RecordingLogger(),
 };

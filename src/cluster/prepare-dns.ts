@@ -20,7 +20,7 @@ export interface DnsRequest {
   readonly wanted: boolean | undefined;
   readonly clusterDomain: string;
   readonly serviceCidr: string;
-  readonly podCidr: string;
+  readonly podCidrs: readonly string[];
   /** Pods have a network of their own, on this machine. */
   readonly podNetwork: boolean;
   readonly nodeName: string;
@@ -64,7 +64,7 @@ export async function prepareDns(request: DnsRequest): Promise<PreparedDns | und
 }
 
 async function prepare(request: DnsRequest): Promise<PreparedDns> {
-  const { serviceCidr, podCidr, clusterDomain, nodeName, podNetwork } = request;
+  const { serviceCidr, podCidrs, clusterDomain, nodeName, podNetwork } = request;
   const serviceAddress = dnsServiceAddress(parseServiceRanges('--service-cidr', serviceCidr));
   if (serviceAddress === undefined) throw new Error(`--service-cidr ${serviceCidr} has no tenth address`);
   const first = machineAddresses().find((address) => isIPv4(address) === isIPv4(serviceAddress));
@@ -78,7 +78,7 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
     ...(nodeAddress !== undefined && { nodeAddress }),
     nodeName,
     allowedClients: [
-      podCidr,
+      ...podCidrs,
       ...serviceCidr.split(','),
       '127.0.0.0/8',
       '::1',

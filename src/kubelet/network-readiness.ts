@@ -1,4 +1,4 @@
-// What the kubelet asks of the network before it starts containers. Whoever enforces network policies on the node implements it.
+// What the kubelet asks of the network before it starts containers. The agent that enforces network policies on the node implements it.
 
 import type { Pod } from './types.ts';
 

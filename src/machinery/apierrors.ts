@@ -104,12 +104,12 @@ export class StatusError extends Error {
 }
 
 /** 'replicasets.apps', 'pods'. */
-export function groupResourceString(resource: GroupResource): string {
+function groupResourceString(resource: GroupResource): string {
   return resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
 }
 
 /** 'ReplicaSet.apps', 'Pod'. */
-export function groupKindString(kind: GroupKind): string {
+function groupKindString(kind: GroupKind): string {
   return kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 }
 

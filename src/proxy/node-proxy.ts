@@ -7,7 +7,7 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
 import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
-import { type Nft, obstacleToNft, systemNft } from '#machinery/net/nft/index.ts';
+import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { serveProbes } from './health/http.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
@@ -68,7 +68,7 @@ const DEFAULT_MASQUERADE_BIT = 14;
 export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal): Promise<void> {
   const { client, nodeName, settings, metrics, clock, random, onBackend } = config;
   const logger = config.logger.with({ component: 'kube-proxy', node: nodeName });
-  const nft = systemNft();
+  const nft = new NftSession({ clock });
   const makeBackend = await chooseBackend(config, nft, logger);
   const health = new ProxyHealth({ clock, families: PROXY_FAMILIES });
   const server = await serveHealth(settings.healthz, health, metrics, logger);
@@ -94,6 +94,7 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
     await proxier.run(signal);
   } finally {
     await server?.close();
+    await nft.close();
   }
 }
 

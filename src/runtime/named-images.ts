@@ -37,7 +37,7 @@ export interface NamedImagesConfig {
 const plain: ImageSimulation = { pullError: undefined, pullDurationMs: undefined };
 
 /** The full name: docker.io/library/busybox:latest for busybox. */
-export function canonicalImageName(name: string): string {
+function canonicalImageName(name: string): string {
   const [first = '', ...rest] = name.split('/');
   const hasRegistry = rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost');
   let full = hasRegistry ? name : rest.length > 0 ? `docker.io/${name}` : `docker.io/library/${name}`;

@@ -72,7 +72,7 @@ async function compareRequest(request: Request, { ours, theirs, report }: Compar
 
 /** Reports whether the reference cannot begin a watch with initial events, because its etcd is older than 3.4.31, or than 3.5.13. */
 function isOldEtcd({ body }: Answer): boolean {
-  return JSON.stringify(body)?.includes('required storage feature RequestWatchProgress is disabled');
+  return JSON.stringify(body).includes('required storage feature RequestWatchProgress is disabled');
 }
 
 async function settle({ settle: what, path, accept, until }: Settle, { ours, theirs, report }: Comparison): Promise<void> {

@@ -244,6 +244,8 @@ export const rules: readonly Rule[] = [words, openings, lineLength, io, readmes]
 
 const EXPORT = /^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm;
 
+const NAMESPACE = /(?:import|export) \* as \w+ from '(?:[^']*\/)?([^'/]+)'/g;
+
 /** Returns exported values that no other file names, by file. A name that occurs anywhere in another file counts as used. */
 export function deadExports(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly Violation[]> {
   const filesOf = new Map<string, number>();
@@ -251,9 +253,11 @@ export function deadExports(files: ReadonlyMap<string, string>): ReadonlyMap<str
     if (!isCode(path)) continue;
     for (const word of new Set(text.match(/\b[A-Za-z_]\w*\b/g))) filesOf.set(word, (filesOf.get(word) ?? 0) + 1);
   }
+  // Files that others import as a whole.
+  const namespaces = new Set([...files.values()].flatMap((text) => [...text.matchAll(NAMESPACE)].map((match) => match[1])));
   const dead = new Map<string, Violation[]>();
   for (const [path, text] of files) {
-    if (!/^(src|tools|test|bench)\/.*\.ts$/.test(path) || isGenerated(path)) continue;
+    if (namespaces.has(basename(path)) || !/^(src|tools|test|bench)\/.*\.ts$/.test(path) || isGenerated(path)) continue;
     for (const match of text.matchAll(EXPORT)) {
       const name = match[1] as string;
       if ((filesOf.get(name) ?? 0) > 1) continue;

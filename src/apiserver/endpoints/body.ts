@@ -97,9 +97,9 @@ function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
   }
 }
 
-async function parsedYaml(text: string, { mediaType, mustBe, maxValues, clock }: Parsing): Promise<ParsedBody> {
+async function parsedYaml(text: string, { mediaType, mustBe, maxValues, clock, bigints }: Parsing): Promise<ParsedBody> {
   try {
-    const parsed = await parseYamlBody(text, maxValues, clock);
+    const parsed = await parseYamlBody(text, { maxValues, bigints }, clock);
     return { ...parsed, text, mediaType, large: isLarge(parsed.value) };
   } catch (error) {
     throw unreadable(error, text, mustBe);

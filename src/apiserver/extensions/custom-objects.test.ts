@@ -234,6 +234,17 @@ test('integers beyond 2^53 are kept', async () => {
   expect((await write('PUT', `${WIDGETS}/a`, '{"numbers":{"a":-9223372036854775808}}')).text).toContain('must be specified');
   const refused = await write('POST', WIDGETS, '{"numbers":{"a":-9223372036854775808}}');
   expect([refused.code, refused.text]).toEqual([422, expect.stringContaining('must be positive')]);
+  const yaml = (method: string, path: string, type: string, value: string) =>
+    send(t.server, {
+      method,
+      path,
+      headers: { 'content-type': type },
+      body: `apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: written\nspec:\n  numbers: {a: ${value}}\n`,
+    });
+  expect((await yaml('POST', WIDGETS, 'application/yaml', MAX)).text).toContain(`"spec":{"numbers":{"a":${MAX}}}`);
+  const own = `${WIDGETS}/written?fieldManager=test&force=true`;
+  const inYaml = await yaml('PATCH', own, 'application/apply-patch+yaml', '9007199254740993');
+  expect(inYaml.text).toContain('"spec":{"numbers":{"a":9007199254740993}}');
   const version1 = JSON.parse(read.text) as { metadata: { resourceVersion: string } };
   expect(version1.metadata.resourceVersion).not.toBe('');
   const builtIn = await send(t.server, {

@@ -6,7 +6,7 @@ export type IndexFunction<T> = (object: T) => readonly string[];
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
 
 /** The name of the index that every store has. */
-export const BY_NAMESPACE = 'namespace';
+const BY_NAMESPACE = 'namespace';
 
 /** What readers of an informer see. Everything is as of the last event received: it may be behind the API server. */
 export interface Lister<T extends KubeObject> {

@@ -53,7 +53,7 @@ export class ServedKinds {
 }
 
 /** Returns the objects of a manifest. Throws YamlError, and TypeError for a document that is not an object. */
-export function objectsIn(manifest: Manifest): readonly KubeObject[] {
+function objectsIn(manifest: Manifest): readonly KubeObject[] {
   const documents: readonly unknown[] =
     typeof manifest === 'string' ? parseYamlDocuments(manifest) : Array.isArray(manifest) ? manifest : [manifest];
   return documents.flatMap((document): readonly KubeObject[] => {

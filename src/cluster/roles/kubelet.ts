@@ -10,7 +10,8 @@ import { Kubelet } from '#kubelet/kubelet.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
 import { NodePolicies, POD_NETWORK_PERMISSIONS, type PodNetworkMode, runPodNetwork } from '#network/index.ts';
-import { claimDataDir, dataDirLayout, policyTableOf } from '../data-dir.ts';
+import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { policyTableOf, removePolicies } from '../policy-table.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';
 import { parsePodRanges } from '../pod-network.ts';
@@ -80,7 +81,7 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly podManifestPath?: string;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
-  /** Who may read all pods, namespaces and network policies. Absent: policies are not enforced for the pods of this node. */
+  /** Identity that may read all pods, namespaces and network policies. Absent: policies are not enforced for the pods of this node. */
   readonly networkPolicyKubeconfig?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -175,6 +176,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       policies = supervised(NETWORK_POLICY, (signal) => agent.run(signal));
       networkReadiness = agent;
     } else if (runtime.podNetwork) {
+      await removePolicies(layout);
       logger.warn('network policies: not enforced on this node', { reason: 'there is no --network-policy-kubeconfig' });
     }
     const listeners = new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger });

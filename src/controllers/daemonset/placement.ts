@@ -46,7 +46,7 @@ const TOLERATED: readonly (readonly [key: string, effect: NonNullable<Toleration
 ];
 
 /** What the template tolerates, and what every daemon does. */
-export function tolerationsOf({ tolerations, hostNetwork }: ReadSpec): readonly ReadToleration[] {
+function tolerationsOf({ tolerations, hostNetwork }: ReadSpec): readonly ReadToleration[] {
   const all = [...(tolerations ?? [])];
   const always = hostNetwork === true ? [...TOLERATED, [TAINT_NETWORK_UNAVAILABLE, 'NoSchedule'] as const] : TOLERATED;
   for (const [key, effect] of always) {

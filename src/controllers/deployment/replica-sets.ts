@@ -15,7 +15,7 @@ type ReadReplicaSet = Immutable<ReplicaSet>;
 type Annotations = Readonly<Record<string, string>>;
 export type NewReplicaSet = New<ReplicaSet> & { readonly metadata: { readonly name: string } };
 
-export const POD_TEMPLATE_HASH = 'pod-template-hash';
+const POD_TEMPLATE_HASH = 'pod-template-hash';
 export const REVISION = 'deployment.kubernetes.io/revision';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';

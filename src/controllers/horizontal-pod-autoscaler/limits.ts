@@ -9,7 +9,7 @@ type Behavior = Immutable<NonNullable<HorizontalPodAutoscaler['spec']['behavior'
 type Rules = Immutable<HPAScalingRules>;
 
 /** How long a recommendation to have more pods holds back one to have fewer, if nothing else is said. */
-export const DOWNSCALE_STABILIZATION_MS = 5 * 60_000;
+const DOWNSCALE_STABILIZATION_MS = 5 * 60_000;
 /** Without rules, one step at most doubles the pods, but may always come to this many. */
 const SCALE_UP_FACTOR = 2;
 const SCALE_UP_MINIMUM = 4;

@@ -42,7 +42,7 @@ interface Groups {
   readonly ignored: readonly string[];
 }
 
-export function groupPods(pods: readonly ReadPod[], metrics: PodMetrics, isCpu: boolean, now: number): Groups {
+function groupPods(pods: readonly ReadPod[], metrics: PodMetrics, isCpu: boolean, now: number): Groups {
   const unready: string[] = [];
   const missing: string[] = [];
   const ignored: string[] = [];

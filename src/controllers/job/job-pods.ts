@@ -11,7 +11,7 @@ type Template = Immutable<PodTemplateSpec>;
 
 /** Keeps a pod until it is counted. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
-export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
+const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 export const INDEX_FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 export const INDEX_IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
 const COMPLETION_INDEX_ENV = 'JOB_COMPLETION_INDEX';

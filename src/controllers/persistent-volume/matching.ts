@@ -25,7 +25,7 @@ export function attributesClass({ spec }: ReadVolume | ReadClaim): string {
   return spec.volumeAttributesClassName ?? '';
 }
 
-export function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
+function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
   const offered = new Set(volume.spec.accessModes);
   return (claim.spec.accessModes ?? []).every((mode) => offered.has(mode));
 }

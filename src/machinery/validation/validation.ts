@@ -96,7 +96,7 @@ const HTTP_HEADER_NAME = format(
   'X-Header-Name',
 );
 
-export const LABEL_VALUE_MAX_LENGTH = 63;
+const LABEL_VALUE_MAX_LENGTH = 63;
 export const DNS1123_LABEL_MAX_LENGTH = 63;
 export const DNS1123_SUBDOMAIN_MAX_LENGTH = 253;
 export const DNS1035_LABEL_MAX_LENGTH = 63;

@@ -108,6 +108,13 @@ describe('how a node is reached', () => {
     expect(mtu).toBe(1370);
   });
 
+  test('a link whose name cannot stand in a command is not used', () => {
+    const odd = { ...machine, links: [link('et"h0', ['10.0.0.1/24'])] };
+    expect(decideFor([node('n', '10.0.0.2', '10.244.2.0/24')], {}, odd).state.routes.get('10.244.2.0/24')?.link).toBe(
+      names.vxlan,
+    );
+  });
+
   test('the smallest of the links in use is the size of packets', () => {
     const jumbo = { ...machine, links: [link('eth0', ['10.0.0.1/24'], { mtu: 9000 }), link('eth1', ['10.1.0.1/24'])] };
     expect(decideFor([], {}, jumbo).mtu).toBe(9000);

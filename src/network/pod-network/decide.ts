@@ -11,6 +11,7 @@ import {
   parseCidr,
 } from '#machinery/net/ip.ts';
 import { acceptNodes, type AcceptedRange, type Peer } from './accept.ts';
+import { BATCH_ARGUMENT } from './difference.ts';
 import {
   EMPTY_STATE,
   type Link,
@@ -196,7 +197,9 @@ class Plan {
 
   #outerLinks(): readonly Link[] {
     const { bridge, vxlan } = this.#settings.names;
-    return this.#machine.links.filter(({ name, isLoopback }) => name !== bridge && name !== vxlan && !isLoopback);
+    return this.#machine.links.filter(
+      ({ name, isLoopback }) => name !== bridge && name !== vxlan && !isLoopback && BATCH_ARGUMENT.test(name),
+    );
   }
 
   #vxlan(): VxlanDevice | undefined {

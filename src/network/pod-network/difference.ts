@@ -10,6 +10,9 @@ export interface Change {
   readonly args: readonly string[];
 }
 
+/** What can stand in a line of a batch. Names of links may have other characters: such links are not used. */
+export const BATCH_ARGUMENT = /^[^\s'"#\\]+$/;
+
 /**
  * Returns the changes in the order in which they have to be made. What is the same in both states is not touched, so traffic that
  * flows is not disturbed. Routes to nodes that are gone are removed before the entries that they need.

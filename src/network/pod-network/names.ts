@@ -9,7 +9,7 @@ import type { PodNetworkNames } from './model.ts';
 export const ROUTE_PROTOCOL = 84;
 
 /** Metrics of ours begin here: any route of an administrator comes first. */
-const FIRST_METRIC = 2 ** 24;
+export const FIRST_METRIC = 2 ** 24;
 
 /** @param dataDir the directory of the cluster's container runtime, after which its bridge is named */
 export function podNetworkNames(dataDir: string): PodNetworkNames {

@@ -9,6 +9,7 @@ import { type IpFamily, parseCidr } from '#machinery/net/ip.ts';
 import { NftError } from '#machinery/net/nft/index.ts';
 import { bridgeNetwork, CNI_CONFIG_FILE, type CniConfigList, writeCniConfig } from '../cni.ts';
 import { decide, type Decision } from './decide.ts';
+import { dropsForwarded } from './forward-policy.ts';
 import { difference } from './difference.ts';
 import { EMPTY_STATE, type Machine, type NodeRecord, type PodNetworkSettings } from './model.ts';
 import { completeCommands, neededFamilies, type Rules, setCommands } from './rules.ts';
@@ -53,6 +54,7 @@ export class NodeNetwork {
   /** What the table has; undefined: it has to be written as a whole. */
   #rules: Rules | undefined;
   #canFilter = true;
+  #isForwardChecked = false;
   #forwarding = new Set<IpFamily>();
   #written: string | undefined;
   #addresses: string | undefined;
@@ -107,11 +109,14 @@ export class NodeNetwork {
     let obstacle = decision.obstacle;
     if (podCidrs.length > 0) {
       await attempt('forwarding', () => this.#enableForwarding(podCidrs));
-      if (obstacle === undefined && wasRead) {
+      if (!wasRead) {
+        if (hasPeers) obstacle = failures[0];
+      } else if (obstacle === undefined) {
         const isDone = await attempt('routes', () => this.#apply(machine, decision));
         if (!isDone && (await this.#isUnusable(decision))) obstacle = failures.at(-1);
-      } else if (!wasRead && hasPeers) obstacle ??= failures[0];
+      }
       await attempt('rules', () => this.#applyRules(decision));
+      await this.#checkForward();
       const isConfigured = await attempt('network configuration', () => this.#configure(decision, machine));
       if (!isConfigured) obstacle ??= failures.at(-1);
     }
@@ -204,6 +209,22 @@ export class NodeNetwork {
         'pod network: without nftables pods of other nodes see the address of the node instead of the pod, and VXLAN is accepted from everywhere',
         { reason: err.detail },
       );
+    }
+  }
+
+  /** Once, since it is not ours to mend. */
+  async #checkForward(): Promise<void> {
+    const { system, logger, nodeName } = this.#config;
+    if (!this.#canFilter || this.#isForwardChecked) return;
+    this.#isForwardChecked = true;
+    try {
+      if (!dropsForwarded(await system.nft.list('ip', 'filter'))) return;
+      logger.warn('packets of pods are dropped by the policy of the chain FORWARD, unless a rule lets them through', {
+        node: nodeName,
+        hint: 'iptables -P FORWARD ACCEPT',
+      });
+    } catch (err) {
+      logger.debug('the policy for forwarded packets cannot be read', { err });
     }
   }
 

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { execute, SYSTEM_PATH } from '#machinery/execute.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
 import { type Nft, systemNft } from '#machinery/net/nft/index.ts';
-import type { Change } from './difference.ts';
+import { BATCH_ARGUMENT, type Change } from './difference.ts';
 import type { Machine, PodNetworkNames } from './model.ts';
 import { hasDevice, parseMachine } from './parse.ts';
 
@@ -21,8 +21,6 @@ export interface PodNetworkSystem {
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;
 }
 
-/** What stands in a line of a batch: names of links, addresses, words. */
-const ARGUMENT = /^[\w.:/-]+$/;
 /** Interfaces of pods: their coming and going concerns no other machine. */
 const POD_LINK = /\bveth/;
 
@@ -72,7 +70,7 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
         (await run(['ip', '-json', '-6', 'route', 'show', 'default', 'proto', 'ra'])) || '[]',
       ) as unknown;
       for (const { dev } of advertised as readonly { readonly dev?: string }[]) {
-        if (dev !== undefined && ARGUMENT.test(dev) && !dev.includes('/'))
+        if (dev !== undefined && BATCH_ARGUMENT.test(dev) && !dev.includes('/'))
           await writeSetting(run, `net/ipv6/conf/${dev}/accept_ra`, '2');
       }
       await writeSetting(run, 'net/ipv6/conf/all/forwarding', '1');
@@ -95,7 +93,7 @@ async function writeSetting(
 function batches(changes: readonly Change[]): readonly { readonly program: string; readonly lines: string[] }[] {
   const found: { program: string; lines: string[] }[] = [];
   for (const { program, args } of changes) {
-    const bad = args.find((argument) => !ARGUMENT.test(argument));
+    const bad = args.find((argument) => !BATCH_ARGUMENT.test(argument));
     if (bad !== undefined) throw new TypeError(`${JSON.stringify(bad)} cannot be an argument of ${program}`);
     const last = found.at(-1);
     if (last?.program === program) last.lines.push(args.join(' '));

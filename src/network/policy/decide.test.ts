@@ -1,4 +1,4 @@
-// Which policies a pod has, and who is in the groups that they refer to.
+// Which policies a pod has, and which addresses are in the groups that they refer to.
 
 import { describe, expect, test } from 'vitest';
 import type { Labels, NetworkPolicy, PolicyPod } from './model.ts';

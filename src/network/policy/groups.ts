@@ -24,7 +24,7 @@ interface LiveGroup {
 
 /** Pods in one step. */
 const PODS_PER_STEP = 500;
-/** Elements of all groups. Whoever may write policies in one namespace could otherwise fill the memory of all nodes. */
+/** Elements of all groups. Without a limit, policies of one namespace could fill the memory of all nodes. */
 const MAX_ELEMENTS = 2_000_000;
 
 export class Groups {

@@ -79,7 +79,7 @@ test('a pod is ready when its rules are programmed, not before', async () => {
   expect(nft.runs.at(-1)).toContain('10.0.0.2 : goto pods-ingress-');
 });
 
-test('whoever waits can give up; the pod has its rules all the same', async () => {
+test('a wait can be aborted; the pod has its rules all the same', async () => {
   const giveUp = new AbortController();
   const waiting = announce('x/a', '10.0.0.1', giveUp.signal);
   giveUp.abort(new Error('timed out'));

@@ -61,7 +61,7 @@ export interface ProcessRuntimeConfig {
   readonly logger?: Logger;
 }
 
-export class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
+class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #state: ProcessState;

@@ -69,7 +69,7 @@ export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' |
   entryPoints: true,
 };
 
-export class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements RuntimeService {
+class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements RuntimeService {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #images: NamedImages;

@@ -43,7 +43,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `text`: such as 'secrets', 'deployments.apps', '*.apps', '*.' (all of the core group), '*.*'. */
-export function parseGroupResource(text: string): GroupResource {
+function parseGroupResource(text: string): GroupResource {
   const dot = text.indexOf('.');
   return dot < 0 ? { group: '', resource: text } : { group: text.slice(dot + 1), resource: text.slice(0, dot) };
 }

@@ -15,7 +15,7 @@ export interface CompactorConfig {
   readonly intervalMs?: number;
 }
 
-export const COMPACTION_INTERVAL_MS = 300_000;
+const COMPACTION_INTERVAL_MS = 300_000;
 const KEY = new TextEncoder().encode('compact_rev_key');
 
 export class Compactor {

@@ -75,7 +75,7 @@ export async function openWatchCache(config: WatchCacheConfig): Promise<WatchCac
   return cache;
 }
 
-export class WatchCache implements Storage {
+class WatchCache implements Storage {
   readonly #config: WatchCacheConfig;
   readonly #storage: Storage;
   readonly #prefix: string;

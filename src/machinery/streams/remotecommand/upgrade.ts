@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-export const spdyProtocolHeader = 'x-stream-protocol-version';
+const spdyProtocolHeader = 'x-stream-protocol-version';
 
 /** What a request wants to become. */
 export type UpgradeKind = 'spdy' | 'websocket' | 'none';

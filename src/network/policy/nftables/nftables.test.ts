@@ -30,9 +30,11 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
   afterAll(() => lab.stop());
   afterEach(() => backend.clear());
 
+  let bridge: { readonly bridge?: string } = { bridge: BRIDGE };
+
   async function begin(...policies: readonly NetworkPolicy[]): Promise<void> {
     const nft = systemNft(lab.inside('node'));
-    const settings = { table: 'policy-test', podCidrs: POD_CIDRS, bridge: BRIDGE };
+    const settings = { table: 'policy-test', podCidrs: POD_CIDRS, ...bridge };
     backend = new NftablesBackend({ nft, settings, clock: systemClock, logger: silentLogger });
     state = new PolicyState();
     for (const name of ['x', 'y']) runSteps(state.setNamespace(name, { 'kubernetes.io/metadata.name': name }));
@@ -205,17 +207,49 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     expect(await reachable(ALL)).toEqual(['pod1>other:80', 'other>pod1:80']);
   });
 
+  test('a pod with an address that it was not given reaches nothing while there are policies', async () => {
+    const [host = ''] = ADDRESSES.other;
+    lab.addAddress('pod1', '10.0.0.77');
+    const forged = { host, port: 80, timeoutMs: 700, localAddress: '10.0.0.77' } as const;
+    await begin();
+    expect(await lab.agent('pod1').connect(forged)).toEqual({ server: 'other', source: '10.0.0.77' });
+    await apply(apiPolicy('y/elsewhere', { podSelector: select('pod=none') }));
+    expect(await lab.agent('pod1').connect(forged)).toBe('timeout');
+  });
+
+  test('without a known bridge, for pods that are routed', async () => {
+    bridge = {};
+    try {
+      await begin(apiPolicy('x/deny', { podSelector: select('pod=a'), policyTypes: ['Ingress'] }));
+      runSteps(state.setPod('x/pod2', undefined));
+      await backend.sync(state.rules, state.takeChange());
+      expect(await reachable([...ALL, ...NODE])).toEqual(['pod1>other:80', ...NODE]);
+    } finally {
+      bridge = { bridge: BRIDGE };
+    }
+  });
+
+  test('a table that is left over of another cluster concerns another bridge', async () => {
+    bridge = { bridge: 'elsewhere' };
+    try {
+      await begin(apiPolicy('x/deny'));
+      expect(await reachable([...ALL, ...NODE])).toEqual([...ALL, ...NODE]);
+    } finally {
+      bridge = { bridge: BRIDGE };
+    }
+  });
+
   test('a table of ours with other content is replaced, other tables stay', async () => {
     const nft = systemNft(lab.inside('node'));
     await nft.run(
       'add table inet policy-test\nadd chain inet policy-test egress { type filter hook forward priority 5; policy drop; }\n' +
-        'add set inet policy-test self-ip { type inet_service; }\nadd table inet somebody\n',
+        'add set inet policy-test self-ip { type inet_service; }\nadd table inet others\n',
     );
     await begin(apiPolicy('x/deny', { podSelector: select('pod=a') }));
     expect(await reachable(ALL)).toEqual(['other>pod2:80']);
-    expect((await nft.tables()).map(({ name }) => name).sort()).toEqual(['nodes-own', 'nodes-own', 'policy-test', 'somebody']);
+    expect((await nft.tables()).map(({ name }) => name).sort()).toEqual(['nodes-own', 'nodes-own', 'others', 'policy-test']);
     expect(await backend.isPresent()).toBe(true);
-    await nft.run('delete table inet policy-test\ndelete table inet somebody\n');
+    await nft.run('delete table inet policy-test\ndelete table inet others\n');
     expect(await backend.isPresent()).toBe(false);
     await expect(apply(apiPolicy('x/deny', { podSelector: select('pod=b') }))).rejects.toThrow('No such file');
     await backend.sync(state.rules, state.takeChange());

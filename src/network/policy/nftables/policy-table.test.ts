@@ -49,15 +49,14 @@ describe('transactions', () => {
     const commands = sync();
     expect(commands.slice(0, 3)).toEqual(['add table inet t', 'delete table inet t', 'add table inet t']);
     expect(commands.filter((command) => command.startsWith('add rule egress'))).toEqual([
+      'add rule egress iifname != "br" accept',
       'add rule egress ct state established,related accept',
       'add rule egress icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept',
       'add rule egress ip saddr . ip daddr @self-ip accept',
       'add rule egress ip6 saddr . ip6 daddr @self-ip6 accept',
       'add rule egress ip saddr vmap @egress-ip',
       'add rule egress ip6 saddr vmap @egress-ip6',
-      'add rule egress iifname "br" drop',
-      'add rule egress ip saddr { 10.0.0.0/24 } drop',
-      'add rule egress ip6 saddr { fd00::/64 } drop',
+      'add rule egress drop',
     ]);
     const isFixed = (command: string): boolean => /^add (?:map|set self-\w+|(?:rule|chain) (?:egress|ingress)) /.test(command);
     expect(commands.slice(3).filter((command) => !isFixed(command))).toEqual([
@@ -185,6 +184,21 @@ test('rules of ports, names, and both families', () => {
     'add rule policy-ingress-H3 ip6 saddr @block-H1-ip6 tcp dport { 1-9 } accept',
     'add rule policy-ingress-H3 ip6 saddr @block-H1-ip6 meta l4proto udp accept',
     'add rule policy-ingress-H3 ip6 saddr @block-H1-ip6 ip6 daddr . meta l4proto . th dport @group-H2-ip6 accept',
+  ]);
+});
+
+test('without a bridge, ranges tell which addresses are of pods', () => {
+  table = new PolicyTable({ table: 't', podCidrs: ['10.0.0.0/24', 'fd00::/64'] });
+  setPolicy('x/p', IN_80);
+  expect(sync().filter((command) => command.startsWith('add rule ingress'))).toEqual([
+    'add rule ingress ct state established,related accept',
+    'add rule ingress icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept',
+    'add rule ingress ip saddr . ip daddr @self-ip accept',
+    'add rule ingress ip6 saddr . ip6 daddr @self-ip6 accept',
+    'add rule ingress ip daddr vmap @ingress-ip',
+    'add rule ingress ip6 daddr vmap @ingress-ip6',
+    'add rule ingress ip daddr { 10.0.0.0/24 } drop',
+    'add rule ingress ip6 daddr { fd00::/64 } drop',
   ]);
 });
 

@@ -17,10 +17,10 @@ import type { Direction } from '../model.ts';
 export interface PolicyTableSettings {
   /** The table's name, in the family inet. */
   readonly table: string;
-  /** Where pods of this node get their addresses from. */
-  readonly podCidrs: readonly string[];
-  /** The bridge that the node's pods are on, if it is known. */
+  /** The bridge that the node's pods are on, if there is one of ours. */
   readonly bridge?: string;
+  /** Where pods of this node get their addresses from. Without a bridge, these tell which addresses are of pods. */
+  readonly podCidrs: readonly string[];
 }
 
 export const FAMILIES = ['ip', 'ip6'] as const;
@@ -65,10 +65,18 @@ export function tableCommands(settings: PolicyTableSettings): string[] {
   return commands;
 }
 
+/**
+ * Where the bridge is known, rules are for what comes from it or goes to it: a table that is left over of another cluster, whose pods may have
+ * had the same addresses, then concerns no other bridge.
+ */
 function baseRules(direction: Direction, { podCidrs, bridge }: PolicyTableSettings): readonly string[] {
   const at = direction === 'egress' ? 'saddr' : 'daddr';
   const ranges = (family: Family): readonly string[] => podCidrs.filter((cidr) => familyOf(cidr) === family);
+  const unknown = FAMILIES.flatMap((family) =>
+    ranges(family).length === 0 ? [] : [`${family} ${at} { ${ranges(family).join(', ')} } drop`],
+  );
   return [
+    ...(bridge === undefined ? [] : [`${direction === 'egress' ? 'iifname' : 'oifname'} != "${bridge}" accept`]),
     'ct state established,related accept',
     // Without neighbor discovery no address of IPv6 can be reached, whatever policies allow.
     'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept',
@@ -76,9 +84,6 @@ function baseRules(direction: Direction, { podCidrs, bridge }: PolicyTableSettin
     ...FAMILIES.map((family) => `${family} saddr . ${family} daddr @${selfSet(family)} accept`),
     ...FAMILIES.map((family) => `${family} ${at} vmap @${verdictMap(direction, family)}`),
     // Addresses of this node's pods that are not known, and forged ones.
-    ...(bridge === undefined ? [] : [`${direction === 'egress' ? 'iifname' : 'oifname'} "${bridge}" drop`]),
-    ...FAMILIES.flatMap((family) =>
-      ranges(family).length === 0 ? [] : [`${family} ${at} { ${ranges(family).join(', ')} } drop`],
-    ),
+    ...(bridge === undefined ? unknown : ['drop']),
   ];
 }

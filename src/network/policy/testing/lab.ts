@@ -66,6 +66,11 @@ export class Lab {
     return this.#agents.get(place) as Agent;
   }
 
+  /** Gives a place one more address of IPv4. */
+  addAddress(place: Place, address: string): void {
+    run(['ip', '-n', `${this.#prefix}-${place}`, 'address', 'add', `${address}/32`, 'dev', 'eth0']);
+  }
+
   async stop(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.stop()));
     run(['sh', '-c', PLACES.map((place) => `ip netns delete ${this.#prefix}-${place}`).join('; ')]);
