@@ -14,7 +14,7 @@ import { UserError } from './user-error.ts';
 export interface PrivateContainerdConfig {
   /** Everything of it is below. */
   readonly dir: string;
-  /** Of the node. */
+  /** The pod range of the node. */
   readonly podCidr: string;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -21,7 +21,7 @@ export interface RuntimeRequest {
   readonly endpoint?: string;
   /** Whether missing programs may be installed. */
   readonly install: boolean;
-  /** Of the first node. */
+  /** The pod range of the first node. */
   readonly podCidr: string;
   /** The file in which the simulated runtime records its containers. Absent: they end with the process. */
   readonly simulationJournal?: string;

@@ -11,13 +11,13 @@ import * as wait from '#machinery/wait.ts';
 import type { ListOptions, WatchOptions } from '../client.ts';
 import type { WatchEvent } from '../transport.ts';
 
-/** What a reflector reads from. A ResourceClient is one. */
+/** The source of a reflector. A ResourceClient is one. */
 export interface ListerWatcher<T> {
   list(options: ListOptions): Promise<ListOf<T>>;
   watch(options: WatchOptions): Promise<WatchStream<WatchEvent<T>>>;
 }
 
-/** What a reflector writes to. Calls come one after the other, in the order of revisions. */
+/** The destination of a reflector. Calls come one after the other, in the order of revisions. */
 export interface ReflectorStore<T> {
   /** The object exists with this content now, whether or not it was known before. */
   put(object: T): void;

@@ -4,7 +4,7 @@ import type { Logger } from '#machinery/log.ts';
 import { sharedByMany } from '../abort.ts';
 import type { RateLimitingQueue } from './rate-limiting-queue.ts';
 
-/** What a reconcile asks for next. Throwing asks for another try, later each time, and is logged. */
+/** The outcome of a reconcile. Throwing retries with back-off, and is logged. */
 export type ReconcileResult =
   /** Nothing more to do until something changes. */
   | { readonly next: 'done' }
@@ -20,7 +20,7 @@ export function requeueAfter(delayMs: number): ReconcileResult {
   return { next: 'requeueAfter', delayMs };
 }
 
-/** Makes the world as the object of the key wants it, from what is true now; never from what is said to have happened. */
+/** Brings the cluster to the state that the object of the key asks for, from what is true now; never from the event that was seen. */
 export type Reconcile<K = string> = (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
 
 export interface RunWorkersOptions<K> {
@@ -29,7 +29,7 @@ export interface RunWorkersOptions<K> {
   readonly maxRetries?: number;
   /** How the log names a key. Default: as text. */
   readonly describe?: (key: K) => string;
-  /** Told of every failure, beside the log. */
+  /** Called for every failure, in addition to the log. */
   readonly onError?: (key: K, err: unknown) => void;
 }
 

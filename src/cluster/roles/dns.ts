@@ -22,7 +22,7 @@ import { UserError } from '../user-error.ts';
 import { clientFor, readKubeconfig, type RoleConfig, type RunningRole } from './role.ts';
 
 export interface DnsRoleConfig extends RoleConfig {
-  /** Who it is, and where the API server is. */
+  /** The kubeconfig with the address of the API server and the role's credentials. */
   readonly kubeconfig: string;
   readonly bindAddress: readonly string[];
   readonly port: number;
