@@ -354,7 +354,7 @@ async function openToPods(
     });
     cleanup.push(() => access.close());
   } catch (err) {
-    logger.warn('pods cannot reach the API server: its port is in use at the address that they are sent to', {
+    logger.warn('pods cannot reach the API server: its port is in use at the node's address', {
       address,
       port,
       err,

@@ -128,7 +128,7 @@ export class StaticPods {
         found.push(...(await this.#parse(manifest.toString('utf8'))));
       } catch (err) {
         const isDirectory = err instanceof FileTypeError && err.actual === 'directory';
-        if (!isDirectory) logger.error('static pod manifest not usable', { file, err });
+        if (!isDirectory) logger.error('static pod manifest is invalid', { file, err });
       }
     }
     return found;

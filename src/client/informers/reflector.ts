@@ -79,7 +79,7 @@ export class Reflector<T extends KubeObject> {
         await this.listAndWatch(signal);
       } catch (err) {
         if (signal.aborted) return;
-        this.#logger.warn('list and watch failed, will retry', { err });
+        this.#logger.warn('informer: list and watch failed, retrying', { err });
         await this.#pause(signal);
       }
     }
@@ -99,12 +99,12 @@ export class Reflector<T extends KubeObject> {
       } catch (err) {
         if (signal.aborted) return;
         if (!worthAnotherWatch(err)) throw err;
-        this.#logger.debug('watch failed, will go on from the last revision', { err });
+        this.#logger.debug('informer: watch failed, resuming from the last revision', { err });
         await this.#pause(signal);
         continue;
       }
       if (events === EXPIRED) {
-        this.#logger.debug('the revision has been compacted, listing again', { resourceVersion: this.#resourceVersion });
+        this.#logger.debug('informer: revision compacted, listing again', { resourceVersion: this.#resourceVersion });
         this.#expired = true;
         return;
       }

@@ -103,11 +103,11 @@ function settle<K>(
       if (signal.aborted) return;
       onError?.(key, outcome.err);
       if (maxRetries !== undefined && queue.numRequeues(key) >= maxRetries) {
-        logger.error('giving up on a key', { key: describe(key), retries: maxRetries, err: outcome.err });
+        logger.error('controller: giving up on a key after retries', { key: describe(key), retries: maxRetries, err: outcome.err });
         queue.forget(key);
         return;
       }
-      logger.warn('reconciling failed, will retry', { key: describe(key), err: outcome.err });
+      logger.warn('controller: reconcile failed, retrying', { key: describe(key), err: outcome.err });
       queue.addRateLimited(key);
       return;
   }

@@ -141,7 +141,7 @@ async function synced(server: DnsServer, { clock, logger }: DnsRoleConfig): Prom
   try {
     await server.waitForSync(timeout.signal);
   } catch (err) {
-    logger.warn('records of the cluster are not known yet, unknown names are answered with SERVFAIL', { err });
+    logger.warn('DNS: records are not synced yet, unknown names get SERVFAIL', { err });
   } finally {
     timer.cancel();
   }

@@ -64,7 +64,7 @@ export async function leading(config: LeadingConfig, signal: AbortSignal): Promi
     retryPeriodMs: settings.retryPeriodMs,
     onStartedLeading: lead,
     onNewLeader: (leader) => {
-      if (leader !== identity) logger.info('another one leads', { lease: component, leader });
+      if (leader !== identity) logger.info('leader election: another process leads', { lease: component, leader });
     },
     recorder,
   });

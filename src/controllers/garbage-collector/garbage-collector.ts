@@ -187,7 +187,7 @@ export class GarbageCollector implements Controller {
       object = await this.#read(node, signal);
     } catch (err) {
       if (!(err instanceof UnknownKindError || err instanceof UnresolvableOwnerError)) throw err;
-      this.#config.logger.debug('an object cannot be looked at', { name: node.name, err });
+      this.#config.logger.debug('garbage collector: reading an object failed', { name: node.name, err });
       // A resource may still come: it is asked for ever more rarely.
       return err instanceof UnknownKindError ? requeue : reconciled;
     }

@@ -79,7 +79,7 @@ export class StorageVersionMigrator implements Controller {
         return;
       } catch (err) {
         if (signal.aborted) return;
-        if (!apierrors.isNotFound(err)) logger.debug('whether migrations are served is not known', { err });
+        if (!apierrors.isNotFound(err)) logger.debug('storage version migrator: discovery failed', { err });
       }
       await clock.sleep(discoveryPeriodMs, signal).catch(() => undefined);
     }
@@ -190,7 +190,7 @@ export class StorageVersionMigrator implements Controller {
         } catch (err) {
           if (signal.aborted || isRetriable(err)) throw err;
           const { namespace, name } = object.metadata;
-          logger.warn('an object could not be written again', { resource: describe(resource), namespace, name, err });
+          logger.warn('storage version migrator: writing an object failed', { resource: describe(resource), namespace, name, err });
           return errorMessage(err);
         }
       }

@@ -276,7 +276,7 @@ async function findRunning(config: LaunchContainerdConfig, paths: Paths, toml: s
     const problem = await unready(runtime);
     await runtime.close();
     if (problem === undefined) return identity;
-    config.logger.warn('a containerd from before is not healthy; starting it again', { pid: identity.pid, problem });
+    config.logger.warn('running containerd is not healthy, restarting', { pid: identity.pid, problem });
   }
   await stopProcess(identity, clock);
   return undefined;

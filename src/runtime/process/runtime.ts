@@ -131,7 +131,7 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     try {
       const hidden = await prepareContainerDir(container.dir, config);
       if (hidden.length > 0) {
-        this.#logger.warn('mounts are hidden by files that are at their place', {
+        this.#logger.warn('container mounts are hidden by existing files', {
           container: record.id,
           paths: hidden.join(', '),
         });

@@ -96,7 +96,7 @@ export class Watcher {
       this.#call = undefined;
       call.cancel();
       failed(error);
-      this.#config.logger.debug('a watch on etcd broke, it is opened again', { prefix, cause: detailsOf(error) });
+      this.#config.logger.debug('etcd: watch failed, reopening', { prefix, cause: detailsOf(error) });
       this.#later(this.#pauseMs, () => this.#open());
       this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_RECONNECT_MS);
     };
@@ -206,7 +206,7 @@ export class Watcher {
     if (call === undefined || this.queue.ended) return;
     if (!this.#config.progressRequests) {
       this.#config.touch().catch((error: unknown) => {
-        this.#config.logger.debug('no progress can be made on etcd', { cause: detailsOf(error) });
+        this.#config.logger.debug('etcd: progress request failed', { cause: detailsOf(error) });
         if (!this.#toldProgress) this.#later(MAX_RECONNECT_MS, () => this.#askForProgress());
       });
       return;

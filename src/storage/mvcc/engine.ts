@@ -430,7 +430,7 @@ export class MvccEngine implements Storage {
   }
 
   #rolledBack(writes: readonly EngineWrite[], error: StorageError): void {
-    if (!this.#full) this.#logger.error('no space for writes, they are refused', { err: error });
+    if (!this.#full) this.#logger.error('store: no space left, rejecting writes', { err: error });
     this.#full = true;
     this.#pending.clear();
     this.#headRevision = this.#store.revision;
@@ -439,7 +439,7 @@ export class MvccEngine implements Storage {
 
   #failed(writes: readonly EngineWrite[], error: StorageError): void {
     this.#failure = error;
-    this.#logger.error('the store cannot write any more, reads go on', { err: error });
+    this.#logger.error('store: write failed, accepting reads only', { err: error });
     this.#pending.clear();
     for (const write of writes) write.reject(error);
     this.#onFailure?.(error);

@@ -323,7 +323,7 @@ class WatchCache implements Storage {
       failure = error;
     }
     if (this.#closed || this.#watch !== watch) return;
-    this.#config.logger.warn('the watch that keeps the cache ended, it is filled again', { err: failure });
+    this.#config.logger.warn('watch cache: watch ended, listing again', { err: failure });
     this.#abandon();
     // There may be a gap: watchers have to resume from the last revision that they received.
     this.#hub.failAll(new StorageError('Unavailable', 'the watch on the store ended, and is begun again'));
@@ -336,7 +336,7 @@ class WatchCache implements Storage {
       try {
         await this.fill();
       } catch (error) {
-        logger.debug('the cache could not be filled, once more in a moment', { err: error });
+        logger.debug('watch cache: initial list failed, retrying', { err: error });
         await clock.sleep(REFILL_PAUSE_MS);
       }
     }
