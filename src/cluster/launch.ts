@@ -354,7 +354,7 @@ async function openToPods(
     });
     cleanup.push(() => access.close());
   } catch (err) {
-    logger.warn('pods cannot reach the API server: its port is in use at the node's address', {
+    logger.warn('pods cannot reach the API server: its port is in use at the address of the node', {
       address,
       port,
       err,

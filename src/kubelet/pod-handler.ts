@@ -174,7 +174,10 @@ export class PodHandler {
       leftovers.remove(status);
       return;
     }
-    this.#config.logger.info('killing a pod that is not assigned to this node', { pod: `${status.namespace}/${status.name}`, uid });
+    this.#config.logger.info('killing a pod that is not assigned to this node', {
+      pod: `${status.namespace}/${status.name}`,
+      uid,
+    });
     workers.update({ type: 'kill', pod: podFromRuntime(status), runtimeOnly: true });
   }
 }

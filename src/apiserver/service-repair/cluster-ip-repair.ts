@@ -250,7 +250,10 @@ export class ClusterIpRepair {
 
   #warnOfService(service: Service, reason: string, action: string, message: string): void {
     const { namespace, name } = service.metadata;
-    this.#config.logger.warn('service repair: cluster IP does not match its allocation', { service: `${namespace}/${name}`, message });
+    this.#config.logger.warn('service repair: cluster IP does not match its allocation', {
+      service: `${namespace}/${name}`,
+      message,
+    });
     const subject = { apiVersion: 'v1', kind: 'Service', metadata: service.metadata };
     this.#config.recorder.event(subject, 'Warning', reason, message, { action });
   }

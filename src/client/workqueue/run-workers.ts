@@ -103,7 +103,11 @@ function settle<K>(
       if (signal.aborted) return;
       onError?.(key, outcome.err);
       if (maxRetries !== undefined && queue.numRequeues(key) >= maxRetries) {
-        logger.error('controller: giving up on a key after retries', { key: describe(key), retries: maxRetries, err: outcome.err });
+        logger.error('controller: giving up on a key after retries', {
+          key: describe(key),
+          retries: maxRetries,
+          err: outcome.err,
+        });
         queue.forget(key);
         return;
       }

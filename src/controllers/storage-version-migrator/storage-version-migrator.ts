@@ -190,7 +190,12 @@ export class StorageVersionMigrator implements Controller {
         } catch (err) {
           if (signal.aborted || isRetriable(err)) throw err;
           const { namespace, name } = object.metadata;
-          logger.warn('storage version migrator: writing an object failed', { resource: describe(resource), namespace, name, err });
+          logger.warn('storage version migrator: writing an object failed', {
+            resource: describe(resource),
+            namespace,
+            name,
+            err,
+          });
           return errorMessage(err);
         }
       }
