@@ -29,7 +29,7 @@ export interface PodHandlerConfig {
   readonly logger: Logger;
   readonly metrics: KubeletMetrics;
   readonly events: PodEvents;
-  /** What pods may request of the node. */
+  /** The allocatable resources of the node. */
   readonly allocatable: ResourceList;
   /** Returns the Node; undefined while the API does not have it. */
   readonly node: () => Node | undefined;

@@ -67,7 +67,7 @@ export class StaticPods {
     }
     if (this.#loaded) return;
     this.#loaded = true;
-    // Of manifests that were taken away while no kubelet ran.
+    // Mirror pods of manifests that were removed while no kubelet ran.
     for (const mirror of this.#config.mirrors.all()) this.mirrorSeen(mirror);
   }
 

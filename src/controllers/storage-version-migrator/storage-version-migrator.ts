@@ -1,6 +1,6 @@
 // Writes every object of a resource again, as it is, so that the store has it in the form of now: with the key that encrypts today, in
 // the version that is stored today. A migration waits for its turn among those of its resource, notes the revision of now, and then
-// writes what is not newer than that; what somebody else writes meanwhile needs no help.
+// writes the objects that are not newer than that. Objects that are written meanwhile are migrated by that.
 //
 // Migrations are beta: where the API server does not serve them, this waits until it does.
 
@@ -90,7 +90,7 @@ export class StorageVersionMigrator implements Controller {
     this.#considerAll(resourceKey(migration));
   }
 
-  /** What one of a resource does is another's turn. */
+  /** At most one migration per resource runs at a time. */
   #considerAll(key: string): void {
     for (const migration of this.#lister?.list() ?? []) {
       if (resourceKey(migration) === key) this.#queue.add(migration.metadata.name);

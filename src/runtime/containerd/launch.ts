@@ -124,7 +124,7 @@ class Containerd implements LaunchedContainerd {
     this.reused = reused;
     this.endpoint = `unix://${paths.socket}`;
     this.failed = this.#watch();
-    // Whoever does not look at it must not die of it.
+    // It must not be an unhandled rejection if no caller reads it.
     this.failed.catch(() => undefined);
   }
 
@@ -191,7 +191,7 @@ class Containerd implements LaunchedContainerd {
     }
   }
 
-  /** A reused containerd is no child of this process, so its end is not told: it has to be looked at. */
+  /** A reused containerd is not a child of this process, so its end must be polled. */
   async #watch(): Promise<never> {
     const { signal } = this.#stopping;
     try {
@@ -216,7 +216,7 @@ async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<voi
   }
 }
 
-/** What is wrong with the runtime, or undefined if it is ready for pods. */
+/** Returns the problem of the runtime; undefined if it is ready for pods. */
 async function unready(runtime: Runtime): Promise<string | undefined> {
   try {
     await runtime.runtime.version({ timeoutMs: 2000 });
@@ -309,7 +309,7 @@ export async function launchContainerd(config: LaunchContainerdConfig): Promise<
   await mkdir(paths.root, { recursive: true, mode: 0o711 });
   await mkdir(paths.state, { recursive: true, mode: 0o711 });
   await mkdir(join(paths.socket, '..'), { recursive: true, mode: 0o711 });
-  // What was chosen once stays: images that were unpacked for one snapshotter are not there for another.
+  // The first choice is kept: images that were unpacked for one snapshotter are not available to another.
   const snapshotter = config.snapshotter ?? (await chooseSnapshotter(paths.root));
   const toml = containerdToml({
     root: paths.root,

@@ -49,7 +49,7 @@ import type { Usage } from './stats.ts';
 import { absoluteOnly, ID_VARIABLE, prepareContainerDir, trustedEnvironment, withUserAndEnvironment } from './supervisor.ts';
 
 export interface ProcessRuntimeConfig {
-  /** What it remembers of its containers; not shared with another runtime. */
+  /** The records of its containers, not shared with another runtime. */
   readonly stateDir: string;
   /** The address that all pods have. Default: 127.0.0.1. */
   readonly hostIp?: string;
