@@ -156,6 +156,10 @@ const commands = {
     ensureBuilt();
     vitest(['unit', 'scenarios', 'e2e'], []);
   },
+  versus() {
+    ensureBuilt();
+    run(bin('tsx'), [inRoot('bench', 'versus', 'main.ts'), ...args]);
+  },
   bench() {
     ensureBuilt();
     run(bin('tsx'), [inRoot('bench', 'main.ts'), ...args]);
@@ -190,7 +194,7 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | golden DIR | differential | fuzz | conformance | kubectl-commands | operators | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | differential | fuzz | conformance | kubectl-commands | operators | torture | clean\n',
     );
   },
 };

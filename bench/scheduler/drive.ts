@@ -139,10 +139,12 @@ class BoundPods {
 async function makeNodes(client: Client, { nodes: { count, template = {} }, theOneNode }: Workload): Promise<void> {
   const make = async (name: string, i: number, of = template): Promise<void> => {
     const { status, ...node } = nodeOf(name, i, of);
-    const created = await client.resource(nodes).create(node);
-    const updated = await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
-    // Somebody may have seen to it that a new node gets no pods before it is ready; it is.
-    if ((updated.spec.taints ?? []).length > 0) await client.resource(nodes).update({ ...updated, spec: {} });
+    // Patches: controllers write to the same nodes meanwhile.
+    const patch = (of: object, options = {}) => client.resource(nodes).patch(name, 'application/merge-patch+json', of, options);
+    await client.resource(nodes).create(node);
+    const updated = await patch({ status }, { subresource: 'status' });
+    // Admission or a controller may have tainted the new node, because it was not ready; now it is.
+    if ((updated.spec.taints ?? []).length > 0) await patch({ spec: { taints: null } });
     if (of.volumes !== undefined) await limitVolumes(client, name, of.volumes);
   };
   await atOnce(count, (i) => make(`node-${i}`, i));

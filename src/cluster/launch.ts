@@ -184,6 +184,7 @@ async function start(
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
+    openToMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });

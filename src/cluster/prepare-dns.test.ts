@@ -10,6 +10,7 @@ const request: DnsRequest = {
   podNetwork: false,
   nodeName: 'machine',
   nodeAddress: '192.0.2.1',
+  openToMachines: false,
   interfaceOf: '/nowhere',
   logger: new RecordingLogger(),
 };
@@ -30,6 +31,15 @@ test('asked for, it listens at the node’s address, and for pods and this machi
     nodeName: 'machine',
   });
   expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.244.0.0/16', '10.96.0.0/16', '127.0.0.0/8']));
+  expect(prepared?.settings.allowedClients).toContain('192.0.2.1');
+  expect(prepared?.settings.allowedClients).not.toContain('0.0.0.0/0');
+  expect(prepared?.settings.allowedClients).not.toContain('10.0.0.0/8');
+  await prepared?.undo();
+});
+
+test('where other machines may join, clients with private addresses are answered', async () => {
+  const prepared = await prepareDns({ ...request, wanted: true, openToMachines: true });
+  expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.0.0.0/8', '192.168.0.0/16']));
   expect(prepared?.settings.allowedClients).not.toContain('0.0.0.0/0');
   await prepared?.undo();
 });

@@ -5,7 +5,7 @@
 // node's address is what the EndpointSlice names, for a proxy and for other machines.
 
 import { isIPv4 } from 'node:net';
-import { nodeSockets, parseClusterDomain } from '#dns/index.ts';
+import { nodeSockets, parseClusterDomain, PRIVATE_RANGES } from '#dns/index.ts';
 import { machineAddresses } from '#kubelet/node/machine.ts';
 import { addServiceAddress, otherInterfaceWith, removeServiceAddress, serviceInterfaceName } from '#network/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -26,6 +26,8 @@ export interface DnsRequest {
   readonly nodeName: string;
   /** Default: the machine's first address. */
   readonly nodeAddress?: string;
+  /** Nodes on other machines may join: clients with private addresses are answered. Otherwise only this machine and its pods are. */
+  readonly openToMachines: boolean;
   /** See serviceInterfaceName. */
   readonly interfaceOf: string;
   readonly logger: Logger;
@@ -75,7 +77,13 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
     listen: reachable ? [{ address: serviceAddress, port: DNS_PORT }] : [],
     ...(nodeAddress !== undefined && { nodeAddress }),
     nodeName,
-    allowedClients: [podCidr, ...serviceCidr.split(','), '127.0.0.0/8', '::1', ...machineAddresses()],
+    allowedClients: [
+      podCidr,
+      ...serviceCidr.split(','),
+      ...machineAddresses(),
+      ...(nodeAddress === undefined ? [] : [nodeAddress]),
+      ...(request.openToMachines ? PRIVATE_RANGES : ['127.0.0.0/8', '::1']),
+    ],
   };
   if (!reachable) return { settings, undo: () => Promise.resolve() };
   const name = serviceInterfaceName(request.interfaceOf);

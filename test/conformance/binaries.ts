@@ -10,6 +10,9 @@ import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
+/** etcd has a module of its own, since it needs other versions of what both depend on. */
+const etcdModuleDir = join(moduleDir, 'etcd');
+const ETCD_PACKAGE = 'go.etcd.io/etcd/server/v3';
 
 export interface Binaries {
   /** Of Kubernetes, such as v1.36.3. */
@@ -65,14 +68,30 @@ export function ensureCommand(name: string, progress: (text: string) => void): s
   return path;
 }
 
+/** The version of etcd that etcd/go.mod requires. */
+export function etcdVersion(goMod = readFileSync(join(etcdModuleDir, 'go.mod'), 'utf8')): string {
+  const version = /^require go\.etcd\.io\/etcd\/server\/v3 (v\S+)$/m.exec(goMod)?.[1];
+  if (version === undefined) throw new Error(`test/conformance/etcd/go.mod does not require ${ETCD_PACKAGE}`);
+  return version;
+}
+
+/** Returns the path of etcd, which needs no library. It is built when it is used for the first time. */
+export function ensureEtcd(progress: (text: string) => void): string {
+  const path = join(cacheDir(requiredVersion()), `etcd-${etcdVersion()}`);
+  if (existsSync(path)) return path;
+  requireGo();
+  progress(`building ${path}, once`);
+  mkdirSync(dirname(path), { recursive: true });
+  const partial = `${path}.partial`;
+  goRun(['build', '-ldflags', '-s -w', '-o', partial, ETCD_PACKAGE], ETCD_PACKAGE, etcdModuleDir);
+  renameSync(partial, path);
+  return path;
+}
+
 /** Builds a program unless it is there. `go` is the verb with its arguments; the last one is the package. */
 function build(output: string, go: readonly string[], progress: (text: string) => void): void {
   if (existsSync(output)) return;
-  if (findProgram('go') === undefined) {
-    throw new UserError(
-      "upstream's programs are written in Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), then try again",
-    );
-  }
+  requireGo();
   progress(
     `building ${output} from k8s.io/kubernetes ${requiredVersion()}; a command takes some minutes, the suite 10 to 20, once`,
   );
@@ -81,6 +100,13 @@ function build(output: string, go: readonly string[], progress: (text: string) =
   const partial = `${output}.partial`;
   goRun([...go.slice(0, -1), '-ldflags', linkFlags(requiredVersion()), '-o', partial, go.at(-1) ?? ''], output);
   renameSync(partial, output);
+}
+
+function requireGo(): void {
+  if (findProgram('go') !== undefined) return;
+  throw new UserError(
+    "upstream's programs are written in Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), then try again",
+  );
 }
 
 /** Linker flags that set the version which the program reports. */
@@ -96,9 +122,10 @@ export function goBuild(packagePath: string, output: string): void {
   goRun(['build', '-ldflags', '-s -w', '-o', output, packagePath], packagePath);
 }
 
-/** Runs `go` in the module, one package at a time. Throws a UserError if that fails. */
-function goRun([verb = '', ...args]: readonly string[], what: string): void {
-  const { status } = spawnSync('go', [verb, '-p', '1', ...args], { cwd: moduleDir, stdio: ['ignore', 'inherit', 'inherit'] });
+/** Runs `go` in a module, one package at a time. Programs are static. Throws a UserError if that fails. */
+function goRun([verb = '', ...args]: readonly string[], what: string, module = moduleDir): void {
+  const env = { ...process.env, CGO_ENABLED: '0' };
+  const { status } = spawnSync('go', [verb, '-p', '1', ...args], { cwd: module, env, stdio: ['ignore', 'inherit', 'inherit'] });
   if (status !== 0) throw new UserError(`go could not build ${what}`);
 }
 

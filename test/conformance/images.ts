@@ -24,7 +24,7 @@ import { pipeline } from 'node:stream/promises';
 import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
-import { goBuild, moduleSource } from './binaries.ts';
+import { ensureEtcd, goBuild, moduleSource } from './binaries.ts';
 
 const REGISTRY = 'registry.k8s.io/e2e-test-images';
 
@@ -135,15 +135,14 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     goBuild('k8s.io/kubernetes/test/images/resource-consumer/consume-cpu', join(dir, 'consume-cpu'));
   },
   'sample-apiserver': (dir) => goBuild('k8s.io/sample-apiserver', join(dir, 'sample-apiserver')),
-  /** Debian's: older than the name says, and with all that the sample API server needs. */
+  /** Newer than the name of the image says. */
   etcd(dir) {
-    const download = mkdtempSync(`${dir}-`);
-    run('apt-get', ['-o', 'APT::Sandbox::User=root', 'download', 'etcd-server'], download);
-    for (const file of readdirSync(download)) run('dpkg-deb', ['-x', join(download, file), dir]);
-    rmSync(download, { recursive: true });
-    // Merged directories, as the layer below has them.
-    mkdirSync(join(dir, 'usr/local/bin'), { recursive: true });
-    symlinkSync('/usr/bin/etcd', join(dir, 'usr/local/bin/etcd'));
+    const program = join(dir, 'usr/local/bin/etcd');
+    mkdirSync(dirname(program), { recursive: true });
+    copyFileSync(
+      ensureEtcd(() => undefined),
+      program,
+    );
   },
 };
 

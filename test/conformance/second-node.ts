@@ -1,5 +1,6 @@
-// A second real node on one machine: a kubelet with a containerd of its own, in a network namespace of its own, joined to the cluster as
-// docs/running-apart.md tells of a machine. A pair of interfaces is the cable between the two; the routes to each other's pods are made here.
+// A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in a network namespace of their own.
+// It joins the cluster as docs/running-apart.md describes. A pair of interfaces is the cable between the two machines; the routes to each
+// other's pods are made here.
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
@@ -18,6 +19,8 @@ const SECOND_ADDRESS = '10.251.255.2';
 const SECOND_POD_CIDR = '10.250.100.0/24';
 const NODE_NAME = 'second';
 const NAMESPACE = 'cox-conformance';
+/** Address of the Service `kube-dns` in the default range of services. */
+const CLUSTER_DNS = '10.96.0.10';
 const CABLE = 'coxconf0';
 
 /** Between pods of the two nodes addresses stay as they are; the bridge plugin of each would put its node's in their place. */
@@ -75,22 +78,47 @@ export interface SecondNode {
 export async function startSecondNode(dir: string, clusterDir: string, logFile: string): Promise<SecondNode> {
   mkdirSync(dir, { recursive: true });
   const pki = join(clusterDir, 'pki');
-  const kubeconfig = join(dir, 'kubelet.conf');
   const server = /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
-  const node = ['--node', NODE_NAME, '--cert-dir', pki];
-  run(process.execPath, cox, 'certs', 'kubeconfig', 'kubelet', ...node, '--server', server, '-o', kubeconfig);
-  run(process.execPath, cox, 'certs', 'node', NODE_NAME, '--cert-dir', pki, '--hosts', SECOND_ADDRESS);
-  const flags = {
-    kubeconfig,
-    'cert-dir': pki,
-    'data-dir': dir,
-    runtime: 'containerd',
-    'hostname-override': NODE_NAME,
-    'node-ip': SECOND_ADDRESS,
-    'pod-cidr': SECOND_POD_CIDR,
+  const kubeconfig = (role: string, ...flags: readonly string[]): string => {
+    const file = join(dir, `${role}.conf`);
+    run(process.execPath, cox, 'certs', 'kubeconfig', role, ...flags, '--cert-dir', pki, '--server', server, '-o', file);
+    return file;
   };
+  run(process.execPath, cox, 'certs', 'node', NODE_NAME, '--cert-dir', pki, '--hosts', SECOND_ADDRESS);
+  const roles: Role[] = [];
+  const stop = async (): Promise<void> => {
+    for (const role of roles.splice(0).reverse()) await role.stop();
+  };
+  try {
+    roles.push(
+      await startRole('kubelet', logFile, {
+        kubeconfig: kubeconfig('kubelet', '--node', NODE_NAME),
+        'cert-dir': pki,
+        'data-dir': dir,
+        runtime: 'containerd',
+        'hostname-override': NODE_NAME,
+        'node-ip': SECOND_ADDRESS,
+        'pod-cidr': SECOND_POD_CIDR,
+        'cluster-dns': CLUSTER_DNS,
+      }),
+    );
+    const proxyFlags = { kubeconfig: kubeconfig('proxy'), 'hostname-override': NODE_NAME, 'cluster-cidr': POD_CIDR };
+    roles.push(await startRole('proxy', logFile, proxyFlags));
+  } catch (err) {
+    await stop();
+    throw err;
+  }
+  return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), stop };
+}
+
+interface Role {
+  stop(): Promise<void>;
+}
+
+/** Starts `cox ROLE` in the node's network namespace. Resolves when it says that it is ready; rejects with a UserError when it ends instead. */
+async function startRole(name: string, logFile: string, flags: Readonly<Record<string, string>>): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, 'kubelet', ...args], {
+  const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, name, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
@@ -100,27 +128,28 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
     await ended;
   };
   try {
-    await ready(child, ended, logFile);
+    await ready(name, child, ended, logFile);
   } catch (err) {
     await stop();
     throw err;
   }
-  return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), stop };
+  return { stop };
 }
 
-async function ready(child: ChildProcess, ended: Promise<void>, logFile: string): Promise<void> {
-  const said: string[] = [];
+async function ready(name: string, child: ChildProcess, ended: Promise<void>, logFile: string): Promise<void> {
+  const lastLines: string[] = [];
   await new Promise<void>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on('line', (line) => {
-        appendFileSync(logFile, `${NODE_NAME}: ${line}\n`);
-        said.push(line);
+        appendFileSync(logFile, `${NODE_NAME} ${name}: ${line}\n`);
+        lastLines.push(line);
         if (line.startsWith('ready:')) resolve();
       });
     }
     child.once('error', reject);
-    void ended.then(() => reject(new UserError(`the second node was not started:\n${said.slice(-20).join('\n')}`)));
+    const failure = (): Error => new UserError(`the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`);
+    void ended.then(() => reject(failure()));
   });
 }
 

@@ -55,18 +55,29 @@ export class ClusterRoleAggregationController implements Controller {
   }
 }
 
-/** Each rule once, in the order of selectors, and of names within one. */
-function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
+/**
+ * Returns the rules of all roles that the selectors of `role` select: equal rules once, ordered by selector, then by name of the role,
+ * then as the role has them.
+ */
+export function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
   const sorted = all
     .filter(({ metadata }) => metadata.name !== role.metadata.name)
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const rules: Rule[] = [];
+  const rules = new Map<string, Rule>();
   for (const each of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const selector = labels.labelSelectorAsSelector(each);
-    for (const { metadata, rules: theirs } of sorted) {
+    for (const { metadata, rules: selected } of sorted) {
       if (!selector.matches(metadata.labels)) continue;
-      for (const rule of theirs ?? []) if (!rules.some((known) => semanticEqual(known, rule))) rules.push(rule);
+      for (const rule of selected ?? []) {
+        const key = ruleKey(rule);
+        if (!rules.has(key)) rules.set(key, rule);
+      }
     }
   }
-  return rules;
+  return [...rules.values()];
+}
+
+/** Returns a text that two rules share if and only if they are semantically equal: a missing list equals an empty one. */
+function ruleKey({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: Rule): string {
+  return JSON.stringify([apiGroups, resources, resourceNames, nonResourceURLs, verbs].map((list) => list ?? []));
 }

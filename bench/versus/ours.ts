@@ -1,0 +1,36 @@
+// Our side: `cox up` with the embedded store and one simulated node, which takes no pods.
+
+import { nodes } from '#api/groups/core/v1/index.ts';
+import { BuiltCluster } from '../built-cluster.ts';
+import { connectTo } from '../connect.ts';
+import type { Side } from './side.ts';
+
+// Room for the pod ranges of thousands of nodes.
+const FLAGS = ['--store', 'embedded', '--runtime', 'simulated', '--pod-cidr', '10.128.0.0/9'];
+
+export const ours: Side = {
+  name: 'coxswain',
+  async start() {
+    const cluster = await BuiltCluster.start({ flags: FLAGS });
+    try {
+      await cordonAll(cluster);
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    const { target, wallMs } = cluster;
+    return { target, readyMs: wallMs, pids: { cox: cluster.pid }, stop: () => cluster.stop() };
+  },
+};
+
+/** Upstream's side has no node of its own. */
+async function cordonAll(cluster: BuiltCluster): Promise<void> {
+  const { client, close } = connectTo(cluster.target);
+  try {
+    const { items } = await client.resource(nodes).list();
+    const patch = { spec: { unschedulable: true } };
+    for (const { metadata } of items) await client.resource(nodes).patch(metadata.name, 'application/merge-patch+json', patch);
+  } finally {
+    close();
+  }
+}
