@@ -166,7 +166,7 @@ async function runSuite({ suite, version }: GatewayPrograms, kubeconfig: string,
     `--version=${version}`,
     '--contact=none',
     `--report-output=${join(output, 'report.yaml')}`,
-    // Of the range above, and outside of it.
+    // One address of the range above, and one outside of it.
     '--usable-address=127.203.1.200',
     '--unusable-address=127.203.2.1',
     ...(core ? [`--supported-features=${CORE.join(',')}`] : []),
