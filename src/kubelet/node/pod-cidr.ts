@@ -1,4 +1,5 @@
-// Tells the runtime which addresses the node's pods have, when the Node gets them: runtimes with a network of their own need to know.
+// Tells the runtime which addresses the node's pods have, when the Node gets them: runtimes with a network of their own
+// need to know.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';

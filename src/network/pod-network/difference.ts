@@ -14,10 +14,14 @@ export interface Change {
 export const BATCH_ARGUMENT = /^[^\s'"#\\]+$/;
 
 /**
- * Returns the changes in the order in which they have to be made. What is the same in both states is not touched, so traffic that
- * flows is not disturbed. Routes to nodes that are gone are removed before the entries that they need.
+ * Returns the changes in the order in which they have to be made. What is the same in both states is not touched, so
+ * traffic that flows is not disturbed. Routes to nodes that are gone are removed before the entries that they need.
  */
-export function difference(actual: PodNetworkState, wanted: PodNetworkState, names: PodNetworkNames): readonly Change[] {
+export function difference(
+  actual: PodNetworkState,
+  wanted: PodNetworkState,
+  names: PodNetworkNames,
+): readonly Change[] {
   const ip: string[][] = [];
   const bridge: string[][] = [];
   for (const [destination, route] of actual.routes) {
@@ -42,14 +46,18 @@ export function difference(actual: PodNetworkState, wanted: PodNetworkState, nam
   for (const [mac, node] of before.forwarding)
     if (!wanted.forwarding.has(mac)) bridge.push(['fdb', 'del', mac, 'dst', node, ...dev, 'self']);
   for (const [mac, node] of wanted.forwarding)
-    if (before.forwarding.get(mac) !== node) bridge.push(['fdb', 'replace', mac, 'dst', node, ...dev, 'self', 'permanent']);
+    if (before.forwarding.get(mac) !== node)
+      bridge.push(['fdb', 'replace', mac, 'dst', node, ...dev, 'self', 'permanent']);
   for (const [destination, route] of wanted.routes) {
     const present = actual.routes.get(destination);
     const isGone = isReplaced && present?.link === names.vxlan;
     if (isGone || present?.via !== route.via || present.link !== route.link)
       ip.push(['route', 'replace', ...routeArgs(route, names)]);
   }
-  return [...ip.map((args): Change => ({ program: 'ip', args })), ...bridge.map((args): Change => ({ program: 'bridge', args }))];
+  return [
+    ...ip.map((args): Change => ({ program: 'ip', args })),
+    ...bridge.map((args): Change => ({ program: 'bridge', args })),
+  ];
 }
 
 function routeArgs({ destination, via, link }: Route, { metric, vxlan }: PodNetworkNames): string[] {
@@ -89,7 +97,8 @@ function deviceCommands(
     commands.push(['link', 'set', vxlan, 'addrgenmode', 'none']);
   } else if (actual.mtu !== mtu) commands.push(['link', 'set', vxlan, 'mtu', String(mtu)]);
   const present = new Set(actual?.addresses);
-  for (const address of present) if (!addresses.includes(address)) commands.push(['address', 'del', address, 'dev', vxlan]);
+  for (const address of present)
+    if (!addresses.includes(address)) commands.push(['address', 'del', address, 'dev', vxlan]);
   for (const address of addresses) {
     // No other node has the address: without a search for one it is usable at once.
     const isV6 = isIPv6(address.split('/')[0] ?? '');

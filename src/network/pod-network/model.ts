@@ -1,4 +1,5 @@
-// The values of the pod network: what the cluster says of nodes, what the machine has, and what the machine should have.
+// The values of the pod network: what the cluster says of nodes, what the machine has, and what the machine should
+// have.
 
 import type { IpAddress, IpFamily, IpRange } from '#machinery/net/ip.ts';
 
@@ -33,7 +34,9 @@ export interface Link {
   readonly mtu: number;
   /** Administratively up, and with a carrier as far as the kernel knows. */
   readonly isUp: boolean;
-  /** Frames have hardware addresses: a route may name a neighbour as its gateway. False for tunnels such as WireGuard. */
+  /**
+   * Frames have hardware addresses: a route may name a neighbour as its gateway. False for tunnels such as WireGuard.
+   */
   readonly isEthernet: boolean;
   readonly isLoopback: boolean;
   /** The bridge that it is a port of. */
@@ -123,10 +126,16 @@ export interface PodNetworkNames {
   readonly vxlan: string;
   /** The table of nftables, in the families ip and ip6. */
   readonly table: string;
-  /** Metric of our routes: with their protocol it tells them from those of other programs and of other clusters on this machine. */
+  /**
+   * Metric of our routes: with their protocol it tells them from those of other programs and of other clusters on this
+   * machine.
+   */
   readonly metric: number;
 }
 
 export const DEFAULT_VXLAN_ID = 1;
-/** The kernel's default, as of flannel. The port that IANA has assigned, 4789, is often taken by the network of virtual machines. */
+/**
+ * The kernel's default, as of flannel. The port that IANA has assigned, 4789, is often taken by the network of virtual
+ * machines.
+ */
 export const DEFAULT_VXLAN_PORT = 8472;
