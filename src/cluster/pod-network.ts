@@ -18,7 +18,7 @@ import {
 import { findProgram } from './install.ts';
 import { UserError } from './user-error.ts';
 
-/** What a person may choose. */
+/** Choices of the user. */
 export interface PodNetworkFlags {
   /**
    * Default: 'auto' with a private containerd; with another runtime 'none', since it has a configuration of its own.
@@ -39,7 +39,7 @@ export interface NodePodNetwork {
 }
 
 /**
- * Where every container runtime looks for a network, unless it is told otherwise, and where plugins of a cluster put
+ * Where every container runtime looks for a network, by default, and where plugins of a cluster put
  * theirs.
  */
 export const SYSTEM_CNI = { confDir: '/etc/cni/net.d', binDir: '/opt/cni/bin' } as const;

@@ -33,7 +33,7 @@ export interface AcceptedRange extends IpRange {
 export interface Accepted {
   readonly self: Peer | undefined;
   readonly peers: readonly Peer[];
-  /** What was left out, and why. */
+  /** Claims that were left out, with the reasons. */
   readonly problems: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface AcceptRules {
   readonly machine: Pick<Machine, 'links' | 'foreignRoutes'>;
 }
 
-/** What a record says, read once: records do not change, and there may be thousands of them at each pass. */
+/** The values of a record, parsed once: records do not change, and a pass may have thousands of them. */
 interface ParsedRecord {
   readonly ranges: readonly AcceptedRange[];
   readonly addresses: Peer['addresses'];
@@ -115,8 +115,7 @@ function byAge(a: NodeRecord, b: NodeRecord): number {
 }
 
 /**
- * Returns the usable addresses of each node. An address has one owner: two nodes with the same one cannot be told
- * apart.
+ * Returns the usable addresses of each node. An address has one owner: two nodes with the same one would be mixed up.
  */
 function addressBook(
   nodes: readonly NodeRecord[],
@@ -160,7 +159,7 @@ function rangesOf({ name, podCidrs }: NodeRecord, problems: string[]): AcceptedR
   return ranges;
 }
 
-/** What a range is judged by. */
+/** The facts that a range is checked against. */
 interface Judging extends AcceptRules {
   /** Addresses that no range of another node may have. Sorted. */
   readonly addresses: readonly IpAddress[];

@@ -32,7 +32,7 @@ export interface PodNetworkConfig {
 
 type ReadNode = Immutable<Node>;
 
-/** With other nodes, and without. */
+/** Periods of comparing the machine with what it should have: with other nodes, and without. */
 const RESYNC_MS = 60_000;
 const LONELY_RESYNC_MS = 300_000;
 /** Changes of links come in groups. */

@@ -1,4 +1,4 @@
-// What is decided from nodes and links, as values.
+// Decisions from nodes and links, as values.
 
 import { describe, expect, test } from 'vitest';
 import { parseCidr, parseIp } from '#machinery/net/ip.ts';

@@ -36,13 +36,13 @@ export interface Decision {
   readonly nodeAddresses: readonly string[];
   /** Why this node's pods cannot have a network now. What is in the kernel has to stay as it is then. */
   readonly obstacle: string | undefined;
-  /** What is wrong with other nodes. */
+  /** Problems of other nodes, for the log. */
   readonly problems: readonly string[];
 }
 
 /** Bytes that VXLAN adds to a packet: outer IP, UDP and VXLAN headers, and the inner Ethernet header. */
 const VXLAN_OVERHEAD: Readonly<Record<IpFamily, number>> = { IPv4: 50, IPv6: 70 };
-/** Of Ethernet; the loopback interface and some clouds have more than other machines take. */
+/** Ethernet's packet size. The loopback interface has a larger one, which no other machine takes. */
 const DEFAULT_MTU = 1500;
 
 export function decide(

@@ -1,4 +1,4 @@
-// What has to be changed so that the machine has a state. Pure: two states in, commands of iproute2 out.
+// The difference between two states of a machine, as commands of iproute2. Pure.
 
 import { isIPv6 } from 'node:net';
 import type { PodNetworkNames, PodNetworkState, Route, VxlanDevice } from './model.ts';
@@ -10,7 +10,7 @@ export interface Change {
   readonly args: readonly string[];
 }
 
-/** What can stand in a line of a batch. Names of links may have other characters: such links are not used. */
+/** Arguments that can stand in a line of a batch. Names of links may have other characters: such links are not used. */
 export const BATCH_ARGUMENT = /^[^\s'"#\\]+$/;
 
 /**

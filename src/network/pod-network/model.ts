@@ -14,7 +14,7 @@ import type { IpAddress, IpFamily, IpRange } from '#machinery/net/ip.ts';
 export const POD_NETWORK_MODES = ['auto', 'routes', 'vxlan', 'none'] as const;
 export type PodNetworkMode = (typeof POD_NETWORK_MODES)[number];
 
-/** What the API has of a node, as text that nothing has checked. */
+/** A node as the API has it: text that has not been checked. */
 export interface NodeRecord {
   readonly name: string;
   /** RFC 3339. */
@@ -80,7 +80,7 @@ export interface Route {
   readonly link: string;
 }
 
-/** What is ours in the kernel, or should be. Keys are canonical text, so that two states can be compared. */
+/** Our part of the kernel's state, as it is or should be. Keys are canonical text: two states can be compared. */
 export interface PodNetworkState {
   readonly vxlan: VxlanDevice | undefined;
   /** By destination. */
@@ -98,7 +98,7 @@ export const EMPTY_STATE: PodNetworkState = {
   neighbours: new Map(),
 };
 
-/** What this machine has. */
+/** The state of this machine. */
 export interface Machine {
   readonly links: readonly Link[];
   readonly foreignRoutes: readonly ForeignRoute[];
@@ -106,7 +106,7 @@ export interface Machine {
   readonly own: PodNetworkState;
 }
 
-/** What never changes while the process runs. */
+/** Settings that never change while the process runs. */
 export interface PodNetworkSettings {
   readonly mode: Exclude<PodNetworkMode, 'none'>;
   /** Names of what is ours on this machine. */

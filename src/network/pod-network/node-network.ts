@@ -48,10 +48,10 @@ export interface SyncResult {
 
 export class NodeNetwork {
   readonly #config: NodeNetworkConfig;
-  /** What the machine has, as of the last reading and the changes since. */
+  /** The machine as of the last reading and the changes since. */
   #machine: Machine = NO_MACHINE;
   #isStale = true;
-  /** What the table has; undefined: it has to be written as a whole. */
+  /** The contents of the table; undefined: it has to be written as a whole. */
   #rules: Rules | undefined;
   #canFilter = true;
   #isForwardChecked = false;
@@ -285,7 +285,7 @@ export class NodeNetwork {
 
 const NO_MACHINE: Machine = { links: [], foreignRoutes: [], own: EMPTY_STATE };
 
-/** Reasons that stay until somebody installs something. */
+/** Reasons that stay until a package is installed. */
 const LACKING: ReadonlySet<string> = new Set(['NotInstalled', 'NotPermitted', 'NotFound', 'Syntax']);
 
 /** A bridge with pods of different sizes would drop large frames between them: with pods on it, the size only falls. */

@@ -1,4 +1,4 @@
-// What iproute2 6.1 prints, and less than that.
+// Output of iproute2 6.1, complete and with fields missing.
 
 import { expect, test } from 'vitest';
 import { parseMachine } from './parse.ts';

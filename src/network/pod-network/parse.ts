@@ -159,7 +159,7 @@ function destinationOf(entry: Entry): string | undefined {
   return address === undefined ? undefined : `${formatIp(address)}/${address.family === 'IPv4' ? 32 : 128}`;
 }
 
-/** Of a default route: only IPv6 routes print a preference. */
+/** Returns the family of a default route: only IPv6 routes print a preference. */
 function familyOf(entry: Entry): IpFamily {
   return entry['pref'] !== undefined || text(entry['gateway']).includes(':') ? 'IPv6' : 'IPv4';
 }

@@ -121,7 +121,7 @@ function elementCommands(verb: 'add' | 'delete', set: string, elements: readonly
   return commands;
 }
 
-/** What goes into commands is an address or a range, and nothing else. */
+/** Returns the text if it is an address or a range: nothing else goes into commands. Throws TypeError. */
 function checked(text: string): string {
   if (parseIp(text) === undefined && parseCidr(text) === undefined)
     throw new TypeError(`${JSON.stringify(text)} is no address`);

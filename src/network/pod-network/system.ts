@@ -71,7 +71,7 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
     async enableForwarding(families) {
       if (families.includes('IPv4')) await writeSetting(run, 'net/ipv4/ip_forward', '1');
       if (!families.includes('IPv6')) return;
-      // A router ignores router advertisements unless it is told not to: links that have their default route from one
+      // A router ignores router advertisements unless accept_ra is 2: links that have their default route from one
       // would lose it.
       const advertised = JSON.parse(
         (await run(['ip', '-json', '-6', 'route', 'show', 'default', 'proto', 'ra'])) || '[]',

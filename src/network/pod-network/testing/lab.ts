@@ -200,7 +200,7 @@ export class LabMachine {
     return this.#config.prober(this.#config.namespace);
   }
 
-  /** What the container runtime would read. */
+  /** Returns the configuration that the container runtime would read. */
   async cni(): Promise<{
     readonly mtu: number | undefined;
     readonly ipMasq: boolean;

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** What the server saw. */
+/** A request as the server saw it. */
 export interface Seen {
   /** Address of the client. */
   readonly source: string;
@@ -90,7 +90,7 @@ export class Prober {
     });
   }
 
-  /** Serves TCP and UDP: each client is told what the server saw of it. */
+  /** Serves TCP and UDP: each client gets its address and the number of bytes as the server saw them. */
   async serve(host: string): Promise<void> {
     await this.#ask({ action: 'serve', host, port: PROBE_PORT });
   }
