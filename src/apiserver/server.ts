@@ -312,7 +312,7 @@ export class ApiServer {
     health.finish('bootstrap-controller');
     const signal = sharedByMany(this.#background.signal);
     const repairing = repair.run(signal).catch((err: unknown) => {
-      logger.error('addresses of services are not watched over any more', { err });
+      logger.error('service repair: failed and stopped', { err });
     });
     this.#backgroundWork = Promise.all([
       repairing,

@@ -19,7 +19,7 @@ import { flagValues } from './flag-values.ts';
 import { checkFeatureGates } from './upstream/feature-gates.ts';
 import { progressLine, stopSignal } from './terminal.ts';
 
-/** What is being started has so long to undo itself. */
+/** The time that an aborted start has to clean up. */
 const GIVE_UP_MS = 5000;
 
 /** Flags that every role has. */
@@ -170,7 +170,7 @@ function electionOf(options: ElectionOptions): LeaderElectionSettings {
   };
 }
 
-/** Rejects when a start that somebody wants to end has done so, or takes its time about it. Never resolves. */
+/** Rejects when an aborted start has cleaned up, or has taken too long. Never resolves. */
 async function stoppedWhile(starting: Promise<RunningRole>, signal: AbortSignal): Promise<never> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   const role = await Promise.race([starting, systemClock.sleep(GIVE_UP_MS)]);

@@ -67,7 +67,7 @@ export interface UpOptions {
   readonly verbose: boolean;
 }
 
-/** What a detached cluster tells the process that started it. */
+/** The message of a detached cluster to the process that started it. */
 type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
 
 export async function up(options: UpOptions, build?: Build): Promise<void> {

@@ -1,4 +1,4 @@
-// Reads kubeconfig files: which server, which certificate authority, who is asking.
+// Reads kubeconfig files: the server, its certificate authority, and the credentials of the user.
 // Not supported, and rejected by name: auth providers (client-go has removed them, too), and proxies.
 
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import type { ExecCluster } from './credentials/exec.ts';
 import { TokenFile } from './credentials/token-file.ts';
 import type { ServerAccess } from './http/index.ts';
 
-/** What is wrong with a kubeconfig, in words for the person who gave it. */
+/** A problem with a kubeconfig. The message is for the user. */
 export class KubeconfigError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);

@@ -12,7 +12,7 @@ import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
-/** Who gets a kubeconfig. */
+/** The roles that have a kubeconfig. */
 export const KUBECONFIG_ROLES = [
   'admin',
   'controller-manager',
@@ -54,7 +54,7 @@ export interface NodeCertificateConfig {
   readonly hosts: readonly string[];
 }
 
-/** What the kubelet of a node serves with. Answers the names of the files. */
+/** Issues the serving certificate of a node's kubelet. Returns the names of the files. */
 export async function nodeCertificate({ certDir, node, hosts }: NodeCertificateConfig): Promise<readonly string[]> {
   checkNode(node);
   const pki = await openPki(certDir, true);
@@ -71,7 +71,7 @@ export async function nodeCertificate({ certDir, node, hosts }: NodeCertificateC
 export interface RoleKubeconfigConfig {
   readonly certDir: string;
   readonly role: KubeconfigRole;
-  /** Of the role `kubelet`. */
+  /** The node of the role `kubelet`. */
   readonly node?: string;
   /** 'https://10.0.0.5:6443'. */
   readonly server: string;
@@ -116,7 +116,7 @@ function checkNode(node: string): void {
   if (isDNS1123Subdomain(node).length > 0) throw new UserError(`${JSON.stringify(node)} is no name of a node`);
 }
 
-/** `existing`: it has to be there: another authority would be nobody's. */
+/** Opens the authority. `existing`: throws if there is none, because no component would trust a new one. */
 async function openPki(dir: string, existing = false): Promise<Pki> {
   try {
     if (existing && !readdirSync(dir).includes('ca.key')) throw new Error('there is no ca.key in it');

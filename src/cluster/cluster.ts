@@ -109,9 +109,9 @@ export class Cluster {
   /** PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it would be another. */
   readonly #serviceAccountKey: string | undefined;
   readonly #abort = new AbortController();
-  /** Of this thread. */
+  /** The components of this thread. */
   readonly #components: Components;
-  /** Of all threads. */
+  /** The components of all threads. */
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
   readonly #dns: ClusterDns | undefined;
@@ -120,7 +120,7 @@ export class Cluster {
   #ingressRunning: Promise<void> | undefined;
   /** The certificate that the API server was started with. */
   readonly #tls: Certificates | undefined;
-  /** What the API server presents to other API servers. */
+  /** The client certificate that the API server presents to other API servers. */
   #proxyClient: KeyPair | undefined;
   #url: string | undefined;
   /** All components have started. Nodes may not be ready yet. */
@@ -491,7 +491,7 @@ export class Cluster {
   }
 }
 
-/** Those of a cluster that listens. */
+/** The certificates of a cluster that listens. */
 interface Certificates extends KeyPair {
   readonly frontProxy: FrontProxy;
   readonly proxyClient: KeyPair;

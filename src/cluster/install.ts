@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** What the containerd runtime is made of, and the Debian package that has each. */
+/** The programs of the containerd runtime, and the Debian package of each. */
 const TOOLS = [
   { name: 'containerd', package: 'containerd', isThere: () => findProgram('containerd') !== undefined },
   { name: 'runc', package: 'runc', isThere: () => findProgram('runc') !== undefined },

@@ -1,5 +1,5 @@
-// What `cox up` asks for: a cluster with a data directory, real containers if they can be had, a port, and a kubeconfig. Turns what
-// can go wrong at a user's machine into errors that say what to do.
+// Starts the cluster of `cox up`: with a data directory, real containers where possible, a port, and a kubeconfig. Turns problems of the
+// machine into errors that say what to do.
 
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -96,7 +96,7 @@ export interface LaunchConfig {
   readonly logger: Logger;
   /** See ComponentsConfig. Absent: a component that ends resolves `failed`. */
   readonly faults?: UncaughtErrors;
-  /** What the logger was made from, for threads that need one of their own. Absent: those log nothing. */
+  /** The settings of the logger, for threads that need one of their own. Absent: those log nothing. */
   readonly logging?: Logging;
   /** Called with what is being done. Texts that begin with the same `step` replace each other. */
   readonly progress: (step: string, count?: string) => void;
@@ -133,7 +133,7 @@ export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
-  // What has to be undone, last first, if the start fails or when the cluster stops.
+  // The steps to undo, last first, if the start fails or when the cluster stops.
   const cleanup: (() => Promise<void> | void)[] = [release];
   const undo = async (): Promise<void> => {
     for (const step of cleanup.splice(0).reverse()) await step();
@@ -340,7 +340,7 @@ function deservesThread({ nodes }: LaunchConfig): boolean {
   return nodes > 1 && availableParallelism() > 1;
 }
 
-/** Who runs what: the machine itself belongs to the main thread. */
+/** Divides the nodes between the threads. The machine itself belongs to the main thread. */
 function nodesOf(
   config: LaunchConfig,
   layout: DataDirLayout,
@@ -396,7 +396,7 @@ async function openToPods(
     });
     cleanup.push(() => access.close());
   } catch (err) {
-    logger.warn('pods cannot reach the API server: its port is in use at the address that they are sent to', {
+    logger.warn('pods cannot reach the API server: its port is in use at the address of the node', {
       address,
       port,
       err,

@@ -58,7 +58,7 @@ export async function prepareDns(request: DnsRequest): Promise<PreparedDns | und
     return await prepare(request);
   } catch (err) {
     if (wanted === true) throw new UserError(`--dns: ${errorMessage(err)}`, { cause: err });
-    logger.warn('the cluster has no DNS, pods get that of the node', { reason: errorMessage(err) });
+    logger.warn('the cluster runs no DNS, pods use the name servers of the node', { reason: errorMessage(err) });
     return undefined;
   }
 }

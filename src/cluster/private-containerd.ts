@@ -58,7 +58,7 @@ export async function startPrivateContainerd(config: PrivateContainerdConfig): P
         await Promise.race([current.failed, aborted(stopping.signal)]);
         return;
       } catch (err) {
-        logger.error('containerd has ended; starting it again', { err, log: current.logFile });
+        logger.error('containerd exited, restarting', { err, log: current.logFile });
       }
       while (!stopping.signal.aborted) {
         try {

@@ -18,7 +18,7 @@ export interface EtcdConfig {
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** What the keys begin with. Default: /registry. */
+  /** The prefix of all keys. Default: /registry. */
   readonly prefix?: string;
 }
 

@@ -1,4 +1,4 @@
-// Every controller: the name by which it is chosen, as whom it works, and how it is made.
+// Every controller: its name, its service account, and how it is created.
 
 import { AttachDetachController } from './attach-detach/index.ts';
 import type { AttachDetachConfig } from './attach-detach/index.ts';
@@ -76,7 +76,7 @@ export interface ControllerSettings {
   readonly 'node-ipam'?: Pick<NodeIpamConfig, 'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'>;
 }
 
-/** What some controllers need beside what all are made from. */
+/** Dependencies of single controllers. */
 export interface ControllerNeeds {
   /** PEM, a P-256 private key: that of the API server's tokens. Without it Secrets that ask for a token get none. */
   readonly serviceAccountKey?: string;
@@ -92,11 +92,11 @@ export interface ControllerNeeds {
 /** One that can be run, under the name by which it is chosen. */
 interface Entry {
   /**
-   * The ServiceAccount in kube-system as whom it writes: what it may do is in the ClusterRole `system:controller:<account>`.
+   * The ServiceAccount in kube-system that it writes as. Its permissions are in the ClusterRole `system:controller:<account>`.
    * Absent: it writes as the controller manager itself.
    */
   readonly account?: string;
-  /** What it was called before, and may still be called. */
+  /** Former names, which are still accepted. */
   readonly alias?: string;
   /** Whether `*` means it, too. Default: true. */
   readonly onByDefault?: boolean;

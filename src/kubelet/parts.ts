@@ -76,7 +76,7 @@ const RETRY_MS = 10_000;
 const MAX_NODE_FILE_BYTES = 1024 * 1024;
 const RUNTIME_DEADLINE_MS = 30_000;
 
-/** What exists before the runtime is asked for the first time. */
+/** The parts that exist before the first call of the runtime. */
 export interface Base {
   readonly config: KubeletConfig;
   /** With deadlines and metrics. */
@@ -115,7 +115,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   const settings = await readSettings(config, base.runtime, signal);
   const { hostFiles, podNetwork, rootDir, podLogsDir, localVolumesDir, mounter } = settings;
 
-  // What is observed: the runtime, the node, the API.
+  // Observation: the runtime, the node, the API.
   const pleg = new Pleg({
     runtime,
     clock,
@@ -187,7 +187,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     onChange: (uid) => workers.sync(uid),
   });
 
-  // What is reported, and what is given to pods.
+  // Reports, and inputs of pods.
   const mirrors =
     config.staticPodPath === undefined
       ? undefined
@@ -210,7 +210,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   const allocations = new Allocations({ allocatable: () => node.allocatable, active: () => active.list() });
   const tokens = new TokenManager(client, clock);
 
-  // What acts on the runtime.
+  // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
   const leftovers = new Leftovers({ garbage, pleg, logger, signal });
   const hooks = new HookRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork });
@@ -243,7 +243,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     retryMs: RETRY_MS,
   });
 
-  // What pods go through.
+  // The lifecycle of pods.
   const syncer = new KubeletPodSyncer({
     metrics,
     clock,
@@ -315,7 +315,7 @@ export async function makeParts(base: Base): Promise<Parts> {
           onRemove: (pod) => handler.podDeleted(pod),
         });
 
-  // What the node shows of itself.
+  // The server of the node.
   const server = makeServer({ base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes });
   const reporter = new NodeReporter({
     ...common,

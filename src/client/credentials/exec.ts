@@ -25,7 +25,7 @@ export interface ExecCredentialsConfig {
   readonly env?: readonly { readonly name: string; readonly value: string }[];
   /** Shown if the program does not exist. */
   readonly installHint?: string;
-  /** Absent: the program is not told. */
+  /** Absent: the program gets no information about the cluster. */
   readonly cluster?: ExecCluster;
   /** 'Always': fails without a terminal. */
   readonly interactiveMode?: 'Never' | 'IfAvailable' | 'Always';

@@ -19,20 +19,20 @@ import type { Exchange, ExchangeResponse } from './exchange.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 
-/** Who is asking and whom: what a kubeconfig's context says. */
+/** A server, and the credentials for it: the content of a kubeconfig's context. */
 export interface ServerAccess {
-  /** 'https://host:6443', maybe with a path in front of the API's. */
+  /** 'https://host:6443', optionally with a path before that of the API. */
   readonly server: string;
   /** PEM. Default: the certificate authorities that the platform trusts. */
   readonly ca?: string;
-  /** Believes any certificate: whoever answers is taken for the server. Default: false. */
+  /** Accepts any certificate, so the server is not authenticated. Default: false. */
   readonly insecureSkipTlsVerify?: boolean;
   /** The name in the server's certificate, if it is not the host's in `server`. */
   readonly tlsServerName?: string;
   /** PEM; both or neither. */
   readonly clientCertificate?: string;
   readonly clientKey?: string;
-  /** A bearer token, or where to get it: asked before every request, so that a token that was renewed is used. */
+  /** A bearer token, or a function that returns it. The function is called before every request, so that a renewed token is used. */
   readonly token?: string | (() => string | Promise<string>);
   /** Credentials that change, such as those of a program. They take the place of the token and the client certificate above. */
   readonly credentials?: CredentialSource;
@@ -48,7 +48,7 @@ export interface ServerAccess {
 export interface HttpTransportConfig extends ServerAccess {
   readonly clock: Clock;
   readonly userAgent?: string;
-  /** Told of every warning that the server adds to a response. */
+  /** Called with every warning that the server adds to a response. */
   readonly onWarning?: (message: string) => void;
   /** Default: 30 s. */
   readonly connectTimeoutMs?: number;
@@ -58,13 +58,15 @@ export function createHttpTransport(config: HttpTransportConfig): Transport {
   return new HttpTransport(config);
 }
 
-/** What node:tls needs to reach the server: for connections other than this transport's (WebSockets). */
+/** Returns the options of node:tls for the server, for connections that this transport does not make (WebSockets). */
 export function tlsOptions(access: ServerAccess): ConnectionOptions {
   const { hostname, port } = new URL(access.server);
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? 443 : Number(port),
     ca: access.ca,
+    // As in Go, whatever is among the authorities is trusted: also an intermediate one, or the server's own certificate.
+    allowPartialTrustChain: access.ca !== undefined,
     cert: access.clientCertificate,
     key: access.clientKey,
     rejectUnauthorized: !access.insecureSkipTlsVerify,
@@ -143,7 +145,7 @@ class HttpTransport implements Transport {
             yield JSON.parse(line) as WatchEvent<T>;
           }
         } catch (err) {
-          // Whoever stops a watch has broken it off, and knows.
+          // A watch that its caller has stopped does not fail.
           if (!call.signal.aborted) throw unreachable(err);
         } finally {
           stop();
@@ -244,7 +246,7 @@ class HttpTransport implements Transport {
     try {
       return await exchange.exchange(exchangeRequest);
     } catch (err) {
-      // As when the server closes a connection just as a request is sent on it: that is nobody's failure.
+      // The server closed the connection as the request was sent. It was not processed, so it is sent again.
       if (err instanceof NotProcessedError) return exchange.exchange(exchangeRequest);
       throw err;
     }

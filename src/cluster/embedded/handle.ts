@@ -1,4 +1,4 @@
-// What programs do with a cluster that runs inside them.
+// The operations of a program on a cluster that runs inside it.
 
 import type { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';

@@ -25,7 +25,7 @@ export interface PodOptions {
 export interface ExecOptions extends PodOptions {
   /** Default: the pod's default container. */
   readonly container?: string;
-  /** What the command reads. Default: it has no stdin. */
+  /** The stdin of the command. Default: it has none. */
   readonly stdin?: string | Uint8Array | Readable;
 }
 

@@ -23,27 +23,27 @@ import { Pki } from '../pki.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 
 export interface StartClusterOptions {
-  /** How many nodes; their pods only pretend to run. Default: 1. */
+  /** The number of nodes. Their pods are simulated. Default: 1. */
   readonly nodes?: number;
   /** 'virtual': time moves only by `clock.advance`. Default: 'real'. */
   readonly clock?: 'real' | 'virtual';
-  /** What a virtual clock shows at first, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /** The time at which a virtual clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
   readonly startMs?: number;
-  /** Makes names, UIDs and choices the same each time. Default with a virtual clock: 'coxswain'; otherwise chance. */
+  /** The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock, otherwise random. */
   readonly seed?: string | number;
-  /** Opens the API server's port on 127.0.0.1 (0: any that is free), for kubectl and other clients. Default: none. */
+  /** Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free one. Default: no port. */
   readonly port?: number;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
   /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
   readonly serviceCidr?: string;
-  /** A KubeSchedulerConfiguration (v1). Default: one profile with all defaults. */
+  /** A KubeSchedulerConfiguration (v1) as an object. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that it can name besides those in the tree (docs/writing-a-scheduler-plugin.md). */
+  /** Plugins that the configuration can name, beside the built-in ones (docs/writing-a-scheduler-plugin.md). */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** What is served that is not by itself, and what is not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable versions. */
+  /** Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable ones. */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run: '*' all that are on by default, 'foo' this one, '-foo' not this one. Default: all. */
+  /** Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all. */
   readonly controllers?: readonly string[];
   /**
    * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also listens on 127.0.0.1 (0: any port that is
@@ -53,7 +53,7 @@ export interface StartClusterOptions {
   readonly dnsPort?: number;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
-  /** What each node has. Default: 4 CPUs, 32 GiB, 110 pods. */
+  /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /** Default: nothing is logged. */
   readonly logger?: Logger;

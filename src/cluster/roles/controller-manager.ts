@@ -129,7 +129,7 @@ function readSigning({
   return { authority, maxDurationMs };
 }
 
-/** What `--controllers` means. Throws UserError for what there is not. */
+/** Returns the controllers that `--controllers` selects. Throws UserError for unknown names. */
 export function selectedControllers(selectors: readonly string[]): readonly ControllerName[] {
   try {
     return selectControllers(selectors);

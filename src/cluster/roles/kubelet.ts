@@ -37,7 +37,7 @@ const PORT = 10_250;
 const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
 export interface KubeletRoleConfig extends RoleConfig {
-  /** Who it is (`system:node:NAME`), and where the API server is. */
+  /** The kubeconfig with the address of the API server and the credentials of `system:node:NAME`. */
   readonly kubeconfig: string;
   /** Where the runtime keeps its state. */
   readonly dataDir: string;
@@ -213,7 +213,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
         listeners,
       },
     });
-    // It waits for the API server for as long as it takes, but not for longer than somebody wants.
+    // It waits for the API server without a limit, but ends when it is asked to.
     const giveUp = (): void => void kubelet?.stop();
     signal.throwIfAborted();
     signal.addEventListener('abort', giveUp, { once: true });

@@ -30,7 +30,7 @@ export function serviceKeyOf({ metadata }: Immutable<EndpointSlice>, managedBy: 
   return labels[MANAGED_BY] === managedBy && name !== '' ? `${namespace}/${name}` : undefined;
 }
 
-/** What the names of slices begin with. */
+/** Returns the prefix of the names of slices. */
 export function sliceNamePrefix(name: string): string {
   const prefix = `${name}-`;
   // A generated name has five characters more.

@@ -1,4 +1,4 @@
-// What a StatefulSet's status says, and what it concludes from its pods.
+// The status of a StatefulSet, computed from its pods.
 
 import type { StatefulSetStatus } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

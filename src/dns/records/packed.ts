@@ -121,7 +121,7 @@ function packPort({
   return { name: (name ?? '').toLowerCase(), protocol: (protocol ?? 'TCP').toLowerCase(), port: port ?? -1 };
 }
 
-/** What an informer needs to tell objects and their states apart. */
+/** Returns the metadata by which an informer distinguishes objects and their versions. */
 function packedMetadata({ metadata }: Immutable<KubeObject>): KubeObject['metadata'] {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };

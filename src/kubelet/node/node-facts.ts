@@ -9,7 +9,7 @@ import type { NodeAddress, ResourceList } from '../types.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
 import { RUNTIME_CONDITIONS, type NodeFacts } from './node-status.ts';
 
-/** What was configured of the node. See KubeletConfig. */
+/** The configuration of the node. See KubeletConfig. */
 export interface NodeSettings {
   readonly nodeName: string;
   readonly hostFiles?: boolean;

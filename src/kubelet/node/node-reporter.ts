@@ -106,7 +106,7 @@ export class NodeReporter {
         ...(missing.length > 0 && { labels: Object.fromEntries(missing) }),
         ...(unsaid.length > 0 && { annotations: Object.fromEntries(unsaid) }),
       },
-      // What a controller has given the node is kept.
+      // Fields that a controller has set are kept.
       ...(present.spec.podCIDR === undefined && podCIDRs.length > 0 ? { spec: { podCIDR: podCIDRs[0], podCIDRs } } : {}),
     };
     if (missing.length === 0 && unsaid.length === 0 && !('spec' in patch)) return present;
@@ -138,7 +138,7 @@ export class NodeReporter {
         .resource(nodes)
         .patch(nodeName, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
     } catch (err) {
-      // Somebody has deleted the node while its kubelet runs: it is made again.
+      // The node was deleted while its kubelet runs: it is registered again.
       if (!apierrors.isNotFound(err) || always) throw err;
       this.#config.logger.warn('node is gone, registering again', { node: nodeName });
       this.#node = await this.#createOrTakeOver(status, signal);
@@ -179,7 +179,7 @@ export class NodeReporter {
     }
   }
 
-  /** One write, and no read as long as nobody else writes to the Lease. */
+  /** Makes one write, and no read unless the Lease was written by another component. */
   async #renewOnce(signal: AbortSignal): Promise<void> {
     const { client, clock, nodeName, leaseDurationSeconds } = this.#config;
     const resource = client.resource(leases).namespace(LEASE_NAMESPACE);

@@ -48,7 +48,7 @@ import { verifyRunAsNonRoot } from './security-context.ts';
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
-/** What the runtime manager records. */
+/** The metrics of the runtime manager. */
 export interface RuntimeMetrics {
   sandboxStarted(failed: boolean): void;
   /** `code`: the reason of the failure, such as RunContainerError; absent if the container runs. */
@@ -66,7 +66,7 @@ export interface RuntimeManagerConfig {
   readonly events: PodEvents;
   readonly objects: ObjectSource;
   readonly services: ServiceVariables;
-  /** What the downward API shows, but for the pod's own addresses. */
+  /** The information of the downward API, except the addresses of the pod. */
   readonly downward: () => DownwardContext;
   readonly clock: Clock;
   readonly random: Random;
@@ -141,7 +141,7 @@ interface Sandbox {
 export class RuntimeManager {
   readonly #config: RuntimeManagerConfig;
   readonly #backoff: Backoff;
-  /** What containers have, and how they get something else. */
+  /** The resources of containers, and their changes. */
   readonly resizer: ContainerResizer;
   /** By pod UID and container name: why the container is not running, as of the last try. */
   readonly #failures = new Map<string, Map<string, StartFailure>>();
@@ -190,7 +190,7 @@ export class RuntimeManager {
     return context;
   }
 
-  /** What is to be done now. */
+  /** The actions of this sync. */
   actions(pod: Pod, status: RuntimePodStatus): PodActions {
     return computePodActions(pod, status, this.#config.probes, (container, latest) =>
       this.resizer.needsRestart(pod, container, latest),
@@ -584,7 +584,7 @@ function withResources(container: Container): Container {
   return (container.resources as unknown) === undefined ? { ...container, resources: {} } : container;
 }
 
-/** What the pod asks for as a whole and cannot be had here; silently leaving it out would be a lie. */
+/** Returns the unsupported features that the pod asks for. They must not be ignored silently. */
 function unsupportedFeature(pod: Pod): string | undefined {
   if (pod.spec.hostUsers === false) return 'a user namespace of its own (hostUsers: false)';
   if ((pod.spec.resourceClaims ?? []).length > 0) return 'dynamic resource allocation (resourceClaims)';

@@ -126,7 +126,7 @@ class Containerd implements LaunchedContainerd {
     this.reused = reused;
     this.endpoint = `unix://${paths.socket}`;
     this.failed = this.#watch();
-    // Whoever does not look at it must not die of it.
+    // It must not be an unhandled rejection if no caller reads it.
     this.failed.catch(() => undefined);
   }
 
@@ -193,7 +193,7 @@ class Containerd implements LaunchedContainerd {
     }
   }
 
-  /** A reused containerd is no child of this process, so its end is not told: it has to be looked at. */
+  /** A reused containerd is not a child of this process, so its end must be polled. */
   async #watch(): Promise<never> {
     const { signal } = this.#stopping;
     try {
@@ -218,7 +218,7 @@ async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<voi
   }
 }
 
-/** What is wrong with the runtime, or undefined if it is ready for pods. Their network counts if there is a configuration for it. */
+/** Returns the problem of the runtime; undefined if it is ready for pods. The pod network counts if it has a configuration. */
 async function unready(runtime: Runtime, cniConfDir: string): Promise<string | undefined> {
   try {
     await runtime.runtime.version({ timeoutMs: 2000 });
@@ -279,7 +279,7 @@ async function findRunning(config: LaunchContainerdConfig, paths: Paths, toml: s
     const problem = await unready(runtime, config.cniConfDir);
     await runtime.close();
     if (problem === undefined) return identity;
-    config.logger.warn('a containerd from before is not healthy; starting it again', { pid: identity.pid, problem });
+    config.logger.warn('running containerd is not healthy, restarting', { pid: identity.pid, problem });
   }
   await stopProcess(identity, clock);
   return undefined;
@@ -312,7 +312,7 @@ export async function launchContainerd(config: LaunchContainerdConfig): Promise<
   await mkdir(paths.root, { recursive: true, mode: 0o711 });
   await mkdir(paths.state, { recursive: true, mode: 0o711 });
   await mkdir(join(paths.socket, '..'), { recursive: true, mode: 0o711 });
-  // What was chosen once stays: images that were unpacked for one snapshotter are not there for another.
+  // The first choice is kept: images that were unpacked for one snapshotter are not available to another.
   const snapshotter = config.snapshotter ?? (await chooseSnapshotter(paths.root));
   const toml = containerdToml({
     root: paths.root,

@@ -63,7 +63,7 @@ export interface SimulatedRuntimeConfig {
   readonly journal?: NodeJournal;
 }
 
-/** Of a simulated runtime beside real clients: processes end after about the time that containerd takes, base images run what they run. */
+/** Settings of a simulated runtime beside real clients: processes end after about the time that containerd takes, and base images run their commands. */
 export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' | 'entryPoints'>> = {
   stopDurationMs: 100,
   entryPoints: true,

@@ -1,4 +1,4 @@
-// What is encrypted with what: Kubernetes' EncryptionConfiguration (apiserver.config.k8s.io/v1), read and checked.
+// Reads and checks an EncryptionConfiguration (apiserver.config.k8s.io/v1): which resources are encrypted, and with which keys.
 
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -25,7 +25,7 @@ export interface GroupResource {
   readonly resource: string;
 }
 
-/** Of several that name a resource, the first one counts. */
+/** The first entry that names a resource counts. */
 export type EncryptionConfiguration = readonly ResourceConfiguration[];
 
 const VERSIONS: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 
 const spdyProtocolHeader = 'x-stream-protocol-version';
 
-/** What a request wants to become. */
+/** The protocol that a request upgrades to. */
 export type UpgradeKind = 'spdy' | 'websocket' | 'none';
 
 export function upgradeKind(request: Pick<IncomingMessage, 'headers'>): UpgradeKind {
