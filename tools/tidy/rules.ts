@@ -115,7 +115,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/serving/connection-table.ts',
     'machinery/worker-source.ts',
     'network/',
-    'proxy/nftables/bridge.ts',
+    'machinery/net/bridge.ts',
     'runtime/',
     'scheduler/extenders/post.ts',
     'storage/embedded/',
@@ -143,7 +143,8 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'cluster/reset.ts',
     'kubelet/volumes/mounter.ts',
     'network/',
-    'proxy/execute.ts',
+    'machinery/execute.ts',
+    'machinery/net/nft/',
     'runtime/',
   ],
   http: [
