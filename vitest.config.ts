@@ -1,7 +1,19 @@
 // Three projects: unit tests beside the code, scenarios of several components, and end-to-end with the real tools.
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const inRoot = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    // Examples import the package. Here they get the sources.
+    alias: [
+      { find: /^coxswain$/, replacement: inRoot('src/exports/index.ts') },
+      { find: /^coxswain\/api\/meta\/v1$/, replacement: inRoot('src/api/machinery/meta/v1/index.ts') },
+      { find: /^coxswain\/api\/(\w+\/\w+)$/, replacement: `${inRoot('src/api/groups')}/$1/index.ts` },
+      { find: /^coxswain\/(\w+)$/, replacement: `${inRoot('src/exports')}/$1.ts` },
+    ],
+  },
   test: {
     pool: 'forks',
     maxWorkers: 2,
@@ -15,11 +27,13 @@ export default defineConfig({
         test: {
           name: 'scenarios',
           include: [
+            'examples/**/*.test.ts',
             'test/scenarios/**/*.test.ts',
             'test/security/**/*.test.ts',
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
             'test/differential/**/*.test.ts',
+            'test/gateway/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',
             'test/torture/**/*.test.ts',
           ],
@@ -33,6 +47,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 240_000,

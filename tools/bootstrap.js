@@ -89,8 +89,12 @@ function build(buildArgs) {
 function staticChecks() {
   for (const { name, program, programArgs } of [
     { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
-    { name: 'lint', program: 'oxlint', programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools'] },
-    { name: 'format', program: 'oxfmt', programArgs: ['--check', 'src', 'test', 'bench', 'tools'] },
+    {
+      name: 'lint',
+      program: 'oxlint',
+      programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools', 'examples'],
+    },
+    { name: 'format', program: 'oxfmt', programArgs: ['--check', 'src', 'test', 'bench', 'tools', 'examples'] },
   ]) {
     const started = performance.now();
     run(bin(program), programArgs);
@@ -177,6 +181,10 @@ const commands = {
     ensureBuilt();
     run(bin('tsx'), [inRoot('test', 'kubectl-commands', 'main.ts'), ...args]);
   },
+  gateway() {
+    ensureBuilt();
+    run(bin('tsx'), [inRoot('test', 'gateway', 'main.ts'), ...args]);
+  },
   operators() {
     ensureDependencies();
     run(bin('tsx'), [inRoot('test', 'e2e', 'operators', 'main.ts'), ...args]);
@@ -190,7 +198,7 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | differential | fuzz | conformance | kubectl-commands | operators | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | differential | fuzz | conformance | gateway | kubectl-commands | operators | torture | clean\n',
     );
   },
 };

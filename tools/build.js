@@ -1,10 +1,12 @@
 // Bundles src/ into dist/ with esbuild, and compiles it ahead of time (tools/program/README.md says what is then in dist/ and why).
-// With --types it also emits declarations for the embedding API; --out DIR writes elsewhere, to compare two builds.
+// With --types it also emits declarations of the public entries; --out DIR writes elsewhere, to compare two builds.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { emitDeclarations } from './declarations.js';
+import { packageExports } from './package-exports.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const outFlag = process.argv.indexOf('--out');
@@ -23,9 +25,10 @@ const options = {
   minifyWhitespace: true,
   keepNames: false,
   sourcemap: 'linked',
-  sourcesContent: false,
   logLevel: 'warning',
+  // Licences are in a file of their own.
   legalComments: 'none',
+  metafile: true,
   // Native prebuilds are found relative to the package, so it stays outside the bundle.
   external: ['@photostructure/sqlite', 'node:sqlite'],
 };
@@ -49,15 +52,13 @@ const seldomApart = {
 };
 
 const buildSeldom = () =>
-  Promise.all(
-    Object.entries(SELDOM).map(([entry, file]) =>
-      build({ ...options, format: 'cjs', outfile: join(out, file), entryPoints: [entry], plugins: [seldomApart] }),
-    ),
+  Object.entries(SELDOM).map(([entry, file]) =>
+    build({ ...options, format: 'cjs', outfile: join(out, file), entryPoints: [entry], plugins: [seldomApart] }),
   );
 
 /** The program: the text of a function, as tools/program/load.ts calls it. */
 async function buildProgram() {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...options,
     format: 'cjs',
     outfile: join(out, 'program.js'),
@@ -75,6 +76,7 @@ async function buildProgram() {
     // esbuild leaves other characters only where an escape means the same: in regular expressions.
     writeFileSync(path, path.endsWith('.map') ? text : text.replaceAll(/[^\0-\x7f]/g, escaped));
   }
+  return metafile;
 }
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -87,7 +89,7 @@ const buildEntries = () =>
     outdir: out,
     entryPoints: {
       cox: 'tools/program/cox.ts',
-      index: 'tools/program/index.ts',
+      entries: 'tools/program/entries.ts',
       'components-thread': 'tools/program/components-thread.ts',
       // A worker's entry is loaded by its own URL: nothing shared, so that it stays one small file.
       'storage-worker': 'src/storage/embedded/worker.ts',
@@ -98,6 +100,56 @@ const buildEntries = () =>
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
   });
+
+/** Resource values are small, so programs that need nothing else do not load the program. */
+const buildApi = () =>
+  build({
+    ...options,
+    format: 'esm',
+    outdir: out,
+    entryPoints: Object.fromEntries(
+      Object.values(packageExports())
+        .filter(({ source }) => source.startsWith('src/api/'))
+        .map(({ source, file }) => [file.slice('dist/'.length, -'.js'.length), source]),
+    ),
+    sourcemap: false,
+  });
+
+/** The entries of the package. Their names are written down, because an ES module has to name what it exports. */
+async function writeEntries() {
+  const { entry } = await import(pathToFileURL(join(out, 'entries.js')).href);
+  for (const { source, file } of Object.values(packageExports())) {
+    if (!source.startsWith('src/exports/')) continue;
+    const name = file.slice('dist/'.length, -'.js'.length);
+    const names = Object.keys(entry(name)).sort();
+    const text = `import { entry } from './entries.js';\n\nexport const {\n${names.map((each) => `  ${each},\n`).join('')}} = entry('${name}');\n`;
+    writeFileSync(join(out, `${name}.js`), text);
+  }
+}
+
+/** The licences of what is in the bundle, as they ask for. */
+function writeLicences(metafiles) {
+  const packages = new Set();
+  for (const { inputs } of metafiles) {
+    for (const input of Object.keys(inputs)) {
+      const match = /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+      if (match !== null) packages.add(match[0]);
+    }
+  }
+  const texts = [...packages].sort().map((path) => {
+    const folder = join(root, path);
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+    const notice = readdirSync(folder).find((each) => /^notice/i.test(each));
+    const parts = [file, notice].filter(Boolean).map((each) => readFileSync(join(folder, each), 'utf8').trim());
+    return `${name} ${version} (${license})\n\n${parts.join('\n\n')}\n`;
+  });
+  const rule = `\n${'-'.repeat(78)}\n\n`;
+  writeFileSync(
+    join(out, 'THIRD-PARTY-LICENCES.txt'),
+    `This package contains the following software.\n${rule}${texts.join(rule)}`,
+  );
+}
 
 /** For the flags that bin/cox.js gives to Node, and for none. Without it the program works just as well, only later. */
 function compile() {
@@ -110,13 +162,9 @@ function compile() {
   if (status !== 0) process.stderr.write('coxswain: it could not be compiled ahead of time, and will start later\n');
 }
 
-await Promise.all([buildProgram(), buildSeldom(), buildEntries()]);
+const [program, ...others] = await Promise.all([buildProgram(), ...buildSeldom(), buildEntries(), buildApi()]);
+writeLicences([program, ...others.map(({ metafile }) => metafile)]);
+await writeEntries();
 compile();
 
-if (process.argv.includes('--types')) {
-  const result = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.types.json'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
-  if (result.status !== 0) process.exit(result.status ?? 1);
-}
+if (process.argv.includes('--types')) emitDeclarations(join(out, 'types'));

@@ -16,7 +16,10 @@ const paths = FOLDERS.flatMap((folder) =>
 
 const documents = [
   'README.md',
-  ...paths.filter((path) => /^docs\/[^/]+\.md$|^bench\/README\.md$|^src\/(?:.*\/)?README\.md$/.test(path)),
+  // docs/api-report.md is generated from declarations.
+  ...paths.filter(
+    (path) => path !== 'docs/api-report.md' && /^docs\/[^/]+\.md$|^bench\/README\.md$|^src\/(?:.*\/)?README\.md$/.test(path),
+  ),
 ];
 
 const LINK = /\]\(([^)\s#]+)(?:#[^)]*)?\)/g;

@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   proxy: ['machinery', 'api', 'client'],
   dns: ['machinery', 'api', 'client'],
   network: ['machinery', 'api', 'client'],
+  ingress: ['machinery', 'api', 'client'],
   kubelet: ['machinery', 'api', 'client', 'cri'],
   runtime: ['machinery', 'cri'],
   cluster: [
@@ -35,10 +36,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'proxy',
     'dns',
     'network',
+    'ingress',
     'kubelet',
     'runtime',
   ],
   cli: ['machinery', 'api', 'client', 'cluster'],
+  exports: ['machinery', 'api', 'client', 'controllers', 'scheduler', 'cluster'],
 };
 
 /** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */

@@ -16,7 +16,7 @@ export interface Work {
   readonly expectedStatus: number;
 }
 
-export const objectName = (serial: number): string => `object-${String(serial).padStart(7, '0')}`;
+const objectName = (serial: number): string => `object-${String(serial).padStart(7, '0')}`;
 
 /** `from`: the number of the first object to create, or of those that are there to read. */
 export function makeWork(name: WorkName, from: number): Work {

@@ -1,4 +1,4 @@
-// What was measured last, kept beside this file as data; and what is made of it: the tables in ../README.md and the charts.
+// What was measured last, kept beside this file as data; and what is made of it: the tables in results.md and the charts.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -55,7 +55,7 @@ export function writeResults(results: Results): void {
   writeFileSync(path('./results.json'), `${JSON.stringify(results, undefined, 2)}\n`);
   writeFileSync(path('./throughput.svg'), throughputChart(results));
   writeFileSync(path('./nodes.svg'), nodesChart(results));
-  const readme = path('../README.md');
+  const readme = path('results.md');
   writeFileSync(readme, between(readFileSync(readme, 'utf8'), tables(results)));
 }
 

@@ -1,5 +1,5 @@
 // `npm run bench -- scheduler`: the workloads, each in a process of its own, so that none warms the next one up; then single
-// decisions. What was found is printed, kept (results.json), and written to ../README.md and the charts, as soon as it is there: a run
+// decisions. What was found is printed, kept (results.json), and written to results.md and the charts, as soon as it is there: a run
 // may be stopped at any time, and continued.
 
 import { fork } from 'node:child_process';

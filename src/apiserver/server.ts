@@ -1,6 +1,7 @@
 // The API server: everything in this folder, put together. `listen` opens its port; without that, only the in-process entry
 // works, and nothing is opened at all.
 
+import type { Duplex } from 'node:stream';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -34,11 +35,13 @@ import { DefinitionFollower } from './extensions/definitions.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
+import { LocalConnections } from './http/local-connections.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
 import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { StartWrites } from './start-writes.ts';
 import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
@@ -84,6 +87,7 @@ export class ApiServer {
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
   #ownEndpoints: OwnEndpoints | undefined;
+  #startWrites: StartWrites | undefined;
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
@@ -91,6 +95,7 @@ export class ApiServer {
   #advertised: string | undefined;
   /** In-process requests in flight. */
   readonly #inProcess = new LinkedList<RequestState>();
+  #local: LocalConnections | undefined;
   readonly #health: ServerHealth;
   #stopping: Promise<void> | undefined;
 
@@ -279,17 +284,21 @@ export class ApiServer {
     // The conditions depend on what is installed.
     await this.#definitions.start([this.#customResources, this.#conditions]);
     health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
-    await repair.begin();
+    const writes = new StartWrites({ hasWebhooks: () => this.#hasWebhooks(), clock, logger });
+    this.#startWrites = writes;
+    await writes.attempt('addresses of services', () => repair.begin());
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
-    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock, logger });
+    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock, writes });
     await this.#aggregator.start();
-    await this.#aggregator.registerLocal();
+    await writes.attempt('API services', () => this.#aggregator.registerLocal());
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
     health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
-    await keepBootstrapPolicy(client, this.catalog.snapshot());
+    await writes.attempt('roles', () => keepBootstrapPolicy(client, this.catalog.snapshot()));
     health.finish('rbac/bootstrap-roles');
-    if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
+    if (this.#config.serviceAccounts !== undefined) {
+      await writes.attempt('the ConfigMap of token tracking', () => keepTokenTracking(client, clock));
+    }
     health.finish('start-legacy-token-tracking-controller');
     if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
     health.finish('generic-apiserver-start-informers');
@@ -303,7 +312,7 @@ export class ApiServer {
     health.finish('bootstrap-controller');
     const signal = sharedByMany(this.#background.signal);
     const repairing = repair.run(signal).catch((err: unknown) => {
-      logger.error('addresses of services are not watched over any more', { err });
+      logger.error('service repair: failed and stopped', { err });
     });
     this.#backgroundWork = Promise.all([
       repairing,
@@ -311,6 +320,15 @@ export class ApiServer {
       this.#ownEndpoints?.run(signal),
       this.#aggregator.run(signal),
     ]);
+  }
+
+  /** Reports whether an admission webhook is configured. */
+  async #hasWebhooks(): Promise<boolean> {
+    const group = 'admissionregistration.k8s.io';
+    const lists = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'].map(async (resource) =>
+      this.#objects.findAll(group, resource, ''),
+    );
+    return (await Promise.all(lists)).some((list) => list.length > 0);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -370,6 +388,13 @@ export class ApiServer {
     };
   }
 
+  /** Returns a connection to this server that speaks HTTP/1.1. All requests on it are made by `user`: they are not authenticated. */
+  connect(user: UserInfo): Duplex {
+    if (this.#stopped) throw STOPPING;
+    this.#local ??= new LocalConnections({ handler: this.handler, logger: this.#config.logger });
+    return this.#local.open(user);
+  }
+
   /** Ends watches, lets other requests finish for a while, closes the port. Idempotent. The storage stays open. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -388,14 +413,15 @@ export class ApiServer {
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();
     this.catalog.close();
-    for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
+    for (const request of [...this.#inProcess, ...(this.#local?.requests ?? []), ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
     const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
-    await Promise.all([closed, this.#backgroundWork]);
+    await Promise.all([closed, this.#backgroundWork, this.#startWrites?.stop()]);
     timer.cancel();
     this.#deadlines.stop();
     for (const request of this.#inProcess) request.abort(STOPPING);
+    this.#local?.close(STOPPING);
   }
 
   /** Others are told that it goes, while it still serves. A store that does not answer holds it up for a moment only. */

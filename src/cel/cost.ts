@@ -60,7 +60,7 @@ export function sizeOf(value: Value): number {
 export const traversal = (size: number): number => Math.ceil(size * TEXT_FACTOR);
 
 /** Going through a value and all that is in it, text by the bytes of its UTF-8. Throws EvaluationError if that is too much. */
-export function traversalOf(value: Value, limit: WorkLimit = new WorkLimit()): number {
+function traversalOf(value: Value, limit: WorkLimit = new WorkLimit()): number {
   if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * TEXT_FACTOR);
   if (value instanceof Uint8Array) return Math.floor(value.length * TEXT_FACTOR);
   limit.part();

@@ -3,7 +3,7 @@
 import { operators, type Call, type Comprehension, type ComprehensionShape, type Expression, type Identifier } from './ast.ts';
 
 /** No identifier of an expression can be this: loops keep their result in it. */
-export const ACCUMULATOR = '@result';
+const ACCUMULATOR = '@result';
 /** The name's older form, which expressions may not use for their own variables either. */
 const OLD_ACCUMULATOR = '__result__';
 const UNUSED = '#unused';

@@ -3,7 +3,7 @@
 import { ListValue, mapGet, isMap, listItems, type Value } from './values.ts';
 
 /** A set that an expression made of others. */
-export class SetListValue extends ListValue {
+class SetListValue extends ListValue {
   override readonly setBy: readonly string[];
   readonly #items: readonly Value[];
 

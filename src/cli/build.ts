@@ -1,4 +1,4 @@
-// What the command needs to know of the build that it is in.
+// The build that the command runs from.
 
 export interface Build {
   /** Whether it began with what was compiled before, by the same Node with the same flags. */

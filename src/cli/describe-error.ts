@@ -2,6 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { UserError } from '#cluster/user-error.ts';
+import { typed } from './own-command.ts';
 
 const MAX_MESSAGE = 1000;
 const MAX_FRAMES = 12;
@@ -15,7 +16,8 @@ const MAX_FRAME = 160;
  * - everything else is a bug: a message and the frames of the stack, shortened.
  */
 export function describeError(err: unknown): { readonly text: string; readonly status: number } {
-  if (err instanceof UserError) return { text: `cox: ${cut(oneLine(err.message), 4 * MAX_MESSAGE)}\n`, status: err.exitCode };
+  if (err instanceof UserError)
+    return { text: `cox: ${typed(cut(oneLine(err.message), 4 * MAX_MESSAGE))}\n`, status: err.exitCode };
   if (err instanceof CommanderError) return describeUsage(err);
   // The reader of the output has ended, as `head` does.
   if ((err as NodeJS.ErrnoException | null)?.code === 'EPIPE') return { text: '', status: 1 };

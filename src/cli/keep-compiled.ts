@@ -1,4 +1,4 @@
-// What was compiled while a cluster ran is kept when it stops, if nothing was there when it began.
+// Keeps the compiled code when a cluster stops, if there was none when it started.
 
 import type { Logger } from '#machinery/log.ts';
 import type { Build } from './build.ts';
@@ -12,7 +12,7 @@ export function keepCompiledOnce(build: Build | undefined, logger: Logger): void
   try {
     build.keepCompiled();
   } catch (err) {
-    // Installed by somebody else, perhaps: it starts as it did this time.
-    logger.debug('what was compiled is not kept', { err });
+    // The package may be installed by another user. The next start takes as long as this one.
+    logger.debug('the compiled code cannot be kept', { err });
   }
 }

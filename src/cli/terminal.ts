@@ -1,4 +1,4 @@
-// What the commands have in common at a terminal: colours, a line of progress, signals, paths as one would type them.
+// Common parts of commands at a terminal: colours, a line of progress, signals, and paths as a user would type them.
 
 import { relative } from 'node:path';
 import { isatty } from 'node:tty';

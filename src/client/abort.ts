@@ -43,7 +43,7 @@ class Callbacks {
   }
 }
 
-/** One listener of the platform for each signal, whoever waits: theirs cost a multiple of ours, and each call needs some. */
+/** One platform listener for each signal, however many callers wait. Platform listeners cost several times as much as these callbacks. */
 const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
 
 /** See Abortable.onAbort. */
@@ -61,7 +61,7 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 /** The promise's result, or a rejection with the signal's reason, whichever comes first. What the promise does goes on. */
 export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortable): Promise<R> {
   if (signal.aborted) {
-    // Nobody hears of its failure any more, and that is no fault.
+    // Its failure is not reported: the caller has gone.
     promise.catch(() => undefined);
     return Promise.reject(signal.reason as Error);
   }
@@ -88,7 +88,7 @@ export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortabl
  */
 export class LinkedAbort implements Abortable {
   readonly #releases: (() => void)[] = [];
-  /** Who waits: hardly ever more than two. */
+  /** The waiting callers: rarely more than two. */
   #callbacks: (() => void)[] = [];
   #controller: AbortController | undefined;
   #aborted = false;

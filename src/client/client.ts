@@ -35,6 +35,14 @@ export interface WriteOptions extends CallOptions {
   /** With server-side apply only. */
   readonly force?: boolean;
 }
+export interface ApplyOptions extends CallOptions {
+  /** The manager that owns the applied fields. A field that it applied before and leaves out now is removed. */
+  readonly fieldManager: string;
+  /** Takes over fields that others own. Default: false, and a conflict is a StatusError with the reason Conflict. */
+  readonly force?: boolean;
+  readonly dryRun?: 'All';
+  readonly subresource?: string;
+}
 export interface DeleteOptions extends CallOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
@@ -54,7 +62,9 @@ export interface ResourceClient<T extends KubeObject> {
   update(object: Immutable<T> | New<T>, options?: WriteOptions): Promise<Immutable<T>>;
   updateStatus(object: Immutable<T> | New<T>, options?: WriteOptions): Promise<Immutable<T>>;
   patch(name: string, type: PatchType, patch: unknown, options?: WriteOptions & { subresource?: string }): Promise<Immutable<T>>;
-  /** Answers the object as it is after the call (still there while it terminates), or a Status when it is gone. */
+  /** Server-side apply: creates the object, or makes the fields that it names what they say. `metadata.name` is required. */
+  apply(object: New<T>, options: ApplyOptions): Promise<Immutable<T>>;
+  /** Returns the object after the call (it still exists while it terminates), or a Status when it is gone. */
   delete(name: string, options?: DeleteOptions): Promise<unknown>;
   deleteCollection(options?: DeleteOptions & ListOptions): Promise<unknown>;
   /** Any subresource: 'binding', 'scale', 'eviction', 'token' …; `method` POST unless given. */

@@ -3,7 +3,16 @@
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject, ListOf, New } from '#api/machinery/meta/v1/index.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { Client, DeleteOptions, GetOptions, ListOptions, ResourceClient, WatchOptions, WriteOptions } from './client.ts';
+import type {
+  ApplyOptions,
+  Client,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ResourceClient,
+  WatchOptions,
+  WriteOptions,
+} from './client.ts';
 import { resourcePath } from './request.ts';
 import type { PatchType, Query, Transport, WatchEvent } from './transport.ts';
 
@@ -71,6 +80,19 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
     });
   }
 
+  async apply(object: New<T>, { subresource, signal, ...query }: ApplyOptions): Promise<Immutable<T>> {
+    const { metadata } = object as Partial<KubeObject>;
+    const name = nonEmpty(metadata?.name ?? '');
+    return this.#transport.request({
+      method: 'PATCH',
+      path: resourcePath(this.#type, this.#namespaceOf(object as KubeObject), name, subresource),
+      query,
+      signal,
+      body: this.#typed(object),
+      contentType: 'application/apply-patch+yaml',
+    });
+  }
+
   async delete(name: string, options: DeleteOptions = {}): Promise<unknown> {
     return this.#transport.request({
       method: 'DELETE',
@@ -117,7 +139,7 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
 
   /** An object goes into the namespace that was chosen, or else into its own. */
   #namespaceOf(object: KubeObject): string {
-    const namespace = this.#namespace || (object.metadata.namespace ?? '');
+    const namespace = this.#namespace || (object.metadata?.namespace ?? '');
     this.#requireNamespace(namespace);
     return this.#type.namespaced ? namespace : '';
   }

@@ -1,6 +1,6 @@
-// What a controller has done and not yet seen. Its cache runs behind its own writes; a controller that decides on such a cache
-// creates or deletes too much. So it notes what it is about to write, and decides again when that has come back through the
-// informer, or when it has waited so long that the note must be wrong.
+// Expectations: writes of a controller that its informers have not shown yet. The cache lags behind the controller's own writes, and a
+// controller that decides on a stale cache creates or deletes too much. So it records the expected events before it writes, and reconciles
+// again when they have been observed, or when the expectation has expired.
 
 import type { Clock } from '#machinery/clock.ts';
 

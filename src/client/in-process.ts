@@ -10,7 +10,10 @@ import { type Abortable, LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
 import type { Transport, TransportRequest, WatchEvent } from './transport.ts';
 
-/** What the handler gets; a copy by spreading lacks the signal. Whoever composes adds what the chain derives from it (request info) and the user. */
+/**
+ * The request that the handler gets. A copy by spreading lacks the signal. The API server adds the user, and what its handler chain derives
+ * from the request.
+ */
 export interface InProcessRequest {
   readonly method: string;
   readonly path: string;
@@ -19,7 +22,7 @@ export interface InProcessRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: { readonly kind: 'object'; readonly object: unknown };
   readonly signal: AbortSignal;
-  /** What `signal` tells, for less than a signal costs. */
+  /** The state of `signal`, without the cost of creating it. */
   readonly call: Abortable;
   readonly remoteAddress: string;
   /** The chain appends; given to `onWarning`. */
@@ -58,7 +61,7 @@ export interface InProcessTransportConfig {
   /** The API server's chain behind authentication: whose requests these are is up to the handler. */
   readonly handler: InProcessHandler;
   readonly userAgent?: string;
-  /** Told of every warning that the server adds to a response. */
+  /** Called with every warning that the server adds to a response. */
   readonly onWarning?: (message: string) => void;
 }
 
@@ -179,10 +182,10 @@ class InProcessTransport implements Transport {
     const answer = this.#config.handler(new OutgoingRequest(request, headers, warnings, call));
     let response: InProcessResponse;
     try {
-      // A handler that does not look at its signal holds nobody up.
+      // The caller does not wait for a handler that ignores its signal.
       response = await abortable(answer, call);
     } catch (err) {
-      // If it answers a watch after all, nobody will read it, so nobody else would stop it.
+      // A watch that the handler still returns has no reader that would stop it.
       if (call.aborted) void answer.then(({ body }) => body.kind === 'watch' && body.events.stop()).catch(() => undefined);
       throw err;
     }

@@ -49,7 +49,8 @@ users:
       clientCertificate: 'CERT',
       clientKey: 'KEY',
     });
-    const { token, ...two } = await loadKubeconfig(path, { context: 'two' });
+    const { credentials, token, ...two } = await loadKubeconfig(path, { context: 'two' });
+    expect(token).toBeUndefined();
     expect(two).toEqual({
       contextName: 'two',
       namespace: 'ns2',
@@ -57,7 +58,7 @@ users:
       insecureSkipTlsVerify: true,
       impersonate: { user: 'jane', groups: ['g'], extra: {} },
     });
-    expect(await (token as () => Promise<string>)()).toBe('fresh');
+    expect(await credentials?.current()).toEqual({ token: 'fresh' });
     expect((await loadKubeconfig(path, { context: 'three' })).basic).toEqual({ username: 'joe', password: 'secret' });
   });
 
@@ -86,9 +87,14 @@ users:
       /no cluster named "c"/,
     ],
     [
-      'gets credentials from a program',
+      'gets credentials from a program by an API version that does not exist',
       `{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: 'https://a'}}], users: [{name: u, user: {exec: {command: aws}}}]}`,
-      /the user u gets credentials by exec/,
+      /the user u: exec plugin: the apiVersion must be one of/,
+    ],
+    [
+      'gets credentials by an auth provider',
+      `{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: 'https://a'}}], users: [{name: u, user: {auth-provider: {name: gcp}}}]}`,
+      /the user u gets credentials by auth-provider, which is not supported/,
     ],
     [
       'names a certificate that is not there',

@@ -1,12 +1,16 @@
-// Reads kubeconfig files: which server, which certificate authority, who is asking.
-// Not supported, and refused by name: credentials from a program (exec) or an auth provider, and proxies.
+// Reads kubeconfig files: the server, its certificate authority, and the credentials of the user.
+// Not supported, and rejected by name: auth providers (client-go has removed them, too), and proxies.
 
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { systemClock, type Clock } from '#machinery/clock.ts';
+import { ExecCredentials, ExecCredentialsError } from './credentials/exec.ts';
+import type { ExecCluster } from './credentials/exec.ts';
+import { TokenFile } from './credentials/token-file.ts';
 import type { ServerAccess } from './http/index.ts';
 
-/** What is wrong with a kubeconfig, in words for the person who gave it. */
+/** A problem with a kubeconfig. The message is for the user. */
 export class KubeconfigError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
@@ -23,6 +27,8 @@ export interface KubeconfigContext extends ServerAccess {
 export interface LoadKubeconfigOptions {
   /** Default: the file's current-context. */
   readonly context?: string;
+  /** Decides when tokens are read again, and when credentials of a program expire. Default: the system's. */
+  readonly clock?: Clock;
 }
 
 interface Named<V> {
@@ -68,11 +74,13 @@ export async function loadKubeconfig(
   const cluster = find('clusters', 'cluster', text(context, 'cluster') ?? '');
   const userName = text(context, 'user');
   const user = userName ? find('users', 'user', userName) : undefined;
+  const access = await readCluster(cluster);
+  const clock = options.clock ?? systemClock;
   return {
     contextName: name,
     namespace: text(context, 'namespace') || 'default',
-    ...(await readCluster(cluster)),
-    ...(user !== undefined && (await readUser(user))),
+    ...access,
+    ...(user !== undefined && (await readUser(user, access, clock))),
   };
 }
 
@@ -112,10 +120,9 @@ async function readCluster({ name, value, folder }: Named<Section>) {
   };
 }
 
-async function readUser({ name, value, folder }: Named<Section>) {
-  for (const unsupported of ['exec', 'auth-provider']) {
-    if (value[unsupported])
-      throw new KubeconfigError(`the user ${name} gets credentials by ${unsupported}, which is not supported`);
+async function readUser({ name, value, folder }: Named<Section>, cluster: ServerAccess, clock: Clock) {
+  if (value['auth-provider']) {
+    throw new KubeconfigError(`the user ${name} gets credentials by auth-provider, which is not supported`);
   }
   const clientCertificate = await dataOrFile(value, 'client-certificate', folder);
   const clientKey = await dataOrFile(value, 'client-key', folder);
@@ -124,11 +131,13 @@ async function readUser({ name, value, folder }: Named<Section>) {
   const username = text(value, 'username');
   const user = text(value, 'as');
   const uid = text(value, 'as-uid');
+  const exec = value['exec'];
   return {
     ...(clientCertificate !== undefined && { clientCertificate }),
     ...(clientKey !== undefined && { clientKey }),
-    // The file wins where there are both: it is the one that somebody keeps fresh.
-    ...(tokenFile ? { token: async () => (await readFile(resolve(folder, tokenFile), 'utf8')).trim() } : token && { token }),
+    // With both, the file wins: it is the one that is rotated.
+    ...(tokenFile ? { credentials: new TokenFile({ path: resolve(folder, tokenFile), clock }) } : token && { token }),
+    ...(exec ? { credentials: execCredentials(name, exec as Section, folder, cluster, clock) } : undefined),
     ...(username && { basic: { username, password: text(value, 'password') ?? '' } }),
     ...(user && {
       impersonate: {
@@ -139,6 +148,55 @@ async function readUser({ name, value, folder }: Named<Section>) {
       },
     }),
   };
+}
+
+function execCredentials(user: string, exec: Section, folder: string, cluster: ServerAccess, clock: Clock): ExecCredentials {
+  const command = text(exec, 'command');
+  if (!command) throw new KubeconfigError(`the user ${user}: exec has no command`);
+  const apiVersion = text(exec, 'apiVersion') ?? '';
+  const interactiveMode = text(exec, 'interactiveMode');
+  if (!interactiveMode && apiVersion === 'client.authentication.k8s.io/v1') {
+    throw new KubeconfigError(`the user ${user}: interactiveMode must be specified to use exec authentication plugin`);
+  }
+  if (interactiveMode && !['Never', 'IfAvailable', 'Always'].includes(interactiveMode)) {
+    throw new KubeconfigError(`the user ${user}: the interactiveMode of exec must be Never, IfAvailable or Always`);
+  }
+  const args = listOf(exec['args'], (arg): arg is string => typeof arg === 'string');
+  const env = listOf(
+    exec['env'],
+    (entry): entry is { name: string; value: string } =>
+      typeof entry === 'object' && entry !== null && typeof (entry as { name?: unknown }).name === 'string',
+  );
+  if (args === undefined || env === undefined) throw new KubeconfigError(`the user ${user}: args or env of exec is not valid`);
+  const { server, ca, insecureSkipTlsVerify, tlsServerName } = cluster;
+  const info: ExecCluster = {
+    server,
+    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+    ...(insecureSkipTlsVerify === true && { 'insecure-skip-tls-verify': true }),
+    ...(ca !== undefined && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+  };
+  try {
+    return new ExecCredentials({
+      apiVersion,
+      // A path with a slash is relative to the kubeconfig, as for kubectl; a bare name is looked up in PATH.
+      command: command.includes('/') ? resolve(folder, command) : command,
+      args,
+      env: env.map((entry) => ({ name: entry.name, value: entry.value ?? '' })),
+      installHint: text(exec, 'installHint'),
+      ...(exec['provideClusterInfo'] === true && { cluster: info }),
+      interactiveMode: interactiveMode as 'Never' | 'IfAvailable' | 'Always' | undefined,
+      clock,
+    });
+  } catch (error) {
+    if (error instanceof ExecCredentialsError) throw new KubeconfigError(`the user ${user}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** Returns the list if every item is what is expected; an absent one is empty; undefined for any other value. */
+function listOf<T>(value: unknown, isItem: (item: unknown) => item is T): readonly T[] | undefined {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) && value.every(isItem) ? value : undefined;
 }
 
 /** `key-data` (base64) or the file that `key` names. */

@@ -1,8 +1,8 @@
-// Agreement on who acts, by a Lease that its holder renews and others may take when it has not been renewed for long enough.
+// Leader election by a Lease. Its holder renews it; other candidates take it when it has not been renewed for long enough.
 //
-// Not promised: that there is never more than one leader. Clocks of different speed, or a leader that was stopped for a
-// while, can overlap; nobody compares the clocks of two machines (the age of a lease is measured from when its change was
-// seen). What must not happen twice needs a precondition in its own write.
+// Not guaranteed: that there is never more than one leader. With clocks of different speed, or a leader that was suspended, terms can
+// overlap. Clocks of machines are not compared: the age of a lease is measured from when its change was observed. An action that must not
+// happen twice needs a precondition in its own write.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import type { Lease } from '#api/groups/coordination/v1/index.ts';
@@ -25,9 +25,9 @@ export interface LeaderElectorConfig {
   /** The lease that is held. */
   readonly namespace: string;
   readonly name: string;
-  /** Who this is: different for every candidate. */
+  /** The name of this candidate, different from all others. */
   readonly identity: string;
-  /** How long others wait after the last renewal that they saw. Default: 15 s. Whole seconds. */
+  /** How long other candidates wait after the last renewal that they observed. Whole seconds. Default: 15 s. */
   readonly leaseDurationMs?: number;
   /** How long the leader tries to renew before it gives up. Less than leaseDurationMs. Default: 10 s. */
   readonly renewDeadlineMs?: number;
@@ -35,10 +35,10 @@ export interface LeaderElectorConfig {
   readonly retryPeriodMs?: number;
   /** Give the lease up when stopping, so that the next leader need not wait. Default: true. */
   readonly releaseOnStop?: boolean;
-  /** Runs while this is the leader; its signal aborts when it no longer is. Must not go on after that. */
+  /** Runs while this candidate is the leader. The signal aborts when it no longer is; the work must end then. */
   readonly onStartedLeading: (signal: AbortSignal) => Promise<void>;
   readonly onNewLeader?: (identity: string) => void;
-  /** Told of «became leader» and «stopped leading». */
+  /** Records the events «became leader» and «stopped leading». */
   readonly recorder?: Recorder;
 }
 
@@ -67,7 +67,7 @@ export class LeaderElector {
     if (config.identity === '') throw new RangeError('a candidate needs an identity');
   }
 
-  /** The holder that was last seen; '' if none. */
+  /** The holder that was last observed; '' if none. */
   get leader(): string {
     return this.#observed?.lease.spec.holderIdentity ?? '';
   }
@@ -103,7 +103,7 @@ export class LeaderElector {
     try {
       await work;
     } finally {
-      // Only when the work has ended may somebody else begin.
+      // Another candidate may begin only after the work has ended.
       await this.#release();
     }
   }
@@ -145,11 +145,11 @@ export class LeaderElector {
     }
   }
 
-  /** One attempt; false if somebody else holds the lease or the server could not be asked. */
+  /** Makes one attempt. Returns false if another candidate holds the lease, or if the server could not be reached. */
   async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     try {
       if (this.isLeader && this.#isFresh()) {
-        // Most renewals need no read: nobody else writes a lease that is held.
+        // Most renewals need no read: no other candidate writes a lease that is held.
         const renewed = await this.#write(this.#observed?.lease, signal).catch((err: unknown) => {
           if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
         });

@@ -23,7 +23,7 @@ export interface TransportRequest {
   readonly body?: unknown;
   /** For PATCH: how `body` is to be read. Otherwise JSON. */
   readonly contentType?: PatchType;
-  /** The form wanted, such as 'application/json;as=Table;v=v1;g=meta.k8s.io'; something in JSON. Default: the object as it is. */
+  /** The requested form, a JSON one such as 'application/json;as=Table;v=v1;g=meta.k8s.io'. Default: the object as it is. */
   readonly accept?: string;
   readonly signal?: AbortSignal;
 }
@@ -35,13 +35,16 @@ export interface WatchEvent<T> {
 }
 
 export interface Transport {
-  /** Answers the decoded object (immutable). Throws StatusError (machinery/apierrors.ts) for every failure the server names, and for being unable to reach it (reason ServiceUnavailable with the cause). */
+  /**
+   * Returns the decoded object, which is immutable. Rejects with StatusError (machinery/apierrors.ts) for every failure that the server names,
+   * and if it cannot be reached (reason ServiceUnavailable, with the cause).
+   */
   request<T>(request: TransportRequest): Promise<T>;
-  /** A GET with watch=true. Throws like request(); the stream ends when the server ends it. */
+  /** Sends a GET with watch=true. Rejects as request(). The stream ends when the server ends it. */
   watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>>;
-  /** Raw text of a GET (logs, metrics, /readyz). */
+  /** Returns the raw text of a GET (logs, metrics, /readyz). */
   text(request: TransportRequest): Promise<string>;
-  /** The same in pieces as they come, for bodies without an end in sight (following a log). Ends when the signal aborts. */
+  /** Returns the body in pieces as they arrive, for bodies without a foreseeable end (following a log). Ends when the signal aborts. */
   stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>>;
   close(): void;
 }

@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
+import { INGRESS_USER } from '#ingress/index.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ADMIN_USER } from './cluster.ts';
 import { openFrontProxy } from './front-proxy.ts';
@@ -11,8 +12,17 @@ import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
-/** Who gets a kubeconfig. */
-export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'kubelet', 'dns'] as const;
+/** The roles that have a kubeconfig. */
+export const KUBECONFIG_ROLES = [
+  'admin',
+  'controller-manager',
+  'scheduler',
+  'proxy',
+  'kubelet',
+  'dns',
+  'ingress',
+  'network-policy',
+] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
 
 export interface InitCertificatesConfig {
@@ -44,7 +54,7 @@ export interface NodeCertificateConfig {
   readonly hosts: readonly string[];
 }
 
-/** What the kubelet of a node serves with. Answers the names of the files. */
+/** Issues the serving certificate of a node's kubelet. Returns the names of the files. */
 export async function nodeCertificate({ certDir, node, hosts }: NodeCertificateConfig): Promise<readonly string[]> {
   checkNode(node);
   const pki = await openPki(certDir, true);
@@ -61,7 +71,7 @@ export async function nodeCertificate({ certDir, node, hosts }: NodeCertificateC
 export interface RoleKubeconfigConfig {
   readonly certDir: string;
   readonly role: KubeconfigRole;
-  /** Of the role `kubelet`. */
+  /** The node of the role `kubelet`. */
   readonly node?: string;
   /** 'https://10.0.0.5:6443'. */
   readonly server: string;
@@ -91,6 +101,10 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
       return { commonName: `system:kube-${role}` };
     case 'dns':
       return { commonName: 'system:coredns' };
+    case 'ingress':
+      return { commonName: INGRESS_USER };
+    case 'network-policy':
+      return { commonName: 'system:coxswain:network-policy' };
     case 'kubelet':
       if (node === undefined) throw new UserError('the role kubelet needs the name of its node: --node NAME');
       checkNode(node);
@@ -102,7 +116,7 @@ function checkNode(node: string): void {
   if (isDNS1123Subdomain(node).length > 0) throw new UserError(`${JSON.stringify(node)} is no name of a node`);
 }
 
-/** `existing`: it has to be there: another authority would be nobody's. */
+/** Opens the authority. `existing`: throws if there is none, because no component would trust a new one. */
 async function openPki(dir: string, existing = false): Promise<Pki> {
   try {
     if (existing && !readdirSync(dir).includes('ca.key')) throw new Error('there is no ca.key in it');

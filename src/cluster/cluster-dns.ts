@@ -20,7 +20,7 @@ import {
 } from '#dns/index.ts';
 import type { User } from './components.ts';
 
-/** What the composition decides about DNS. */
+/** The settings of the cluster's DNS. */
 export interface DnsSettings {
   readonly clusterDomain: string;
   /** The cluster IP of the Service `kube-dns`. */

@@ -1,10 +1,10 @@
 // Installs what real containers need on Debian-like systems, when it is missing and may be installed.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** What the containerd runtime is made of, and the Debian package that has each. */
+/** The programs of the containerd runtime, and the Debian package of each. */
 const TOOLS = [
   { name: 'containerd', package: 'containerd', isThere: () => findProgram('containerd') !== undefined },
   { name: 'runc', package: 'runc', isThere: () => findProgram('runc') !== undefined },
@@ -17,7 +17,7 @@ const TOOLS = [
   { name: 'busybox', package: 'busybox-static', isThere: () => findProgram('busybox') !== undefined },
 ] as const;
 
-export const CNI_BIN_DIRS = ['/opt/cni/bin', '/usr/lib/cni'] as const;
+const CNI_BIN_DIRS = ['/opt/cni/bin', '/usr/lib/cni'] as const;
 
 /** Packages that are installed with the tools, where any is: the service proxy works without them, but not as well. */
 const HELPFUL_PACKAGES = ['nftables', 'conntrack'] as const;
@@ -93,10 +93,4 @@ function aptGet(args: readonly string[], env: Record<string, string>): Promise<s
       resolve(code === 0 ? undefined : `apt-get ${args[0]} failed: ${output.trim().split('\n').slice(-3).join('; ')}`),
     );
   });
-}
-
-/** The version that a program prints, for messages; undefined if it cannot be run. */
-export function programVersion(program: string, args: readonly string[] = ['--version']): string | undefined {
-  const result = spawnSync(program, args, { encoding: 'utf8', timeout: 5000 });
-  return result.status === 0 ? result.stdout.trim() : undefined;
 }

@@ -12,7 +12,7 @@ import { UserError } from './user-error.ts';
 
 export type { SnapshotStatus } from '#storage/embedded/snapshot.ts';
 
-/** Of a cluster that runs, or does not. Throws UserError. */
+/** Saves a snapshot of a cluster, whether it runs or not. Throws UserError. */
 export async function saveClusterSnapshot(options: { readonly dataDir: string; readonly file: string }): Promise<SnapshotStatus> {
   const { saveSnapshot } = await import('#storage/embedded/snapshot.ts');
   const dataDir = dataDirLayout(options.dataDir).store;

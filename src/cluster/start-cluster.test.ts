@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
-import { configMaps, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import { configMaps, namespaces, nodes, pods, type ConfigMap } from '#api/groups/core/v1/index.ts';
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
+import { defineResource } from '#client/define-resource.ts';
 import { createHttpTransport } from '#client/http/index.ts';
 import { loadKubeconfig } from '#client/kubeconfig.ts';
 import { systemClock } from '#machinery/clock.ts';
@@ -280,7 +283,7 @@ describe('a cluster on a virtual clock', () => {
 });
 
 describe('apply', () => {
-  it('creates what is not there, merges into what is, and answers both', async () => {
+  it('creates objects, removes fields that are no longer in the manifest, and returns the objects', async () => {
     const cluster = await startVirtual();
     const manifest = (data: string): string => `
 apiVersion: v1
@@ -294,10 +297,56 @@ data: {${data}}
 `;
     const created = await cluster.apply(manifest('a: "1"'));
     expect(created.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(['Namespace team', 'ConfigMap settings']);
-    const merged = await cluster.apply(manifest('b: "2"'));
-    expect(merged[0]).toEqual(created[0]);
-    expect(merged[1]).toMatchObject({ data: { a: '1', b: '2' } });
-    expect(await cluster.client.resource(configMaps).namespace('team').get('settings')).toEqual(merged[1]);
+    const applied = await cluster.apply(manifest('b: "2"'));
+    expect((applied[1] as ConfigMap).data).toEqual({ b: '2' });
+    expect(await cluster.get(configMaps, 'settings', { namespace: 'team' })).toEqual(applied[1]);
+  });
+
+  it('reports fields that another manager owns, and takes them over if forced', async () => {
+    const cluster = await startVirtual();
+    await cluster.apply(replicaSet(1));
+    const scaled = { spec: { replicas: 2 } };
+    await cluster.client.resource(replicaSets).namespace('default').patch('web', 'application/merge-patch+json', scaled);
+    await expect(cluster.apply(replicaSet(3))).rejects.toMatchObject({
+      status: { code: 409, reason: 'Conflict', message: expect.stringContaining('.spec.replicas') },
+    });
+    const [applied] = await cluster.apply(replicaSet(3), { force: true });
+    expect(applied).toMatchObject({ spec: { replicas: 3 } });
+  });
+
+  it('applies Lists and custom resources, and creates objects with a generated name', async () => {
+    const cluster = await startVirtual();
+    const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    await cluster.apply({
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [
+        {
+          apiVersion: 'apiextensions.k8s.io/v1',
+          kind: 'CustomResourceDefinition',
+          metadata: { name: 'teams.example.com' },
+          spec: {
+            group: 'example.com',
+            scope: 'Namespaced',
+            names: { plural: 'teams', kind: 'Team' },
+            versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+          },
+        },
+      ],
+    });
+    await cluster.waitFor(customResourceDefinitions, 'teams.example.com', 'Established');
+    await cluster.apply('{apiVersion: example.com/v1, kind: Team, metadata: {name: blue}, size: 3}');
+    const teams = defineResource<KubeObject & { readonly size: number }>({
+      group: 'example.com',
+      version: 'v1',
+      kind: 'Team',
+      resource: 'teams',
+    });
+    expect((await cluster.get(teams, 'blue')).size).toBe(3);
+    const [made] = await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'a-' } });
+    expect(made?.metadata.name).toMatch(/^a-\w{5}$/);
+    await expect(cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap' })).rejects.toThrow('has no metadata.name');
+    await expect(cluster.apply('just text')).rejects.toThrow('a manifest has objects, not "just text"');
   });
 
   it('takes objects as well as text', async () => {

@@ -8,7 +8,7 @@ import type { Storage } from '#storage/interface.ts';
 import { finishRestore } from './snapshot.ts';
 import { UserError } from './user-error.ts';
 
-export const STORE_CHOICES = ['embedded', 'memory', 'etcd'] as const;
+const STORE_CHOICES = ['embedded', 'memory', 'etcd'] as const;
 export type StoreChoice = (typeof STORE_CHOICES)[number];
 
 export interface EtcdConfig {
@@ -18,7 +18,7 @@ export interface EtcdConfig {
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** What the keys begin with. Default: /registry. */
+  /** The prefix of all keys. Default: /registry. */
   readonly prefix?: string;
 }
 

@@ -2,5 +2,5 @@
 
 export const COXSWAIN_VERSION = '0.1.0';
 
-/** What /version, node info and clients' skew checks see. */
+/** The version in /version, in node info and for the skew checks of clients. */
 export const KUBERNETES_VERSION = { major: '1', minor: '36', gitVersion: 'v1.36.3' } as const;

@@ -31,6 +31,10 @@ import { BY_CONTROLLER, byController } from './controller-ref.ts';
 import { Dependents } from './dependents.ts';
 import type { DependentsConfig } from './dependents.ts';
 import type { OwnWrites } from './own-writes.ts';
+import type { Keys, Predicate } from './predicate.ts';
+
+export { only } from './predicate.ts';
+export type { Keys, Predicate } from './predicate.ts';
 
 /** A queue, and what its workers do with its keys. */
 export interface QueueConfig {
@@ -43,21 +47,6 @@ export interface QueueConfig {
   /** Default: `defaultControllerRateLimiter`. */
   readonly rateLimiter?: RateLimiter<string>;
   readonly reconcile: Reconcile;
-}
-
-/** The keys that an object concerns. */
-export type Keys = string | readonly string[] | undefined;
-
-/** Which events put keys on the queue. An event that is left out counts always. */
-export interface Predicate<T> {
-  readonly add?: false | ((object: T) => boolean);
-  readonly update?: false | ((before: T, object: T) => boolean);
-  readonly delete?: false | ((object: T) => boolean);
-}
-
-/** Returns the predicate for events of objects that meet the condition; of an update, the new object must meet it. */
-export function only<T>(condition: (object: T) => boolean): Predicate<T> {
-  return { add: condition, update: (_before, object) => condition(object), delete: condition };
 }
 
 export interface WatchOptions<T> extends InformerOptions {

@@ -22,7 +22,7 @@ export function claimantOf(type: ResourceType, { metadata }: { readonly metadata
   return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
 }
 
-/** What the owners of dependents have in common. */
+/** The common part of owners. */
 export interface Selecting {
   readonly spec: { readonly selector?: Immutable<LabelSelector> | undefined };
 }
@@ -39,7 +39,7 @@ export function selectsEverything({ spec: { selector = {} } }: Selecting): boole
 export interface Claims<T> {
   /** Controlled and matching. */
   readonly owned: readonly T[];
-  /** Matching, controlled by nobody. */
+  /** Matching objects without a controller. */
   readonly adopt: readonly T[];
   /** Controlled and no longer matching. */
   readonly release: readonly T[];

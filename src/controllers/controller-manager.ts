@@ -25,7 +25,7 @@ export interface ControllerManagerConfig extends ControllerNeeds {
   readonly informers?: SharedInformerFactory;
   /** Which controllers run (see `selectControllers`). Default: all for which there is what they need. */
   readonly controllers?: readonly ControllerName[];
-  /** Told of controllers and their queues. Default: nothing is counted. */
+  /** The metrics of controllers and their queues. Default: nothing is counted. */
   readonly metrics?: ControllerManagerMetrics;
 }
 

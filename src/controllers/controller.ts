@@ -8,7 +8,7 @@ import type { Instruments } from '#machinery/metrics/instruments.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 
-/** What the controller manager gives to each controller. */
+/** The dependencies of a controller, which the controller manager injects. */
 export interface ControllerConfig {
   readonly client: Client;
   readonly informers: SharedInformerFactory;

@@ -1,4 +1,4 @@
-// Every controller: the name by which it is chosen, as whom it works, and how it is made.
+// Every controller: its name, its service account, and how it is created.
 
 import { AttachDetachController } from './attach-detach/index.ts';
 import type { AttachDetachConfig } from './attach-detach/index.ts';
@@ -34,6 +34,8 @@ import { ReplicaManager, replicaSetKind, replicationControllerKind } from './rep
 import { ResourceClaimController } from './resource-claim/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
+import type { IpPool } from '#machinery/net/ip-pool.ts';
+import { LoadBalancerPoolController } from './load-balancer-pool/index.ts';
 import { ServiceLbController } from './service-lb/index.ts';
 import { ServiceCidrController } from './servicecidrs/index.ts';
 import { LegacyTokenCleaner, legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
@@ -64,7 +66,8 @@ export interface ControllerSettings {
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
   readonly resourcequota?: { readonly workers?: number; readonly recountMs?: number };
   readonly namespace?: { readonly workers?: number };
-  readonly 'service-lb'?: { readonly maxAddresses?: number };
+  /** With a pool, services get their addresses there, else nodes' addresses. */
+  readonly 'service-lb'?: { readonly maxAddresses?: number; readonly pool?: IpPool };
   readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
   readonly 'taint-eviction'?: { readonly workers?: number };
@@ -73,7 +76,7 @@ export interface ControllerSettings {
   readonly 'node-ipam'?: Pick<NodeIpamConfig, 'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'>;
 }
 
-/** What some controllers need beside what all are made from. */
+/** Dependencies of single controllers. */
 export interface ControllerNeeds {
   /** PEM, a P-256 private key: that of the API server's tokens. Without it Secrets that ask for a token get none. */
   readonly serviceAccountKey?: string;
@@ -89,11 +92,11 @@ export interface ControllerNeeds {
 /** One that can be run, under the name by which it is chosen. */
 interface Entry {
   /**
-   * The ServiceAccount in kube-system as whom it writes: what it may do is in the ClusterRole `system:controller:<account>`.
+   * The ServiceAccount in kube-system that it writes as. Its permissions are in the ClusterRole `system:controller:<account>`.
    * Absent: it writes as the controller manager itself.
    */
   readonly account?: string;
-  /** What it was called before, and may still be called. */
+  /** Former names, which are still accepted. */
   readonly alias?: string;
   /** Whether `*` means it, too. Default: true. */
   readonly onByDefault?: boolean;
@@ -232,7 +235,15 @@ export const CONTROLLERS = {
   'service-lb-controller': {
     account: 'service-controller',
     alias: 'service',
-    make: (config, { settings }) => new ServiceLbController({ ...config, ...settings?.['service-lb'] }),
+    make: (config, { settings: { 'service-lb': { pool, ...rest } = {} } = {} }) =>
+      pool === undefined ? new ServiceLbController({ ...config, ...rest }) : undefined,
+  },
+  'load-balancer-pool-controller': {
+    account: 'load-balancer-pool-controller',
+    make: (config, { settings }) => {
+      const pool = settings?.['service-lb']?.pool;
+      return pool === undefined ? undefined : new LoadBalancerPoolController({ ...config, pool });
+    },
   },
   'serviceaccount-controller': {
     account: 'service-account-controller',

@@ -21,7 +21,7 @@ export interface DependentsConfig<Owner extends KubeObject, T extends KubeObject
   readonly dependents: Lister<Immutable<T>>;
   /** The labels of an owner's dependents. Default: no event of an orphan wakes an owner, and `claim` must not be called. */
   readonly selectorOf?: (owner: Immutable<Owner>) => Selector;
-  /** What a dependent must meet beside the labels before an owner adopts it. Default: nothing. */
+  /** A condition for adoption, in addition to labels. Default: none. */
   readonly mayAdopt?: (owner: Immutable<Owner>, dependent: Immutable<T>) => boolean;
 }
 

@@ -10,7 +10,7 @@ import { errorMessage } from '#machinery/error-message.ts';
 /** One resource in one version. */
 export interface DiscoveredResource extends ResourceType<KubeObject> {
   readonly verbs: readonly string[];
-  /** Of the versions in which the group has it, the one that the server prefers. */
+  /** This is the version of the resource that the server prefers. */
   readonly preferred: boolean;
 }
 

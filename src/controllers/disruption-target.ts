@@ -30,7 +30,7 @@ export function noDisruptionTarget(pod: Immutable<Pod>, nowMs: number): Immutabl
   };
 }
 
-/** Of the pod that was looked at. */
+/** The UID of the pod that was evaluated. */
 function generationOf({ metadata: { generation } }: Immutable<Pod>): Pick<PodCondition, 'observedGeneration'> {
   return generation === undefined ? {} : { observedGeneration: generation };
 }

@@ -1,4 +1,4 @@
-// What a controller manager tells of itself, under the names that Kubernetes' has, in the form that Prometheus reads.
+// Metrics of a controller manager, with upstream's names, in Prometheus' format.
 
 import { QUEUE_BUCKETS_SECONDS, QueueMetrics } from '#client/workqueue/index.ts';
 import type { Durations } from '#client/workqueue/index.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { boundText, Instruments } from '#machinery/metrics/instruments.ts';
 
 export class ControllerManagerMetrics {
-  /** What single controllers tell. */
+  /** Metrics of single controllers. */
   readonly instruments = new Instruments();
   readonly #clock: Clock;
   readonly #queues = new Map<string, QueueMetrics>();

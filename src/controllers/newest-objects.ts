@@ -1,4 +1,4 @@
-// What an informer shows, and what a controller has written since: the newest of both.
+// The newest version of each object, of those that an informer shows and those that a controller has written since.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { objectKey } from '#client/informers/index.ts';
@@ -36,7 +36,7 @@ export class NewestObjects<T extends KubeObject> {
   /** `object`: as the server has answered it. */
   wrote(object: T): void {
     const key = objectKey(object);
-    // What is gone by now, or was made anew, is not brought back.
+    // Objects that were deleted or replaced meanwhile are not restored.
     if (this.#informer.lister.getByKey(key)?.metadata.uid === object.metadata.uid) this.#take(key, object);
   }
 

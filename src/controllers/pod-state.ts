@@ -1,4 +1,4 @@
-// What controllers conclude from a pod's status.
+// The state of a pod, as controllers derive it from the status.
 
 import type { Pod, PodCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

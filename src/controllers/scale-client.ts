@@ -1,4 +1,4 @@
-// Scales of objects of any kind: looked up in discovery, so that also kinds that nobody knows here can be scaled.
+// Scales of objects of any kind. They are found by discovery, so custom resources can be scaled, too.
 
 import type { Scale as MutableScale } from '#api/groups/autoscaling/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

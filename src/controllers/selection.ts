@@ -3,7 +3,7 @@
 import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
 import type { ControllerName } from './controllers.ts';
 
-/** Somebody asked for a controller that there is not. */
+/** The selection names a controller that does not exist. */
 export class UnknownControllerError extends Error {
   override readonly name = 'UnknownControllerError';
 }

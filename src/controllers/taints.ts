@@ -20,10 +20,6 @@ export function matchesTaint(a: Pick<ReadTaint, 'key' | 'effect'>, b: Pick<ReadT
   return a.key === b.key && a.effect === b.effect;
 }
 
-export function hasTaint(taints: readonly ReadTaint[] | undefined, taint: Pick<ReadTaint, 'key' | 'effect'>): boolean {
-  return taints?.some((present) => matchesTaint(present, taint)) ?? false;
-}
-
 /** Whether the toleration is for this taint; how long it lasts is another matter. */
 export function toleratesTaint(toleration: ReadToleration, taint: ReadTaint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;

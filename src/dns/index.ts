@@ -3,7 +3,8 @@
 export { DnsMetrics } from './metrics.ts';
 export { DNS_PERMISSIONS, DNS_USERS, type DnsEndpoint } from './publish/objects.ts';
 export { grantDnsPermissions, publishDnsEndpoint, publishDnsService, withdrawDnsEndpoint } from './publish/publish.ts';
-export { resolveWith, type Resolved } from './resolve.ts';
+export { resolveWith } from './resolve.ts';
+export type { DnsRecord, DnsRecordType, Resolved } from './resolved.ts';
 export { PRIVATE_RANGES } from './serving/clients.ts';
 export {
   DEFAULT_CLUSTER_DOMAIN,

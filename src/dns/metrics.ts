@@ -1,4 +1,4 @@
-// What this layer counts, under the names, labels and buckets of CoreDNS.
+// The metrics of this layer, with the names, labels and buckets of CoreDNS.
 
 import {
   Counter,

@@ -1,26 +1,24 @@
 // Asks a server in this process, without a port.
 
-import { decode, encode, type Answer, type RecordType } from 'dns-packet';
+import { decode, encode, type RecordType } from 'dns-packet';
+import type { DnsRecordType, Resolved } from './resolved.ts';
 import type { DnsServer } from './serving/dns-server.ts';
 import { rcodeName } from './wire/types.ts';
 
-export interface Resolved {
-  /** 'NOERROR', 'NXDOMAIN', 'SERVFAIL' … */
-  readonly rcode: string;
-  readonly answers: readonly Answer[];
-  readonly additionals: readonly Answer[];
-}
-
 /** Throws TypeError for a name or type that no question can have. */
-export async function resolveWith(server: DnsServer, name: string, type: RecordType): Promise<Resolved> {
+export async function resolveWith(server: DnsServer, name: string, type: DnsRecordType): Promise<Resolved> {
   let query: Buffer;
   try {
-    query = encode({ type: 'query', id: 1, flags: 0x0100, questions: [{ name, type }] });
+    query = encode({ type: 'query', id: 1, flags: 0x0100, questions: [{ name, type: type satisfies RecordType }] });
   } catch (err) {
     throw new TypeError(`${JSON.stringify(name)} ${type} is no question: ${(err as Error).message}`, { cause: err });
   }
   const message = await server.ask(query);
   if (message === undefined) throw new TypeError(`${JSON.stringify(name)} is no name that can be asked for`);
   const { answers = [], additionals = [] } = decode(message);
-  return { rcode: rcodeName(message.readUInt16BE(2) & 0xf), answers, additionals };
+  return {
+    rcode: rcodeName(message.readUInt16BE(2) & 0xf),
+    answers,
+    additionals,
+  };
 }

@@ -53,7 +53,7 @@ function checkResources({ pod, active, activeAtMost, allocatable }: AdmissionInp
   for (const other of active())
     for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
   for (const [resource, amount] of wanted) {
-    // Somebody else may have put it on the Node without telling this kubelet: the scheduler has counted it.
+    // Another component may have added it to the Node: the scheduler has counted it.
     if (isExtended(resource) && !capacity.has(resource)) continue;
     const total = capacity.get(resource) ?? 0;
     const taken = used.get(resource) ?? 0;

@@ -99,7 +99,7 @@ export class Allocations {
     const capacity = amounts(this.#config.allocatable());
     const wanted = podRequests(pod);
     const had = podRequests(this.current(pod));
-    // What only becomes less is always to be had.
+    // A decrease is always possible.
     const more = (['cpu', 'memory'] as const).filter((resource) => (wanted.get(resource) ?? 0) > (had.get(resource) ?? 0));
     for (const resource of more) {
       const [requested, total] = [wanted.get(resource) ?? 0, capacity.get(resource) ?? 0];
@@ -125,7 +125,7 @@ function whatIs({ spec }: Pod): Given {
   return { containers: new Map(all.map(({ name, resources }) => [name, resources])), whole: spec.resources };
 }
 
-/** What the status says that running containers were given. */
+/** Returns the allocated resources of running containers, from the status. */
 function reported({ status }: Pod): Given {
   const containers = new Map<string, ResourceRequirements>();
   for (const container of [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])]) {

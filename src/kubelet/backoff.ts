@@ -66,7 +66,7 @@ export class Backoff {
     for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.#entries.delete(key);
   }
 
-  /** What has run well for twice the longest delay starts from the beginning. */
+  /** A container that has run for twice the longest delay starts with the shortest again. */
   #hasExpired(entry: Entry, eventTime: number): boolean {
     return eventTime - entry.lastUpdate > 2 * this.#maxMs;
   }

@@ -1,4 +1,4 @@
-// What a kubelet is made from.
+// The configuration of a kubelet.
 
 import type { Client } from '#client/client.ts';
 import type { Runtime } from '#cri/index.ts';
@@ -6,6 +6,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { NetworkReadiness } from './network-readiness.ts';
 import type { MachineInfo } from './node/machine.ts';
 import type { AccessSettings } from './server/access.ts';
 import type { ServerListenConfig } from './server/config.ts';
@@ -39,6 +40,8 @@ export interface KubeletConfig {
   readonly hostFiles?: boolean;
   /** False where pods have no network that can be called: HTTP and TCP probes and hooks are taken to succeed. Default: true. */
   readonly podNetwork?: boolean;
+  /** Waited for before containers start. Default: nothing. */
+  readonly networkReadiness?: NetworkReadiness;
   /** Default: mount(8), as root on Linux. */
   readonly mounter?: Mounter;
 
@@ -46,7 +49,7 @@ export interface KubeletConfig {
   readonly addresses?: readonly NodeAddress[];
   /** Default: this machine's CPUs, memory and disk. */
   readonly capacity?: ResourceList;
-  /** What pods may ask for. Default: the capacity, less 100 MiB of memory. */
+  /** The resources for pods. Default: the capacity, less 100 MiB of memory. */
   readonly allocatable?: ResourceList;
   /** Unless `capacity` says otherwise. Default: 110. */
   readonly maxPods?: number;
@@ -65,7 +68,7 @@ export interface KubeletConfig {
 
   /**
    * Addresses of the cluster's DNS service. Default: the cluster has none, and pods get the node's DNS. An empty list: it should
-   * have one, and pods that would use it are told by an event.
+   * have one, and an event of the pods that would use it says so.
    */
   readonly clusterDNS?: readonly string[];
   /** Default: 'cluster.local'. */
@@ -79,7 +82,7 @@ export interface KubeletConfig {
   readonly access?: Partial<AccessSettings>;
   /** The flags of the command by name, without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>> | undefined;
-  /** What the Node says the port is. Default: the server's, or 10250 without one, so that API servers have a number to name. */
+  /** The port in the Node's status. Default: that of the server, or 10250 without one, so that API servers have a number. */
   readonly advertisedPort?: number;
 
   /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */

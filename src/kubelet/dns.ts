@@ -1,4 +1,4 @@
-// What a pod's resolv.conf says: the dnsPolicy, the cluster's DNS and search domains, and the pod's own dnsConfig.
+// The content of a pod's resolv.conf: the dnsPolicy, the cluster's DNS and search domains, and the pod's own dnsConfig.
 
 import type { Input } from '#cri/types.ts';
 import type { PodEvents } from './events.ts';

@@ -70,7 +70,7 @@ export class PodEvents {
   }
 }
 
-export function podReference(pod: Pod): ObjectReference {
+function podReference(pod: Pod): ObjectReference {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -82,7 +82,7 @@ export function podReference(pod: Pod): ObjectReference {
 }
 
 /** The pod, with the place of the container in it. */
-export function containerReference(pod: Pod, container: Container): ObjectReference {
+function containerReference(pod: Pod, container: Container): ObjectReference {
   return { ...podReference(pod), fieldPath: `${containerList(pod, container)}{${container.name}}` };
 }
 

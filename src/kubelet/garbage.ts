@@ -16,7 +16,7 @@ export interface GarbageCollectorConfig {
   readonly hostFiles: boolean;
 }
 
-/** Of each container, so many dead instances are kept: their logs can still be asked for. */
+/** The number of dead instances that are kept of each container, for their logs. */
 const DEAD_PER_CONTAINER = 1;
 
 export class GarbageCollector {
@@ -26,7 +26,7 @@ export class GarbageCollector {
     this.#config = config;
   }
 
-  /** Of a pod that lives: all but the latest dead instance of each container, and old sandboxes that hold none that is kept. */
+  /** Removes, of a running pod, all but the latest dead instance of each container, and sandboxes without kept containers. */
   async collect(status: RuntimePodStatus): Promise<void> {
     const dead = new Map<string, number>();
     const keptSandboxes = new Set<string>();
@@ -73,7 +73,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Logs of pods that nobody knows. */
+  /** Removes logs of unknown pods. */
   async removeOrphanedLogs(isKnown: (uid: string) => boolean): Promise<void> {
     const { podLogsDir } = this.#config;
     const names = await readdir(podLogsDir).catch(() => []);
@@ -93,7 +93,7 @@ export class GarbageCollector {
     });
   }
 
-  /** What cannot be removed now is met again. */
+  /** A failed removal is retried at the next run. */
   async #attempt(action: () => Promise<unknown>): Promise<void> {
     try {
       await action();

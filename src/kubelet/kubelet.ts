@@ -90,13 +90,18 @@ export class Kubelet {
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     housekeeping.schedule(signal);
-    this.#logger.info('kubelet is running', { runtime: settings.runtimeVersion, rootDir: settings.rootDir });
+    this.#logger.info('kubelet started', { runtime: settings.runtimeVersion, rootDir: settings.rootDir });
   }
 
   /** Stops the kubelet; containers go on running. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  /** Checks and reports the node's status now: its network or its addresses have changed. */
+  checkNode(): void {
+    this.#parts?.reporter.nudge();
   }
 
   /**

@@ -1,4 +1,4 @@
-// What the runtime still has of pods that are gone, until it is removed.
+// Pods that are gone from the API and that the runtime still has, until they are removed.
 
 import type { Logger } from '#machinery/log.ts';
 import type { GarbageCollector } from './garbage.ts';

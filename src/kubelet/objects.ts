@@ -24,7 +24,7 @@ export interface ObjectWatch<T> {
 
 export interface ObjectTrackerConfig {
   readonly clock: Clock;
-  /** How long whoever asks for an object waits until it was read for the first time. Default: 5,000. */
+  /** How long a read waits for the first list. Default: 5,000. */
   readonly syncTimeoutMs?: number;
   /** Follows one object; calls `onChange` whenever it has appeared, changed or gone. */
   readonly watch: (kind: ObjectKind, namespace: string, name: string, onChange: () => void) => ObjectWatch<ConfigMap | Secret>;
@@ -37,11 +37,11 @@ interface Tracked {
   readonly users: Set<string>;
 }
 
-/** Who asks for an object that no registered pod refers to gets it as well, but then it is not followed. */
+/** An object that no registered pod refers to can be read, too, but is not watched. */
 export class ObjectTracker implements ObjectSource {
   readonly #config: ObjectTrackerConfig;
   readonly #tracked = new Map<string, Tracked>();
-  /** What each registered pod refers to. */
+  /** The references of each registered pod. */
   readonly #references = new Map<string, ReadonlySet<string>>();
 
   constructor(config: ObjectTrackerConfig) {
@@ -109,7 +109,7 @@ export class ObjectTracker implements ObjectSource {
       const [kind, namespace, name] = key.split('/') as [ObjectKind, string, string];
       const users = new Set<string>();
       tracked = { watch: this.#config.watch(kind, namespace, name, () => this.#config.onChange([...users])), users };
-      // Whoever waits for it learns of the failure; nobody may be waiting.
+      // Waiting callers get the failure. There may be none.
       tracked.watch.synced.catch(() => undefined);
       this.#tracked.set(key, tracked);
     }

@@ -39,6 +39,7 @@ import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts
 import { MirrorPods } from './mirror-pods.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
+import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { ObjectTracker } from './objects.ts';
@@ -75,7 +76,7 @@ const RETRY_MS = 10_000;
 const MAX_NODE_FILE_BYTES = 1024 * 1024;
 const RUNTIME_DEADLINE_MS = 30_000;
 
-/** What exists before the runtime is asked for the first time. */
+/** The parts that exist before the first call of the runtime. */
 export interface Base {
   readonly config: KubeletConfig;
   /** With deadlines and metrics. */
@@ -114,7 +115,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   const settings = await readSettings(config, base.runtime, signal);
   const { hostFiles, podNetwork, rootDir, podLogsDir, localVolumesDir, mounter } = settings;
 
-  // What is observed: the runtime, the node, the API.
+  // Observation: the runtime, the node, the API.
   const pleg = new Pleg({
     runtime,
     clock,
@@ -186,7 +187,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     onChange: (uid) => workers.sync(uid),
   });
 
-  // What is reported, and what is given to pods.
+  // Reports, and inputs of pods.
   const mirrors =
     config.staticPodPath === undefined
       ? undefined
@@ -209,7 +210,7 @@ export async function makeParts(base: Base): Promise<Parts> {
   const allocations = new Allocations({ allocatable: () => node.allocatable, active: () => active.list() });
   const tokens = new TokenManager(client, clock);
 
-  // What acts on the runtime.
+  // Actions on the runtime.
   const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
   const leftovers = new Leftovers({ garbage, pleg, logger, signal });
   const hooks = new HookRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork });
@@ -236,12 +237,13 @@ export async function makeParts(base: Base): Promise<Parts> {
     metrics,
     runtimeHandler: async (name) => (await client.resource(runtimeClasses).get(name, { signal })).handler,
     onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
+    networkReadiness: config.networkReadiness,
     restartBackoffMs: config.restartBackoffMs ?? 10_000,
     maxRestartBackoffMs: config.maxRestartBackoffMs ?? 300_000,
     retryMs: RETRY_MS,
   });
 
-  // What pods go through.
+  // The lifecycle of pods.
   const syncer = new KubeletPodSyncer({
     metrics,
     clock,
@@ -313,7 +315,7 @@ export async function makeParts(base: Base): Promise<Parts> {
           onRemove: (pod) => handler.podDeleted(pod),
         });
 
-  // What the node shows of itself.
+  // The server of the node.
   const server = makeServer({ base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes });
   const reporter = new NodeReporter({
     ...common,
@@ -334,6 +336,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
   });
+  const podCidr = new PodCidrUpdater({ runtime, clock, logger, signal, onUpdate: () => reporter.nudge() });
+  const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
+  nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
   return {
     settings,
     informers,

@@ -63,7 +63,7 @@ export class Pleg {
     this.#onChange = onChange;
   }
 
-  /** What was last seen; undefined if nothing was. */
+  /** Returns the last observed status; undefined if there is none. */
   get(uid: string): RuntimePodStatus | undefined {
     return this.#statuses.get(uid);
   }
@@ -94,7 +94,7 @@ export class Pleg {
     this.#fresh.set(sandbox.id, sandbox);
   }
 
-  /** Until `release`, changes of this pod are gathered: whoever holds it changes it himself, and will look afterwards. */
+  /** Delays events of this pod until `release`: the holder changes the pod itself and reads its status afterwards. */
   hold(uid: string): void {
     if (!this.#held.has(uid)) this.#held.set(uid, { events: [], changed: false });
   }
@@ -149,7 +149,7 @@ export class Pleg {
     onRelist?.((clock.monotonic() - start) / 1000);
   }
 
-  /** Looks at a pod that may have changed, and tells whoever listens if it has. */
+  /** Reads a pod that may have changed, and publishes the change. */
   async #look(uid: string): Promise<void> {
     const held = this.#held.get(uid);
     if (held !== undefined) {
@@ -184,7 +184,7 @@ export class Pleg {
       if (signal.aborted) return;
       setWorks(false);
       try {
-        // What happened while nobody followed is found by listing.
+        // Changes before the subscription are found by listing.
         await this.relist(signal);
         await clock.sleep(1000, signal);
       } catch (err) {
@@ -196,7 +196,7 @@ export class Pleg {
   #onEvent(event: ContainerEvent): void {
     const uid = event.podSandboxStatus?.metadata?.uid ?? this.#podOf.get(event.containerId) ?? '';
     if (uid === '') {
-      // That something is gone which nobody knows is no news.
+      // The removal of an unknown container is not published.
       if (event.containerEventType !== 'CONTAINER_DELETED_EVENT') this.#relistSoon();
       return;
     }
@@ -216,7 +216,7 @@ export class Pleg {
       });
   }
 
-  /** What the event says was seen already. */
+  /** Reports whether the change of the event was observed already. */
   #isKnown(uid: string, event: ContainerEvent): boolean {
     const status = this.#statuses.get(uid);
     if (status === undefined) return false;
@@ -236,7 +236,7 @@ export class Pleg {
 
   #begin(uid: string): Promise<RuntimePodStatus> {
     const current = this.#read(uid).finally(() => {
-      // Whoever asked meanwhile has taken the place with the next one.
+      // A later call has started the next read.
       if (this.#refreshes.get(uid)?.current === current) this.#refreshes.delete(uid);
     });
     this.#refreshes.set(uid, { current, next: undefined });

@@ -29,7 +29,7 @@ export interface PodHandlerConfig {
   readonly logger: Logger;
   readonly metrics: KubeletMetrics;
   readonly events: PodEvents;
-  /** What pods may request of the node. */
+  /** The allocatable resources of the node. */
   readonly allocatable: ResourceList;
   /** Returns the Node; undefined while the API does not have it. */
   readonly node: () => Node | undefined;
@@ -174,7 +174,10 @@ export class PodHandler {
       leftovers.remove(status);
       return;
     }
-    this.#config.logger.info('killing a pod that is not wanted here', { pod: `${status.namespace}/${status.name}`, uid });
+    this.#config.logger.info('killing a pod that is not assigned to this node', {
+      pod: `${status.namespace}/${status.name}`,
+      uid,
+    });
     workers.update({ type: 'kill', pod: podFromRuntime(status), runtimeOnly: true });
   }
 }

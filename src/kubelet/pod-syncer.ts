@@ -44,7 +44,7 @@ export interface SyncerConfig {
   readonly runtimeName: () => string;
   /** Why pods cannot have a network now; undefined if they can. */
   readonly networkProblem: () => string | undefined;
-  /** Removes dead containers of the pod that nobody needs. */
+  /** Removes dead containers of the pod that are not needed. */
   readonly collectGarbage: (status: RuntimePodStatus) => Promise<void>;
 }
 
@@ -124,7 +124,7 @@ export class KubeletPodSyncer implements PodSyncer {
     pleg.hold(uid);
     try {
       const status = await pleg.refresh(uid);
-      // Nobody wants it, and nobody waits for it.
+      // An orphan: no grace period is needed.
       await killer.killPod(pod, status, 1, signal);
       const running = runningContainers(await pleg.refresh(uid));
       if (running.length > 0) throw new Error('detected running containers after a successful stop');
@@ -235,7 +235,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** Those that are there: a missing one is told, and the pull shows whether it was needed. */
+  /** Returns the secrets that exist. A missing one is reported by an event; the pull shows whether it was needed. */
   async #pullSecrets(pod: Pod, signal: AbortSignal): Promise<readonly Secret[]> {
     const wanted = pod.spec.imagePullSecrets ?? [];
     if (wanted.length === 0) return [];
@@ -260,7 +260,7 @@ export class KubeletPodSyncer implements PodSyncer {
     return secrets;
   }
 
-  /** What the runtime was last seen to have of the pod: nothing, if it was never seen. */
+  /** Returns the last observed status of the pod in the runtime: empty if it was never seen. */
   #observed(pod: Pod): RuntimePodStatus {
     return this.#config.pleg.get(podUid(pod)) ?? emptyPodStatus(podUid(pod), pod.metadata.name, pod.metadata.namespace ?? '');
   }

@@ -2,7 +2,7 @@
 // once. Workers are independent: none waits for another, and one that fails is tried again by itself.
 //
 // The states a pod goes through, never back:
-//   syncing      syncPod runs whenever there is news, until the pod is told to terminate or is found to have ended
+//   syncing      syncPod runs for every change, until the pod has to terminate or is found to have ended
 //   terminating  syncTerminatingPod stops the containers; repeated until it succeeds
 //   terminated   syncTerminatedPod gives back what the pod held on the node; repeated until it succeeds
 //   finished     nothing runs any more; the worker remembers the UID, so that the pod is never started again, until `forget`
@@ -36,11 +36,11 @@ export interface SyncResult {
   readonly ended: boolean;
   /** Wall-clock milliseconds at which to sync again (a back-off ends). */
   readonly retryAt?: number;
-  /** What was done calls for another look at once. */
+  /** The result requires another sync at once. */
   readonly again?: boolean;
 }
 
-/** What the worker calls. Each may reject: it is then called again after a back-off. */
+/** The steps of a worker. Each may reject: it is then called again after a back-off. */
 export interface PodSyncer {
   syncPod(pod: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult>;
   /** Resolves when no container of the pod runs. `gracePeriodSeconds`: what they get at most, from now. */
@@ -224,7 +224,7 @@ export class PodWorkers {
   }
 
   #interrupt(worker: Worker): void {
-    if (worker.busy) worker.abort.abort(new Error('the pod is told to terminate'));
+    if (worker.busy) worker.abort.abort(new Error('the pod has to terminate'));
   }
 
   #wake(worker: Worker): void {
@@ -263,7 +263,7 @@ export class PodWorkers {
     this.#idleWaiters.clear();
   }
 
-  /** The state as it is now: whoever awaited in between cannot rely on what was read before. */
+  /** Returns the present state. After an await, a state that was read before is stale. */
   #stateOf(worker: Worker): PodWorkState {
     return worker.state;
   }
@@ -287,7 +287,7 @@ export class PodWorkers {
       case 'terminating':
         if (worker.runtimeOnly) await syncer.syncTerminatingRuntimePod(pod, signal);
         else await syncer.syncTerminatingPod(pod, worker.gracePeriodSeconds, worker.statusChange, signal);
-        // A pod that nobody asked for holds nothing that only its spec could name.
+        // An orphan has no resources that only its spec could name.
         worker.state = worker.runtimeOnly ? 'finished' : 'terminated';
         if (worker.runtimeOnly) this.#onFinished(worker.pod);
         return { ended: true };

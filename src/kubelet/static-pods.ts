@@ -67,7 +67,7 @@ export class StaticPods {
     }
     if (this.#loaded) return;
     this.#loaded = true;
-    // Of manifests that were taken away while no kubelet ran.
+    // Mirror pods of manifests that were removed while no kubelet ran.
     for (const mirror of this.#config.mirrors.all()) this.mirrorSeen(mirror);
   }
 
@@ -128,7 +128,7 @@ export class StaticPods {
         found.push(...(await this.#parse(manifest.toString('utf8'))));
       } catch (err) {
         const isDirectory = err instanceof FileTypeError && err.actual === 'directory';
-        if (!isDirectory) logger.error('static pod manifest not usable', { file, err });
+        if (!isDirectory) logger.error('static pod manifest is invalid', { file, err });
       }
     }
     return found;

@@ -34,7 +34,7 @@ export function describePod(pod: Pod): string {
   return `${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}(${pod.metadata.uid ?? ''})`;
 }
 
-/** What identifies a pod through its whole life; a pod of the same name made later has another. */
+/** The identity of a pod. A later pod of the same name has another one. */
 export function podUid(pod: Pod): string {
   return pod.metadata.uid ?? '';
 }

@@ -1,4 +1,4 @@
-// Follows a single object of the API, for as long as somebody needs it.
+// Watches a single object of the API, as long as it is needed.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -32,7 +32,7 @@ export function watchObject<T extends KubeObject>(
     random,
     logger,
   });
-  // Before the first list is complete, nobody has seen anything that could have changed.
+  // Before the first list is complete there is no earlier version that could have changed.
   informer.addEventHandler({
     onAdd: (_object, isInInitialList) => {
       if (!isInInitialList) onChange();
@@ -45,6 +45,6 @@ export function watchObject<T extends KubeObject>(
   return {
     synced: informer.waitForSync(abort.signal),
     current: () => informer.lister.get(namespace, name),
-    stop: () => abort.abort(new Error(`nobody needs ${type.resource} ${namespace}/${name} any more`)),
+    stop: () => abort.abort(new Error(`${type.resource} ${namespace}/${name} is not needed any more`)),
   };
 }

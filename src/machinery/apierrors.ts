@@ -82,7 +82,7 @@ export interface GroupKind {
   readonly kind: string;
 }
 
-/** An error that a client of the API can be told. Its message is the Status' message. */
+/** An error that clients of the API receive. Its message is that of the Status. */
 export class StatusError extends Error {
   readonly status: Status;
 
@@ -104,12 +104,12 @@ export class StatusError extends Error {
 }
 
 /** 'replicasets.apps', 'pods'. */
-export function groupResourceString(resource: GroupResource): string {
+function groupResourceString(resource: GroupResource): string {
   return resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
 }
 
 /** 'ReplicaSet.apps', 'Pod'. */
-export function groupKindString(kind: GroupKind): string {
+function groupKindString(kind: GroupKind): string {
   return kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 }
 
@@ -165,7 +165,7 @@ export function conflict(resource: GroupResource, name: string, why: Error | str
   return failure(409, 'Conflict', message, forResource(resource, name), why);
 }
 
-/** What a Conflict says whose writer came too late. */
+/** The message of a Conflict for a stale resourceVersion. */
 export const OPTIMISTIC_LOCK_MESSAGE =
   'the object has been modified; please apply your changes to the latest version and try again';
 
@@ -324,7 +324,7 @@ export interface GenericServerResponse {
   /** Default: none. */
   readonly resource?: GroupResource;
   readonly name?: string;
-  /** What the server said. */
+  /** The text of the server. */
   readonly serverMessage: string;
   readonly retryAfterSeconds?: number;
   /** The body was no Status: whatever answered may not be an API server. */
@@ -473,7 +473,7 @@ export function suggestsClientDelay(error: unknown): number | undefined {
   return found.reason === 'ServerTimeout' || seconds > 0 ? seconds : undefined;
 }
 
-/** A known reason decides alone; the code speaks for reasons that nobody knows. */
+/** Reports whether the error has the reason. The code decides only for reasons that are not in STATUS_REASONS. */
 function is(error: unknown, reason: StatusReason, code: number): boolean {
   const found = findStatusError(error);
   if (found === undefined) return false;

@@ -1,5 +1,5 @@
-// Values that may be there already. Whoever has one at hand answers it as it is, and whoever asked goes on at once: a promise,
-// and another turn of the queue, for each step that needs no waiting would cost more than the steps.
+// Values that may be available without waiting. A function that has its result returns it directly, and its caller continues at once: a
+// promise for each step that needs no waiting would cost more than the steps.
 
 export type Awaitable<T> = T | Promise<T>;
 

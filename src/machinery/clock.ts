@@ -35,7 +35,7 @@ export const systemClock: Clock = {
   setTimer(delayMs, callback) {
     checkDelay(delayMs);
     if (delayMs <= 0) {
-      // The platform's shortest timer takes a millisecond: long for who only lets others have their turn.
+      // The platform's shortest timer takes a millisecond, which is long for code that only yields to others.
       const turn = setImmediate(callback);
       return { cancel: () => clearImmediate(turn) };
     }
@@ -109,7 +109,7 @@ interface VirtualTimer {
 const MAX_ROUNDS_PER_INSTANT = 100_000;
 
 /**
- * Time that moves only when told to. Timers fire in the order in which they are due (those of one instant in the order in
+ * Time that moves only by `advance` and `runUntil`. Timers fire in the order in which they are due (those of one instant in the order in
  * which they were set), and after each instant everything that they set off settles (promise chains, immediates) before time
  * moves on, so that a chain of sleeps inside an `advance` takes exactly as long as it says.
  *

@@ -76,7 +76,7 @@ function sameEntries(
   return true;
 }
 
-/** Freezes the value and everything in it, and answers it. For tests: production code trusts that nobody writes. */
+/** Freezes the value and everything in it, and returns it. For tests: production code relies on objects not being modified. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
   Object.freeze(value);

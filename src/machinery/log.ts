@@ -88,7 +88,7 @@ export interface LogRecord {
   readonly values: LogValues;
 }
 
-/** A logger that keeps what it is told in `records`, all levels, for tests. */
+/** A logger that keeps its messages of all levels in `records`, for tests. */
 export interface RecordingLogger extends Logger {
   readonly records: readonly LogRecord[];
 }
@@ -105,7 +105,7 @@ type Write = (level: LogLevel, message: string, values: LogValues) => void;
 
 function loggerFrom(level: LogLevel, write: Write, carried: LogValues): Logger {
   const at = (own: LogLevel): ((message: string, values?: LogValues) => void) => {
-    // What is below the level costs a call and nothing else.
+    // Messages below the level cost a call and nothing else.
     if (SEVERITY[own] < SEVERITY[level]) return () => {};
     return (message, values) => write(own, message, values === undefined ? carried : { ...carried, ...values });
   };
@@ -205,7 +205,7 @@ function errorText(error: Error): string {
     parts.push(current.message || current.name);
     current = current.cause;
   }
-  // Somebody threw what is no Error.
+  // A value that is not an Error was thrown.
   if (typeof current === 'string') parts.push(current);
   return parts.join(': ');
 }

@@ -39,7 +39,7 @@ function systemWord(): number {
     poolNext = 0;
   }
   const word = pool[poolNext] as number;
-  // What was handed out is forgotten.
+  // Bytes that were handed out are overwritten.
   pool[poolNext++] = 0;
   return word;
 }
@@ -145,7 +145,7 @@ const HEX = Buffer.from('0123456789abcdef', 'latin1');
 /** A UUID is written here and read as one text: put together of pieces it would cost several times as much. */
 const uuidText = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
 
-/** Of 16 bytes, those of each word from its lowest on. */
+/** Returns a UUID of 16 bytes, taken from each word beginning with its lowest byte. */
 function uuidFrom(word: () => number): string {
   let at = 0;
   let bits = 0;

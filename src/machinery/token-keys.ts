@@ -17,7 +17,7 @@ const HASHES: Readonly<Record<TokenAlgorithm, string>> = { RS256: 'sha256', ES25
 const CURVES: Readonly<Record<string, TokenAlgorithm>> = { prime256v1: 'ES256', secp384r1: 'ES384', secp521r1: 'ES512' };
 
 /** `key`: public. Throws TypeError for kinds of keys that tokens are not signed with. */
-export function tokenKey(key: KeyObject): TokenKey {
+function tokenKey(key: KeyObject): TokenKey {
   const der = key.export({ type: 'spki', format: 'der' });
   return { keyId: createHash('sha256').update(der).digest('base64url'), algorithm: algorithmOf(key), publicKey: key };
 }

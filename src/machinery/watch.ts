@@ -2,13 +2,13 @@
 
 import { Fifo } from './collections/fifo.ts';
 
-/** What a WatchStream yields, in order. The stream ends (iteration completes) when the producer closes it normally. */
+/** A stream of events, in order. The iteration completes when the producer closes the stream normally. */
 export interface WatchStream<E> extends AsyncIterable<E> {
   /** Stops the watch and releases what it holds; iteration then completes. Idempotent. */
   stop(): void;
   /**
-   * Takes events that wait already, the oldest first: whoever has got one from the iterator, and has not asked for the next, need
-   * not await each of those that came together with it. It is a part of them if they are many, so that consumers of the same
+   * Takes events that wait already, the oldest first. A consumer that has received one event from the iterator, and has not asked for the
+   * next, need not await each of those that came together with it. Of many events it takes a part, so that consumers of the same
    * events stay close to each other. Ends and errors come from the iterator alone. Absent: it cannot.
    */
   drain?(): readonly E[];
@@ -65,7 +65,7 @@ export class WatchQueue<E> implements WatchStream<E> {
   readonly #limit: number;
   readonly #onOverflow: ((queue: WatchQueue<E>) => void) | undefined;
   readonly #onStop: (() => void) | undefined;
-  /** Events not yet taken. Empty while somebody waits. */
+  /** Events not yet taken. Empty while a consumer waits. */
   readonly #buffer = new Fifo<E>();
   /** Calls of next() that found nothing, oldest first. */
   #waiters: Waiter<E>[] = [];
@@ -150,7 +150,7 @@ export class WatchQueue<E> implements WatchStream<E> {
     if (this.length > 0) return Promise.resolve({ done: false, value: this.#buffer.shift() as E });
     if (this.#end === undefined) return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
     const end = this.#end;
-    // An error is thrown once; whoever asks again is told that there is no more.
+    // An error is thrown once. Afterwards the iteration is complete.
     this.#end = 'closed';
     return end === 'closed' ? Promise.resolve(DONE) : Promise.reject(end.error);
   }
@@ -174,7 +174,7 @@ export class WatchQueue<E> implements WatchStream<E> {
  * throws, the source is stopped and iteration throws that error. Stopping this stream stops the source.
  */
 export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | undefined): WatchStream<R> {
-  /** What `map` threw while events were drained: the next one who asks the iterator is told. */
+  /** The error that `map` threw while events were drained. The next call of the iterator throws it. */
   let failure: { readonly error: unknown } | undefined;
   const applyOrStop = (event: E): R | undefined => {
     try {

@@ -1,5 +1,5 @@
 // Hands out the addresses of a CIDR in order, and a freed one only after all the others had their turn, so that an address
-// seen in a log is not soon somebody else's.
+// seen in a log is not soon that of another pod.
 
 import { isIP } from 'node:net';
 import { CriError } from '#cri/index.ts';

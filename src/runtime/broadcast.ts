@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from 'node:events';
 
-/** Nobody reads this slowly: a listener that is so far behind is told to start over. */
+/** A listener that is this far behind has to list again. */
 const MAX_PENDING = 100_000;
 
 class Subscription<T> {

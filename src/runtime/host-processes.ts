@@ -6,7 +6,7 @@ import * as wait from '#machinery/wait.ts';
 import { identify, isAlive, readStat, signalProcess } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
-/** A process that ran when the list was made. Each reader returns an empty value once the process has ended, or is somebody else's. */
+/** A process that ran when the list was made. Each reader returns an empty value once the process has ended, or is not readable. */
 export interface HostProcess {
   readonly pid: number;
   readonly parent: number;

@@ -1,4 +1,4 @@
-// Finds by labels without looking at everything: for each label that somebody has selected by, what there is by its values.
+// Finds entries by labels without a scan: for each label that was used in a selector, the entries by its values.
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -29,7 +29,7 @@ export class LabelIndex<T> {
     }
   }
 
-  /** What has the first of these labels, in the order in which it came; everything if there is none. The others are the caller's to look at. */
+  /** Returns the entries with the first of these labels, in insertion order; all if there is none. The caller checks the other labels. */
   candidates(selector: Labels | undefined): Iterable<T> {
     const [first] = Object.entries(selector ?? {});
     if (first === undefined) return this.#items;

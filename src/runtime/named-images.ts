@@ -15,7 +15,7 @@ import type {
 } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 
-/** What every image is said to weigh, in bytes. */
+/** The reported size of every image, in bytes. */
 const IMAGE_SIZE = 10_000_000;
 
 /** How an image behaves that is only played. */
@@ -37,7 +37,7 @@ export interface NamedImagesConfig {
 const plain: ImageSimulation = { pullError: undefined, pullDurationMs: undefined };
 
 /** The full name: docker.io/library/busybox:latest for busybox. */
-export function canonicalImageName(name: string): string {
+function canonicalImageName(name: string): string {
   const [first = '', ...rest] = name.split('/');
   const hasRegistry = rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost');
   let full = hasRegistry ? name : rest.length > 0 ? `docker.io/${name}` : `docker.io/library/${name}`;
@@ -54,7 +54,7 @@ export class NamedImages implements ImageService {
   readonly #clock: Clock;
   readonly #simulation: NonNullable<NamedImagesConfig['simulation']>;
   readonly #usage: NonNullable<NamedImagesConfig['usage']>;
-  /** By canonical name: images that somebody used or pulled. */
+  /** By canonical name: images that were used or pulled. */
   readonly #known = new Map<string, Image>();
   /** Canonical names that were removed and not pulled since. */
   readonly #removed = new Set<string>();

@@ -1,4 +1,4 @@
-// What the runtimes of our own (process, simulated) have in common: the part of the RuntimeService that follows from the records of
+// The common part of the runtimes process and simulated: the part of the RuntimeService that follows from the records of
 // sandboxes and containers alone.
 
 import { PassThrough } from 'node:stream';

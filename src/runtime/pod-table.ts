@@ -175,7 +175,7 @@ export class PodTable<C extends Recorded> {
     return complete('ContainerStatusResponse', { status: toContainerStatus(this.container(id).record) });
   }
 
-  /** Tells whoever listens that a container, or the sandbox itself, has changed. */
+  /** Publishes a change of a container, or of the sandbox itself. */
   publish(sandbox: Sandbox<C>, containerId: string, containerEventType: ContainerEventType): void {
     if (!this.#events.hasListeners) return;
     this.#events.publish({

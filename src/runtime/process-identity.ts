@@ -1,5 +1,5 @@
 // A process that outlives the one that started it, found again: by pid and the time at which it was started, since a pid alone
-// may be somebody else's by now.
+// may belong to another process by now.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,11 +22,11 @@ export interface ProcessStat {
   readonly parent: number;
   readonly processGroup: number;
   readonly startTicks: string;
-  /** Of the process and of the children that it has waited for, in ticks (a hundredth of a second). */
+  /** The CPU time of the process and of the children that it has waited for, in ticks (a hundredth of a second). */
   readonly cpuTicks: number;
 }
 
-/** What /proc says of a process. Undefined if there is no such process, or no /proc. */
+/** Reads a process from /proc. Returns undefined if there is no such process, or no /proc. */
 export function readStat(pid: number): ProcessStat | undefined {
   let stat: string;
   try {

@@ -124,7 +124,7 @@ export class BindingCycles {
         this.#bindingEnded();
       });
     } catch (err) {
-      this.#config.logger.error('binding a pod broke', { pod: queued.info.key, node, err });
+      this.#config.logger.error('scheduler: binding a pod failed unexpectedly', { pod: queued.info.key, node, err });
       this.#undo(framework, state, queued, node, errorFailure(Status.error(err)));
     }
   }
@@ -179,7 +179,7 @@ export class BindingCycles {
       framework.runPostBind(state, pod, node);
     } catch (err) {
       // The pod is bound; a later error does not change that.
-      logger.error('a PostBind plugin broke', { pod: pod.key, node, err });
+      logger.error('scheduler: PostBind plugin failed', { pod: pod.key, node, err });
     }
   }
 
@@ -217,7 +217,7 @@ export class BindingCycles {
         return live.metadata.uid === pod.uid && live.spec.nodeName === node;
       } catch (err) {
         if (apierrors.isNotFound(err) || signal.aborted) return false;
-        logger.warn('whether a pod is bound could not be found out; asking again', { pod: pod.key, node, err });
+        logger.warn('scheduler: checking whether a pod is bound failed, retrying', { pod: pod.key, node, err });
         await clock.sleep(backoff.next(), signal).catch(() => undefined);
       }
     }

@@ -17,6 +17,13 @@ function block(language: string): string {
   return found[0] ?? '';
 }
 
+/** Returns the code with the sources in place of the package. */
+const fromSources = (code: string): string =>
+  code
+    .replace("from 'coxswain'", `from '${join(HERE, '../exports/index.ts')}'`)
+    .replace("from 'coxswain/scheduler'", `from '${join(HERE, '../exports/scheduler.ts')}'`)
+    .replace("from 'coxswain/api/core/v1'", `from '${join(HERE, '../api/groups/core/v1/index.ts')}'`);
+
 describe('the page on plugins', () => {
   let dir: string;
   beforeEach(() => {
@@ -31,7 +38,7 @@ describe('the page on plugins', () => {
     const said: string[] = [];
     vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line));
     const file = join(dir, 'tenants.ts');
-    writeFileSync(file, block('ts').replace("from 'coxswain'", `from '${join(HERE, '../cluster/index.ts')}'`));
+    writeFileSync(file, fromSources(block('ts')));
     await import(file);
     expect(said).toEqual(['blue/web runs on node-2', 'default/web runs on node-1']);
     for (const line of said) expect(PAGE).toContain(`\`${line}\``);

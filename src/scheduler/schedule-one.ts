@@ -69,7 +69,7 @@ export class PodScheduler {
       }
       bindings.start(framework, state, queued, outcome);
     } catch (err) {
-      logger.error('scheduling a pod broke', { pod: info.key, err });
+      logger.error('scheduler: scheduling a pod failed unexpectedly', { pod: info.key, err });
       cache.forgetPod(info.uid);
       failures.handle(framework, queued, errorFailure(Status.error(err)));
     }

@@ -1,4 +1,4 @@
-// What every storage engine has to do, as one suite: an engine's test calls storageConformance with a way to make it.
+// The suite that every storage engine must pass. The test of an engine calls storageConformance with a function that creates it.
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -179,7 +179,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.get('/a/x')).toBeUndefined();
       });
 
-      it('leaves things as they are when told so, or when there is nothing to delete', async () => {
+      it('changes nothing if the update function says so, or if there is nothing to delete', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const kept = await storage.guaranteedUpdate('/a/x', () => ({ action: 'keep' }));
@@ -376,7 +376,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
     describe('indexes', () => {
       const prefix = '/registry/indexed/';
-      /** What stands before the first colon; values without one cannot be read. */
+      /** Returns the text before the first colon. Throws for values without one. */
       const valueOf = ({ value }: KeyValue): string => {
         const [before, after] = (text(value) ?? '').split(':');
         if (after === undefined) throw new Error('unreadable');
@@ -589,8 +589,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
             stream.stop();
             continue;
           }
-          const told = (await take(stream, total - offset)).map((event) => Number(event.split(' ')[0]));
-          expect(told).toEqual(Array.from({ length: total - offset }, (_, i) => now + offset + 1 + i));
+          const received = (await take(stream, total - offset)).map((event) => Number(event.split(' ')[0]));
+          expect(received).toEqual(Array.from({ length: total - offset }, (_, i) => now + offset + 1 + i));
         }
       });
 
@@ -624,8 +624,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
             if (event.revision >= other) return event.revision;
           }
         };
-        const [told] = await Promise.all([progress(), advance(5000)]);
-        expect(told).toBeLessThanOrEqual(await storage.currentRevision());
+        const [received] = await Promise.all([progress(), advance(5000)]);
+        expect(received).toBeLessThanOrEqual(await storage.currentRevision());
         stream.stop();
         expect(await iterator.next()).toMatchObject({ done: true });
       });

@@ -48,8 +48,8 @@ export interface IndexDefinition {
   /** Only keys under this prefix are indexed; it ends in '/'. */
   readonly prefix: string;
   /**
-   * The value of a key in the index: a pure function of its state. If it throws, the key is listed under every value, so that whoever reads
-   * it learns what is wrong with it.
+   * Returns the value of a key in the index: a pure function of its state. If it throws, the key is listed under every value, so that readers
+   * find the error.
    */
   readonly valueOf: (kv: KeyValue) => string;
 }
@@ -96,7 +96,7 @@ export type StorageEvent =
       readonly key: string;
       readonly previous: KeyValue;
       /**
-       * True: another event with the same revision follows, so whoever resumes must do so from before it. Only expiry does that
+       * True: another event with the same revision follows, so a watch must be resumed from before it. Only expiry does that
        * (on etcd keys that share a lease go at once), and only in a watch of everything that a lease may have is it sure to end.
        */
       readonly more?: boolean;
@@ -111,7 +111,7 @@ export interface WatchOptions {
   readonly progressIntervalMs?: number;
 }
 
-/** What an update function decides from the current value. `undefined` current: the key does not exist. */
+/** The decision of an update function about the current value. `undefined` current: the key does not exist. */
 export type UpdateDecision =
   | { readonly action: 'put'; readonly value: Uint8Array; readonly ttlMs?: number }
   | { readonly action: 'delete' }
@@ -174,9 +174,9 @@ export interface Storage {
   compact(revision: Revision): Promise<void>;
   /** The latest committed revision. */
   currentRevision(): Promise<Revision>;
-  /** What `get` and `list` would answer at this moment, of an engine that knows without waiting. Absent: it has to ask. */
+  /** `get` and `list` without a promise, for engines whose state is in this process. Absent: the engine has to read it. */
   readonly now?: StorageNow;
-  /** Asks that watches with progress are told it soon, even if nothing happens. Absent: they know all there is to know. */
+  /** Requests that watches with progress get it soon, even if nothing happens. Absent: their progress is always current. */
   readonly requestProgress?: () => void;
   /** How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps nothing but memory. */
   readonly sizeBytes?: () => Promise<number>;

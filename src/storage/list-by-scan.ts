@@ -1,4 +1,4 @@
-// What an index lists, found without it: every key under the prefix is read. For engines that have no index, and for revisions that an
+// Lists as an index does, without one: every key under the prefix is read. For engines that have no index, and for revisions that an
 // index does not reach back to. It is also the plain version that tests compare indexes with.
 
 import type { IndexDefinition, IndexListOptions, IndexListResult, KeyValue, Storage } from './interface.ts';

@@ -49,7 +49,7 @@ function* inside(field: FieldDescriptor, type: TypeRef, value: unknown, at: Path
   }
 }
 
-export const placeName = ({ path }: Place): string =>
+const placeName = ({ path }: Place): string =>
   path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
     .join('')

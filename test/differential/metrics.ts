@@ -10,7 +10,7 @@ export interface Family {
 }
 
 /** Reads Prometheus' text form. */
-export function familiesOf(text: string): ReadonlyMap<string, Family> {
+function familiesOf(text: string): ReadonlyMap<string, Family> {
   const families = new Map<string, { type: string; labels: string | undefined; stability: string }>();
   for (const line of text.split('\n')) {
     const help = /^# HELP (\S+) (?:\[(\w+)\])?/.exec(line);

@@ -16,7 +16,6 @@ export const coxArgs: readonly string[] =
   process.env['E2E_FROM_SOURCE'] === '1'
     ? ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), join(root, 'src/cli/main.ts')]
     : [join(root, 'bin', 'cox.js')];
-export const fixture = (name: string): string => join(root, 'test', 'fixtures', name);
 
 /** Why a test is skipped: shown in its name. Undefined: it runs. */
 export const missingKubectl =

@@ -87,7 +87,7 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
     expect(refused.stderr).toMatch(/^cox: a cluster runs on .*--stop\n$/);
 
     const down = await cox('down');
-    expect(down.stdout).toMatch(/pods go on without it: \d+ processes.*cox reset --data-dir/);
+    expect(down.stdout).toMatch(/pods keep running: \d+ processes.* reset --data-dir/);
     expect(processes()).not.toEqual([]);
 
     const unconfirmed = await cox('reset');

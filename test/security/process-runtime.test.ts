@@ -247,7 +247,7 @@ describe('the mounts of a container', () => {
     ];
     const id = await create({ ...sh('true'), mounts });
     expect(readFileSync(join(rootOf(id), 'etc/hosts'), 'utf8')).toBe('own');
-    expect(logged()).toContain('mounts are hidden by files that are at their place');
+    expect(logged()).toContain('container mounts are hidden by existing files');
   });
 });
 

@@ -1,5 +1,6 @@
 // Renders one group and version's types.ts and index.ts from its schema.
 
+import { describeField, describeType } from '#api/machinery/openapi/index.ts';
 import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from '#api/machinery/schema/builder.ts';
 import { resourceType } from '#api/machinery/schema/resource-type.ts';
 
@@ -68,6 +69,10 @@ class TypesRenderer {
   }
 
   #type(name: string, spec: TypeSpec): string {
+    return docstring(describeType(`${this.#schema.key}.${name}`), '') + this.#declaration(name, spec);
+  }
+
+  #declaration(name: string, spec: TypeSpec): string {
     if ('fields' in spec) return this.#interface(name, spec);
     if ('either' in spec) return `export type ${name} = ${this.#reference(spec.either)} | ${this.#reference(spec.or)};\n`;
     if (spec.values === undefined) return `export type ${name} = ${this.#reference(spec.alias)};\n`;
@@ -80,13 +85,17 @@ class TypesRenderer {
     const lines: string[] = [];
     for (const item of spec.fields()) {
       if ('inline' in item) parents.push(this.#reference(item.inline));
-      else lines.push(this.#field(item));
+      else lines.push(docstring(this.#description(name, item, spec.kind === true), '  ') + this.#field(item));
     }
     const heritage = parents.length === 0 ? '' : ` extends ${parents.join(', ')}`;
     if (lines.length === 0) {
       return parents.length === 0 ? `export type ${name} = Record<string, never>;\n` : `export interface ${name}${heritage} {}\n`;
     }
     return `export interface ${name}${heritage} {\n${lines.join('')}}\n`;
+  }
+
+  #description(type: string, { name }: FieldSpec, isKind: boolean): string | undefined {
+    return describeField(`${this.#schema.key}.${type}`, name.replace('?', ''), isKind);
   }
 
   #field(spec: FieldSpec): string {
@@ -146,6 +155,26 @@ class TypesRenderer {
     return `${importName}.${type.slice(dot + 1)}`;
   }
 }
+
+/** Returns a comment of lines with at most 120 characters; '' for no text. */
+function docstring(description: string | undefined, indent: string): string {
+  if (description === undefined) return '';
+  const text = description.replaceAll('*/', '*\\/');
+  const line = `${indent}/** ${text} */\n`;
+  if (line.length <= MAX_LINE) return line;
+  const lines: string[] = [];
+  let current = `${indent} *`;
+  for (const word of text.split(' ')) {
+    if (current.length + word.length >= MAX_LINE) {
+      lines.push(current);
+      current = `${indent} *`;
+    }
+    current += ` ${word}`;
+  }
+  return `${indent}/**\n${[...lines, current].join('\n')}\n${indent} */\n`;
+}
+
+const MAX_LINE = 120;
 
 function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
   const kinds = Object.entries(schema.types).filter(([, spec]) => 'fields' in spec && spec.resource !== undefined);

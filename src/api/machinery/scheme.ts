@@ -18,7 +18,7 @@ export type Defaulters = Readonly<Record<string, Defaulter<never>>>;
 /** The conversions of a kind, by apiVersion from and apiVersion to. Each leaves out apiVersion and kind, and does not change its object. */
 export type Conversions = Readonly<Record<string, Readonly<Record<string, Converter<never, object>>>>>;
 
-export class SchemeError extends Error {
+class SchemeError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'SchemeError';

@@ -54,6 +54,6 @@ export function noteTokenUse(client: Client, logger: Logger, { namespace, name, 
     .patch(name, 'application/merge-patch+json', patch)
     .catch((err: unknown) => {
       if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
-      logger.warn('the use of a token could not be noted', { secret: `${namespace}/${name}`, err });
+      logger.warn('recording the use of a token failed', { secret: `${namespace}/${name}`, err });
     });
 }

@@ -27,7 +27,7 @@ export interface EndpointProxyConfig {
   readonly dial?: Dial;
 }
 
-export class EndpointProxy {
+class EndpointProxy {
   readonly #relays: Readonly<Record<Location['scheme'], NodeRelay>>;
 
   constructor(clock: Clock, { dial = dialWith(clock) }: EndpointProxyConfig = {}) {

@@ -11,7 +11,7 @@ import type { ApiResponse } from '../request.ts';
 import { HtmlLinks } from './html-links.ts';
 
 /** Returns a stream that rewrites the links of the page that is written to it. */
-export function rewriteHtml(place: ProxiedPlace): Transform {
+function rewriteHtml(place: ProxiedPlace): Transform {
   const links = new HtmlLinks((link) => rewriteLocation(link, place));
   return new Transform({
     // Latin 1 keeps every byte; tags are ASCII in all encodings of pages.

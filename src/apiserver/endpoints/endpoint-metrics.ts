@@ -6,13 +6,13 @@ import { Histogram } from '#machinery/metrics/instruments.ts';
 import type { ApiRequest, EndpointMeter } from '../request.ts';
 
 /** Upstream's buckets of apiserver_request_duration_seconds. */
-export const DURATION_BUCKETS_SECONDS = [
+const DURATION_BUCKETS_SECONDS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 /** Upstream's buckets of apiserver_response_sizes. */
-export const SIZE_BUCKETS_BYTES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const SIZE_BUCKETS_BYTES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 /** Upstream's buckets of apiserver_watch_list_duration_seconds. */
-export const WATCH_LIST_BUCKETS_SECONDS = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60];
+const WATCH_LIST_BUCKETS_SECONDS = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60];
 
 export interface EndpointLabels {
   readonly group: string;

@@ -155,7 +155,7 @@ const partialMetadataItem = (object: EncodedObject, apiVersion: string): FreshOb
 const notOfForm = (what: string): apierrors.StatusError => apierrors.notAcceptableForm(`you requested ${what}`);
 
 /** As upstream's server calls its own type of the kind. */
-export function goTypeOf({ kind: { group } }: Pick<Scope, 'kind'>, name: string): string {
+function goTypeOf({ kind: { group } }: Pick<Scope, 'kind'>, name: string): string {
   return `*${internalPackage(group)}.${name}`;
 }
 

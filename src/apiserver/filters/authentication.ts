@@ -57,7 +57,7 @@ function authenticate(
 }
 
 /** The health endpoints with their single checks, and the version. */
-export function isAnonymousPath(path: string): boolean {
+function isAnonymousPath(path: string): boolean {
   if (ANONYMOUS_PATHS.has(path)) return true;
   return path.startsWith('/livez/') || path.startsWith('/readyz/') || path.startsWith('/healthz/');
 }

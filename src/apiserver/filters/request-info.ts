@@ -150,7 +150,7 @@ function decode(segment: string): string {
   }
 }
 
-export function wantsWatch(query: URLSearchParams): boolean {
+function wantsWatch(query: URLSearchParams): boolean {
   return parseBoolean(query, 'watch') ?? false;
 }
 

@@ -3,26 +3,25 @@
 
 import { createSecureServer } from 'node:http2';
 import type { Http2SecureServer, IncomingHttpHeaders as Http2Headers, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
-import { ServerResponse } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions, TLSSocket } from 'node:tls';
 
-import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { ConnectionTable, TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
 import type { ConnectionLimits, ConnectionState, TrackedConnection } from '#machinery/serving/index.ts';
 import type { Random } from '#machinery/random.ts';
-import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
+import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
 import { bodyOf, noBody } from './body-reader.ts';
+import { ANSWERED, answerWithoutUpgrade, CLIENT_GONE, flat, giveUp, Http1Sink, splitTarget } from './http1.ts';
+import type { ConnectionSink } from './http1.ts';
 import { type AuthorityFingerprints, fingerprintsOf, peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
-import type { ResponseSink } from './respond.ts';
 import { TurnGate } from './turn-gate.ts';
 import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
 
@@ -393,61 +392,6 @@ function certificateOf(
   return certificate ?? undefined;
 }
 
-const CLIENT_GONE = new Error('the client has gone');
-const ANSWERED = new Error('the request has been answered');
-
-/** Path and query of a request target, which is '/path?query' or (through a proxy) a whole URL. */
-function splitTarget(target: string): { readonly path: string; readonly query: string } {
-  let rest = target;
-  if (!rest.startsWith('/')) {
-    const authority = rest.indexOf('://');
-    const slash = authority < 0 ? -1 : rest.indexOf('/', authority + 3);
-    rest = slash < 0 ? '/' : rest.slice(slash);
-  }
-  const question = rest.indexOf('?');
-  return question < 0 ? { path: rest, query: '' } : { path: rest.slice(0, question), query: rest.slice(question + 1) };
-}
-
-function flat(headers: IncomingHttpHeaders): Readonly<Record<string, string | undefined>> {
-  // Only set-cookie can be a list, which no request has.
-  return headers as Readonly<Record<string, string | undefined>>;
-}
-
-/** Answers a request for another protocol that the path does not speak, or that is refused, like any other; calls `close` after that. */
-async function answerWithoutUpgrade(
-  request: RequestState,
-  answer: ApiResponse,
-  message: IncomingMessage,
-  socket: Duplex,
-  close: () => void,
-): Promise<void> {
-  const response = new ServerResponse(message);
-  response.shouldKeepAlive = false;
-  // Node has let go of the connection, and passes this on no more.
-  socket.on('drain', () => response.emit('drain'));
-  response.on('error', (error) => request.abort(error));
-  response.once('finish', close);
-  response.assignSocket(socket as Socket);
-  await respond(request, answer, new Http1Sink(response));
-}
-
-/** Where a response goes on a real connection. */
-interface ConnectionSink extends ResponseSink {
-  readonly begun: boolean;
-}
-
-/** What cannot be sent is still answered, while that can be done; afterwards only a broken stream tells that something is missing. */
-function giveUp({ auditId }: RequestState, sink: ConnectionSink): void {
-  if (!sink.open) return;
-  if (sink.begun) {
-    sink.writable.destroy(new Error('the response could not be sent entirely'));
-    return;
-  }
-  const { status } = apierrors.internalError('the response could not be sent; the log of the API server says why');
-  const headers = { 'content-type': 'application/json', ...(auditId !== undefined && { 'audit-id': auditId }) };
-  sink.whole(500, headers, Buffer.from(`${JSON.stringify(status)}\n`, 'utf8'));
-}
-
 class Http2Sink implements ConnectionSink {
   readonly writable: ServerHttp2Stream;
 
@@ -476,47 +420,6 @@ class Http2Sink implements ConnectionSink {
     }
     headers['content-length'] = String(body.length);
     this.writable.respond({ ':status': code, ...headers });
-    this.writable.end(body);
-  }
-}
-
-class Http1Sink implements ConnectionSink {
-  readonly writable: ServerResponse;
-  readonly #closing: () => void;
-
-  /** `closing`: called before a response after which the connection is closed. */
-  constructor(response: ServerResponse, closing: () => void = () => undefined) {
-    this.writable = response;
-    this.#closing = closing;
-  }
-
-  /** A body that is too large is not read to its end. */
-  #closeAfter(code: number, headers: Record<string, string | readonly string[]>): void {
-    if (code !== 413) return;
-    headers['connection'] = 'close';
-    this.#closing();
-  }
-
-  get open(): boolean {
-    return !this.writable.destroyed && this.writable.writable;
-  }
-
-  get begun(): boolean {
-    return this.writable.headersSent;
-  }
-
-  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
-    if (length !== undefined) headers['content-length'] = String(length);
-    this.#closeAfter(code, headers);
-    this.writable.writeHead(code, headers as Record<string, string>);
-    // Watchers and followers of logs want to know at once that it works.
-    if (length === undefined) this.writable.flushHeaders();
-  }
-
-  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
-    headers['content-length'] = String(body?.length ?? 0);
-    this.#closeAfter(code, headers);
-    this.writable.writeHead(code, headers as Record<string, string>);
     this.writable.end(body);
   }
 }

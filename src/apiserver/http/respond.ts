@@ -24,7 +24,7 @@ export interface ResponseSink {
   whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void;
 }
 
-export const NO_CACHE = 'no-cache, private';
+const NO_CACHE = 'no-cache, private';
 /** Bodies are written in pieces of about this size. */
 const CHUNK_BYTES = 256 * 1024;
 /** Bodies larger than this are compressed for those who ask for it. */

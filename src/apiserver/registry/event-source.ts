@@ -257,7 +257,7 @@ export class EventSource {
     }
     if (this.#watch !== watch) return;
     // Without the storage's events nobody may go on believing that nothing happens: all come back and begin anew.
-    this.#config.logger.debug('the watch on the storage ended', { prefix: this.#config.prefix, err: failure });
+    this.#config.logger.debug('watch on the storage ended', { prefix: this.#config.prefix, err: failure });
     this.#stopFollowing();
     this.#endAll(failure instanceof ConversionError ? watchErrorEvent(failure) : undefined);
   }

@@ -7,7 +7,7 @@ import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 import { ConversionError } from './object-converter.ts';
 
-export const EXPIRED_MESSAGE = 'The resourceVersion for the provided watch is too old.';
+const EXPIRED_MESSAGE = 'The resourceVersion for the provided watch is too old.';
 
 export interface StorageErrorDetails {
   readonly resource?: GroupResource;

@@ -207,7 +207,7 @@ export class ClusterIpRepair {
     if (object === undefined || object.metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return reconciled;
     const { group = '', resource = '', namespace = '', name: parent = '' } = object.spec.parentRef ?? {};
     const remove = async (reason: string, message: string): Promise<ReconcileResult> => {
-      logger.warn('an address that no service has is given back', { address: name, message });
+      logger.warn('service repair: releasing an address without a service', { address: name, message });
       const subject = { apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: object.metadata };
       this.#config.recorder.event(subject, 'Warning', reason, message, { action: 'IPAddressAllocation' });
       await this.#remove(object);
@@ -250,7 +250,10 @@ export class ClusterIpRepair {
 
   #warnOfService(service: Service, reason: string, action: string, message: string): void {
     const { namespace, name } = service.metadata;
-    this.#config.logger.warn('a cluster IP is not as it should be', { service: `${namespace}/${name}`, message });
+    this.#config.logger.warn('service repair: cluster IP does not match its allocation', {
+      service: `${namespace}/${name}`,
+      message,
+    });
     const subject = { apiVersion: 'v1', kind: 'Service', metadata: service.metadata };
     this.#config.recorder.event(subject, 'Warning', reason, message, { action });
   }

@@ -67,11 +67,11 @@ export class NodePortRepair {
         // The first time all ports are new.
         if (!before.stored && reason === 'PortNotAllocated') continue;
         const { namespace, name } = service.metadata;
-        logger.warn('a node port is not as it should be', { service: `${namespace}/${name}`, message });
+        logger.warn('service repair: node port does not match its allocation', { service: `${namespace}/${name}`, message });
         recorder.event({ apiVersion: 'v1', kind: 'Service', metadata: service.metadata }, 'Warning', reason, message);
       }
       for (const port of before.ports.taken) {
-        if (!counted.taken.has(port)) logger.warn('a node port that no service has is given back', { port });
+        if (!counted.taken.has(port)) logger.warn('service repair: releasing a node port without a service', { port });
       }
       return;
     }

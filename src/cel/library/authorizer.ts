@@ -9,10 +9,10 @@ import { BOOL, opaque, STRING, type Type } from '../types.ts';
 import { OpaqueValue } from '../values.ts';
 
 export const AUTHORIZER = opaque('kubernetes.authorization.Authorizer');
-export const PATH_CHECK = opaque('kubernetes.authorization.PathCheck');
-export const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
+const PATH_CHECK = opaque('kubernetes.authorization.PathCheck');
+const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
 export const RESOURCE_CHECK = opaque('kubernetes.authorization.ResourceCheck');
-export const DECISION = opaque('kubernetes.authorization.Decision');
+const DECISION = opaque('kubernetes.authorization.Decision');
 
 /** What is asked. Either a path or a resource. */
 export interface AuthorizationCheck {
@@ -45,7 +45,7 @@ export interface ExpressionAuthorizer {
 type Fields = Partial<AuthorizationCheck>;
 
 /** An authorizer, or a check that is being put together. */
-export class CheckValue extends OpaqueValue {
+class CheckValue extends OpaqueValue {
   readonly type: Type;
   readonly fields: Fields;
   readonly #asked: Asked;
@@ -71,7 +71,7 @@ export class CheckValue extends OpaqueValue {
   }
 }
 
-export class DecisionValue extends OpaqueValue {
+class DecisionValue extends OpaqueValue {
   readonly decision: AuthorizationDecision;
 
   constructor(decision: AuthorizationDecision) {

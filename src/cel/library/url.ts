@@ -8,9 +8,9 @@ import { BOOL, list, map, opaque, STRING, typeOf, type Type } from '../types.ts'
 import { MapValue, OpaqueValue, TypeValue } from '../values.ts';
 import { hostname, parseQuery, parseUrl, port, UrlError, type ParsedUrl } from './url-text.ts';
 
-export const URL_TYPE = opaque('kubernetes.URL');
+const URL_TYPE = opaque('kubernetes.URL');
 
-export class URLValue extends OpaqueValue {
+class URLValue extends OpaqueValue {
   readonly text: string;
   readonly parts: ParsedUrl;
 

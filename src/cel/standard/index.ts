@@ -40,7 +40,7 @@ const TYPE_NAMES: Readonly<Record<string, Type>> = {
   'google.protobuf.Duration': DURATION,
 };
 
-export const typeConstants: Readonly<Record<string, { readonly type: Type; readonly value: Value }>> = Object.fromEntries(
+const typeConstants: Readonly<Record<string, { readonly type: Type; readonly value: Value }>> = Object.fromEntries(
   Object.entries(TYPE_NAMES).map(([name, type]) => [name, { type: typeOf(type), value: new TypeValue(name) }]),
 );
 

@@ -75,7 +75,7 @@ function addBytes(a: Uint8Array, b: Uint8Array): Uint8Array {
 
 const joinsTwo = (args: readonly Value[]): number => traversal(sizeOf(args[0]) + sizeOf(args[1]));
 
-export function itemAt(list: List, index: Value): Value {
+function itemAt(list: List, index: Value): Value {
   const at = toIndex(index);
   if (at < 0 || at >= listSize(list)) throw evaluationError(`index out of bounds: ${at}`);
   return listItem(list, Number(at));

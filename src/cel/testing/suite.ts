@@ -76,7 +76,7 @@ function* walk(suite: Suite, path: string): Generator<ConformanceTest> {
 export const conformanceTests = (): ConformanceTest[] => [...walk(conformance, '')];
 
 /** A value or type that has to do with protobuf messages, which there are none of. */
-export class UnsupportedValue extends Error {}
+class UnsupportedValue extends Error {}
 
 export function readValue(json: Json): Value {
   const [kind, value] = Object.entries(json)[0] as [string, unknown];

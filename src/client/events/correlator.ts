@@ -1,4 +1,4 @@
-// What becomes of an event: an object of its own, one more in the count of an earlier one, or nothing.
+// Decides whether an event becomes a new object, increases the count of an earlier one, or is dropped.
 //
 // Three stages, with the numbers that Kubernetes' components use: an object's source may send 25 events and then one every
 // five minutes (spam filter); ten events within ten minutes that differ only in their message become one (aggregation); the
@@ -66,7 +66,7 @@ export class EventCorrelator {
 
   /** `event`: one occurrence, with its own name and count 1. */
   correlate(event: Immutable<Event>): Correlation {
-    // What is filtered still counts as similar to what comes later.
+    // A dropped event still counts as similar to later ones.
     const { event: candidate, key } = this.#aggregate(event);
     const correlation = this.#deduplicate(candidate, key);
     return this.#takeToken(event) ? correlation : { action: 'skip' };
@@ -119,7 +119,7 @@ function sourceAndObject({ source, involvedObject: object }: Immutable<Event>): 
   return [source.component, source.host, object.kind, object.namespace, object.name, object.uid, object.apiVersion];
 }
 
-/** The parts may be anything, so they are told apart by a character that none of them has. */
+/** Joins the parts by a character that none of them can contain. */
 function keyOf(parts: readonly (string | undefined)[]): string {
   return parts.join('\u0000');
 }

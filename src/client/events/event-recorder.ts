@@ -1,5 +1,5 @@
-// Tells people what a component did and why, as Event objects. Recording never blocks and never fails for the caller: events
-// are sent one after the other behind its back, and dropped rather than piled up.
+// Records what a component did and why, as Event objects. Recording never blocks and never fails for the caller: events are sent one
+// after the other in the background, and dropped if too many wait.
 
 import { events } from '#api/groups/core/v1/index.ts';
 import type { Event, ObjectReference } from '#api/groups/core/v1/index.ts';
@@ -19,13 +19,13 @@ export interface EventRecorderConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Who reports: 'replicaset-controller', 'kubelet' … */
+  /** The reporting component: 'replicaset-controller', 'kubelet' … */
   readonly component: string;
-  /** Where: the node, for components that belong to one. */
+  /** The node, for components that belong to one. */
   readonly host?: string;
   /** Events that may wait to be sent; more are dropped. Default: 1000. */
   readonly queueLimit?: number;
-  /** So many are sent a second, after a burst of so many; the others wait. Default: 50 and 100, as Kubernetes' clients do. */
+  /** How many events are sent in a second, and in a burst; the others wait. Default: 50 and 100, as Kubernetes' clients do. */
   readonly perSecond?: number;
   readonly burst?: number;
   readonly correlator?: Omit<EventCorrelatorConfig, 'clock'>;
@@ -40,12 +40,12 @@ export type EventSubject =
 
 export interface EventExtras {
   readonly annotations?: Readonly<Record<string, string>>;
-  /** What was done or attempted, in UpperCamelCase. */
+  /** The action that was done or attempted, in UpperCamelCase. */
   readonly action?: string;
   readonly related?: Immutable<ObjectReference>;
 }
 
-/** What components need to know of a recorder. */
+/** The part of a recorder that components use. */
 export interface Recorder {
   event(subject: EventSubject, type: EventType, reason: string, message: string, extras?: EventExtras): void;
 }
@@ -138,7 +138,7 @@ export class EventRecorder implements Recorder {
         await this.#sendOne(event);
       }
     } finally {
-      // In the same turn in which nothing was left: an event that comes in the next must be sent by somebody.
+      // In the same turn in which the queue became empty: an event that is added later must start a new sender.
       this.#sending = undefined;
     }
     if (this.#dropped > 0) this.#config.logger.warn('events were dropped: too many were waiting', { count: this.#dropped });
@@ -159,7 +159,7 @@ export class EventRecorder implements Recorder {
       } catch (err) {
         if (this.#stop.signal.aborted) return;
         if (!apierrors.isServiceUnavailable(err) || attempt === SEND_ATTEMPTS) {
-          // A namespace that is going away refuses its last events: nobody needs to know.
+          // A namespace that is being deleted rejects its last events. This is expected.
           const expected = apierrors.isAlreadyExists(err) || apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
           logger[expected ? 'debug' : 'warn']('an event could not be recorded', {
             reason: event.reason,

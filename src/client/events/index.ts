@@ -1,4 +1,4 @@
-// Events: what components tell people.
+// Events, by which components report what they do.
 
 export * from './event-recorder.ts';
 export * from './correlator.ts';

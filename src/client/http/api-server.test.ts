@@ -61,11 +61,11 @@ describe('HTTP transport and the API server', () => {
     const informers = new SharedInformerFactory({ client, clock, random: systemRandom, logger, detectMutations: true });
     const stop = new AbortController();
     const informer = informers.informerFor(configMaps, { labelSelector: 'watched' });
-    const told: string[] = [];
+    const received: string[] = [];
     informer.addEventHandler({
-      onAdd: ({ metadata }) => told.push(`add ${metadata.name}`),
-      onUpdate: (_, { metadata }) => told.push(`update ${metadata.name}`),
-      onDelete: ({ metadata }) => told.push(`delete ${metadata.name}`),
+      onAdd: ({ metadata }) => received.push(`add ${metadata.name}`),
+      onUpdate: (_, { metadata }) => received.push(`update ${metadata.name}`),
+      onDelete: ({ metadata }) => received.push(`delete ${metadata.name}`),
     });
     informers.informerFor(namespaces);
     const maps = client.resource(configMaps).namespace('default');
@@ -77,8 +77,8 @@ describe('HTTP transport and the API server', () => {
     await maps.patch('other', 'application/merge-patch+json', { metadata: { labels: { watched: '' } } });
     await maps.patch('before', 'application/merge-patch+json', { data: { k: 'v' } });
     await maps.patch('after', 'application/merge-patch+json', { metadata: { labels: null } });
-    await until(() => told.length >= 5);
-    expect(told).toEqual(['add before', 'add after', 'add other', 'update before', 'delete after']);
+    await until(() => received.length >= 5);
+    expect(received).toEqual(['add before', 'add after', 'add other', 'update before', 'delete after']);
     expect(informer.lister.get('default', 'before')?.data).toEqual({ k: 'v' });
     expect(informer.lister.size).toBe(2);
     stop.abort();

@@ -11,6 +11,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { watchErrors } from '#machinery/net/peer/index.ts';
 import type { WatchStream } from '#machinery/watch.ts';
 import { LinkedAbort, abortable } from '../abort.ts';
+import type { Credentials, CredentialSource } from '../credentials/credential-source.ts';
 import { queryParameters } from '../request.ts';
 import type { Transport, TransportRequest, WatchEvent } from '../transport.ts';
 import { NotProcessedError } from './exchange.ts';
@@ -18,21 +19,23 @@ import type { Exchange, ExchangeResponse } from './exchange.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 
-/** Who is asking and whom: what a kubeconfig's context says. */
+/** A server, and the credentials for it: the content of a kubeconfig's context. */
 export interface ServerAccess {
-  /** 'https://host:6443', maybe with a path in front of the API's. */
+  /** 'https://host:6443', optionally with a path before that of the API. */
   readonly server: string;
   /** PEM. Default: the certificate authorities that the platform trusts. */
   readonly ca?: string;
-  /** Believes any certificate: whoever answers is taken for the server. Default: false. */
+  /** Accepts any certificate, so the server is not authenticated. Default: false. */
   readonly insecureSkipTlsVerify?: boolean;
   /** The name in the server's certificate, if it is not the host's in `server`. */
   readonly tlsServerName?: string;
   /** PEM; both or neither. */
   readonly clientCertificate?: string;
   readonly clientKey?: string;
-  /** A bearer token, or where to get it: asked before every request, so that a token that was renewed is used. */
+  /** A bearer token, or a function that returns it. The function is called before every request, so that a renewed token is used. */
   readonly token?: string | (() => string | Promise<string>);
+  /** Credentials that change, such as those of a program. They take the place of the token and the client certificate above. */
+  readonly credentials?: CredentialSource;
   readonly basic?: { readonly username: string; readonly password: string };
   readonly impersonate?: {
     readonly user: string;
@@ -45,7 +48,7 @@ export interface ServerAccess {
 export interface HttpTransportConfig extends ServerAccess {
   readonly clock: Clock;
   readonly userAgent?: string;
-  /** Told of every warning that the server adds to a response. */
+  /** Called with every warning that the server adds to a response. */
   readonly onWarning?: (message: string) => void;
   /** Default: 30 s. */
   readonly connectTimeoutMs?: number;
@@ -55,7 +58,7 @@ export function createHttpTransport(config: HttpTransportConfig): Transport {
   return new HttpTransport(config);
 }
 
-/** What node:tls needs to reach the server: for connections other than this transport's (WebSockets). */
+/** Returns the options of node:tls for the server, for connections that this transport does not make (WebSockets). */
 export function tlsOptions(access: ServerAccess): ConnectionOptions {
   const { hostname, port } = new URL(access.server);
   return {
@@ -69,10 +72,14 @@ export function tlsOptions(access: ServerAccess): ConnectionOptions {
   };
 }
 
-/** The headers that say who is asking. */
-export async function authenticationHeaders(access: ServerAccess): Promise<Record<string, string | readonly string[]>> {
+/** Returns the headers that authenticate a request. */
+export async function authenticationHeaders(
+  access: ServerAccess,
+  credentials?: Credentials,
+): Promise<Record<string, string | readonly string[]>> {
   const headers: Record<string, string | readonly string[]> = {};
-  const token = typeof access.token === 'function' ? await access.token() : access.token;
+  const { token = typeof access.token === 'function' ? await access.token() : access.token } =
+    credentials ?? (await access.credentials?.current()) ?? {};
   if (token) headers['authorization'] = `Bearer ${token}`;
   else if (access.basic !== undefined) {
     const { username, password } = access.basic;
@@ -96,6 +103,8 @@ class HttpTransport implements Transport {
   /** The server's own path, without a slash at its end. */
   readonly #basePath: string;
   #exchange: Promise<Exchange> | undefined;
+  /** The certificate that connections of #exchange present. */
+  #presented: string | undefined;
   readonly #closed = new AbortController();
 
   constructor(config: HttpTransportConfig) {
@@ -134,7 +143,7 @@ class HttpTransport implements Transport {
             yield JSON.parse(line) as WatchEvent<T>;
           }
         } catch (err) {
-          // Whoever stops a watch has broken it off, and knows.
+          // A watch that its caller has stopped does not fail.
           if (!call.signal.aborted) throw unreachable(err);
         } finally {
           stop();
@@ -199,7 +208,25 @@ class HttpTransport implements Transport {
     }
   }
 
+  /** Sends the request; a second time if credentials of a source are rejected. */
   async #send(request: TransportRequest, accept: string, signal: AbortSignal): Promise<ExchangeResponse> {
+    const source = this.#config.credentials;
+    const credentials = await source?.current();
+    const response = await this.#sendOnce(request, accept, credentials, signal);
+    if (source === undefined || credentials === undefined || response.status !== 401) return response;
+    source.invalidate(credentials);
+    const renewed = await source.current();
+    if (sameCredentials(renewed, credentials)) return response;
+    response.cancel();
+    return this.#sendOnce(request, accept, renewed, signal);
+  }
+
+  async #sendOnce(
+    request: TransportRequest,
+    accept: string,
+    credentials: Credentials | undefined,
+    signal: AbortSignal,
+  ): Promise<ExchangeResponse> {
     const query = queryParameters(request.query).toString();
     const exchangeRequest = {
       method: request.method,
@@ -208,33 +235,42 @@ class HttpTransport implements Transport {
         accept: request.accept ?? accept,
         'user-agent': this.#config.userAgent ?? 'coxswain',
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
-        ...(await authenticationHeaders(this.#config)),
+        ...(await authenticationHeaders(this.#config, credentials)),
       },
       body: request.body === undefined ? undefined : Buffer.from(stringifyJson(request.body)),
       signal,
     };
-    const exchange = await this.#connect(signal);
+    const exchange = await this.#connect(credentials, signal);
     try {
       return await exchange.exchange(exchangeRequest);
     } catch (err) {
-      // As when the server closes a connection just as a request is sent on it: that is nobody's failure.
+      // The server closed the connection as the request was sent. It was not processed, so it is sent again.
       if (err instanceof NotProcessedError) return exchange.exchange(exchangeRequest);
       throw err;
     }
   }
 
-  /** Finds out at the first request which HTTP the server speaks. */
-  async #connect(signal: AbortSignal): Promise<Exchange> {
-    this.#exchange ??= this.#negotiate(this.#closed.signal).catch((err: unknown) => {
+  /** Finds out at the first request which HTTP the server speaks. Another client certificate needs new connections: the old ones are closed. */
+  async #connect(credentials: Credentials | undefined, signal: AbortSignal): Promise<Exchange> {
+    if (credentials?.clientCertificate !== this.#presented) {
+      this.#presented = credentials?.clientCertificate;
+      this.#exchange?.then(
+        (exchange) => exchange.close(),
+        () => undefined,
+      );
+      this.#exchange = undefined;
+    }
+    this.#exchange ??= this.#negotiate(credentials, this.#closed.signal).catch((err: unknown) => {
       this.#exchange = undefined;
       throw err;
     });
     return abortable(this.#exchange, signal);
   }
 
-  async #negotiate(signal: AbortSignal): Promise<Exchange> {
+  async #negotiate(credentials: Credentials | undefined, signal: AbortSignal): Promise<Exchange> {
     if (this.#origin.protocol === 'http:') return new Http1Exchange(this.#origin, undefined);
-    const options = tlsOptions(this.#config);
+    const { clientCertificate, clientKey } = credentials ?? {};
+    const options = tlsOptions({ ...this.#config, ...(clientCertificate !== undefined && { clientCertificate, clientKey }) });
     let socket: TLSSocket | undefined = await this.#dial(options, signal);
     if (socket.alpnProtocol !== 'h2') {
       socket.destroy();
@@ -313,6 +349,10 @@ class HttpTransport implements Transport {
     const message = `${request.method} ${this.#origin.origin}${request.path}: ${why}`;
     return apierrors.fromStatus(apierrors.serviceUnavailable(message).status, { cause: err });
   }
+}
+
+function sameCredentials(a: Credentials, b: Credentials): boolean {
+  return a.token === b.token && a.clientCertificate === b.clientCertificate;
 }
 
 function unexpectedResponse(request: TransportRequest, code: number, text: string, cause: unknown): apierrors.StatusError {

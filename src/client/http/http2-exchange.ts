@@ -30,7 +30,7 @@ interface Connection {
 /** Lists of many megabytes should not wait for permission to send every 64 KiB. */
 const STREAM_WINDOW = 1 << 20;
 const CONNECTION_WINDOW = 16 << 20;
-/** What a server allows that has not said (RFC 9113 recommends no less). */
+/** The limit of a server that announces none. RFC 9113 recommends at least this. */
 const ASSUMED_MAX_STREAMS = 100;
 
 export class Http2Exchange implements Exchange {
@@ -86,7 +86,7 @@ export class Http2Exchange implements Exchange {
       connection.retired = true;
       this.#connections.delete(connection);
     };
-    // The streams are told too; without a listener the process would be.
+    // Streams get the error as well. Without a listener here, it would be an uncaught error of the process.
     session.on('error', retire);
     session.on('goaway', retire);
     session.on('close', retire);

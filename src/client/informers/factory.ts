@@ -25,7 +25,7 @@ export interface InformerOptions {
   readonly labelSelector?: string;
 }
 
-/** What a component needs to declare the informers that it reads. */
+/** The part of a factory by which components declare the informers that they read. */
 export interface InformerSource {
   informerFor<T extends KubeObject>(type: ResourceType<T>, options?: InformerOptions): SharedInformer<Immutable<T>>;
 }
@@ -40,7 +40,7 @@ export class SharedInformerFactory implements InformerSource {
     this.#config = config;
   }
 
-  /** The informer of the resource and selection, made at the first call. It runs from the next `start` on. */
+  /** Returns the informer of the resource and selection; creates it at the first call. It runs from the next `start` on. */
   informerFor<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}): SharedInformer<Immutable<T>> {
     const { namespace = '', fieldSelector = '', labelSelector = '' } = options;
     const resource = `${type.resource}.${type.version}.${type.group}`;

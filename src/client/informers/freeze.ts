@@ -1,5 +1,4 @@
-// The mutation detector: with it on, an informer freezes what it holds, so that whoever modifies a shared object fails
-// there and then, with a stack that shows who it was. Meant for tests; production does not pay for it.
+// The mutation detector: an informer freezes its objects, so that code which modifies a shared object throws at that place. Meant for tests.
 
 /** Freezes a JSON value through and through. Stops at what is frozen already: its inside is then frozen too. */
 export function deepFreeze<T>(value: T): T {

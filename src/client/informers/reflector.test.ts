@@ -153,7 +153,9 @@ describe('Reflector', () => {
       'list resourceVersion=0',
       'list resourceVersion=7',
     ]);
-    expect(logger.records.map(({ level, message }) => [level, message])).toEqual([['warn', 'list and watch failed, will retry']]);
+    expect(logger.records.map(({ level, message }) => [level, message])).toEqual([
+      ['warn', 'informer: list and watch failed, retrying'],
+    ]);
     stop.abort();
     await running;
   });

@@ -11,13 +11,13 @@ import * as wait from '#machinery/wait.ts';
 import type { ListOptions, WatchOptions } from '../client.ts';
 import type { WatchEvent } from '../transport.ts';
 
-/** What a reflector reads from. A ResourceClient is one. */
+/** The source of a reflector. A ResourceClient is one. */
 export interface ListerWatcher<T> {
   list(options: ListOptions): Promise<ListOf<T>>;
   watch(options: WatchOptions): Promise<WatchStream<WatchEvent<T>>>;
 }
 
-/** What a reflector writes to. Calls come one after the other, in the order of revisions. */
+/** The destination of a reflector. Calls come one after the other, in the order of revisions. */
 export interface ReflectorStore<T> {
   /** The object exists with this content now, whether or not it was known before. */
   put(object: T): void;
@@ -79,7 +79,7 @@ export class Reflector<T extends KubeObject> {
         await this.listAndWatch(signal);
       } catch (err) {
         if (signal.aborted) return;
-        this.#logger.warn('list and watch failed, will retry', { err });
+        this.#logger.warn('informer: list and watch failed, retrying', { err });
         await this.#pause(signal);
       }
     }
@@ -99,12 +99,12 @@ export class Reflector<T extends KubeObject> {
       } catch (err) {
         if (signal.aborted) return;
         if (!worthAnotherWatch(err)) throw err;
-        this.#logger.debug('watch failed, will go on from the last revision', { err });
+        this.#logger.debug('informer: watch failed, resuming from the last revision', { err });
         await this.#pause(signal);
         continue;
       }
       if (events === EXPIRED) {
-        this.#logger.debug('the revision has been compacted, listing again', { resourceVersion: this.#resourceVersion });
+        this.#logger.debug('informer: revision compacted, listing again', { resourceVersion: this.#resourceVersion });
         this.#expired = true;
         return;
       }

@@ -39,13 +39,15 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
     logger,
     ...options,
   });
-  const told: string[] = [];
+  const received: string[] = [];
   const tell = (who: string): EventHandler<Thing> => ({
-    onAdd: (object, initial) => told.push(`${who} add ${object.metadata.name}${initial ? ' (initial)' : ''}`),
+    onAdd: (object, initial) => received.push(`${who} add ${object.metadata.name}${initial ? ' (initial)' : ''}`),
     onUpdate: (before, after) =>
-      told.push(`${who} update ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`),
+      received.push(`${who} update ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`),
     onDelete: (object, lastKnown) =>
-      told.push(`${who} delete ${object.metadata.name} ${object.metadata.resourceVersion}${lastKnown ? ' (last known)' : ''}`),
+      received.push(
+        `${who} delete ${object.metadata.name} ${object.metadata.resourceVersion}${lastKnown ? ' (last known)' : ''}`,
+      ),
   });
   const push = async (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Thing) => {
     watch.push({ type, object });
@@ -55,17 +57,17 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
     watch.push({ type: 'ERROR', object: apierrors.resourceExpired('too old').status as unknown as Thing });
     await clock.settle();
   };
-  return { clock, logger, stop, server, informer, told, tell, push, expire };
+  return { clock, logger, stop, server, informer, received, tell, push, expire };
 }
 
 describe('SharedInformer', () => {
   it('tells every handler of every change, in order, with the store at that very change', async () => {
-    const { clock, stop, informer, told, tell, push } = setUp();
+    const { clock, stop, informer, received, tell, push } = setUp();
     informer.addEventHandler(tell('1'));
     const registration = informer.addEventHandler({
       ...tell('2'),
       onUpdate: (_, after) =>
-        told.push(`store has ${informer.lister.get('', 'a')?.metadata.resourceVersion} at ${after.metadata.resourceVersion}`),
+        received.push(`store has ${informer.lister.get('', 'a')?.metadata.resourceVersion} at ${after.metadata.resourceVersion}`),
     });
     expect([informer.hasSynced(), registration.hasSynced()]).toEqual([false, false]);
     const running = informer.run(stop.signal);
@@ -76,7 +78,7 @@ describe('SharedInformer', () => {
     await push('MODIFIED', thing('a', 6));
     await push('ADDED', thing('c', 7));
     await push('DELETED', thing('b', 8));
-    expect(told).toEqual([
+    expect(received).toEqual([
       '1 add a (initial)',
       '2 add a (initial)',
       '1 add b (initial)',
@@ -93,36 +95,36 @@ describe('SharedInformer', () => {
   });
 
   it('tells a handler that comes late of what is there, and one that was removed of nothing', async () => {
-    const { clock, stop, informer, told, tell, push } = setUp();
+    const { clock, stop, informer, received, tell, push } = setUp();
     const running = informer.run(stop.signal);
     await clock.settle();
     const late = informer.addEventHandler(tell('late'));
-    expect(told).toEqual(['late add a (initial)', 'late add b (initial)']);
+    expect(received).toEqual(['late add a (initial)', 'late add b (initial)']);
     expect(late.hasSynced()).toBe(true);
     late.remove();
     await push('ADDED', thing('c', 7));
-    expect(told.length).toBe(2);
+    expect(received.length).toBe(2);
     stop.abort();
     await running;
   });
 
   it('after a relist tells only of differences, of deletions with the last known state', async () => {
-    const { clock, stop, server, informer, told, tell, expire } = setUp();
+    const { clock, stop, server, informer, received, tell, expire } = setUp();
     const running = informer.run(stop.signal);
     await clock.settle();
     const before = informer.lister.get('', 'a');
     informer.addEventHandler(tell('1'));
-    told.length = 0;
+    received.length = 0;
     server.list = { metadata: { resourceVersion: '12' }, items: [thing('a', 3), thing('c', 11)] };
     await expire();
-    expect(told).toEqual(['1 delete b 4 (last known)', '1 add c']);
+    expect(received).toEqual(['1 delete b 4 (last known)', '1 add c']);
     expect(informer.lister.get('', 'a')).toBe(before);
     stop.abort();
     await running;
   });
 
   it('goes on when a handler throws, and says so', async () => {
-    const { clock, stop, informer, told, tell, logger } = setUp();
+    const { clock, stop, informer, received, tell, logger } = setUp();
     informer.addEventHandler({
       onAdd: () => {
         throw new Error('a bug');
@@ -131,7 +133,7 @@ describe('SharedInformer', () => {
     informer.addEventHandler(tell('2'));
     const running = informer.run(stop.signal);
     await clock.settle();
-    expect(told.length).toBe(2);
+    expect(received.length).toBe(2);
     expect(logger.records.map(({ level, message }) => [level, message])).toEqual([
       ['error', 'an event handler threw'],
       ['error', 'an event handler threw'],
@@ -161,7 +163,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  it('stops waiting for a sync when told to', async () => {
+  it('stops waiting for a sync when the signal aborts', async () => {
     const { informer } = setUp();
     const gaveUp = new AbortController();
     const waiting = informer.waitForSync(gaveUp.signal);

@@ -1,7 +1,7 @@
-// One watch of a resource that everybody in the process shares: a store to read from, and handlers told of every change.
+// One watch of a resource that all components of the process share: a store to read from, and handlers that are called for every change.
 //
 // Handlers are called one at a time, in the order in which they were added, for one change after the other: when a handler
-// is told of a change, the store has that change and none after it. Calls are synchronous, so a handler must be quick: it
+// is called for a change, the store has that change and none after it. Calls are synchronous, so a handler must be quick: it
 // puts a key on a queue and returns.
 // Not promised: that every intermediate state of an object is seen, or that a deleted and recreated object shows as a
 // deletion in between (compare UIDs), or that objects have their managedFields (between threads they do not). Objects are shared and
@@ -19,7 +19,7 @@ import type { ListerWatcher, ReflectorStore } from './reflector.ts';
 import { Store, objectKey } from './store.ts';
 import type { Indexers, Lister } from './store.ts';
 
-/** What to be told of. What one throws is logged and does not reach the others: it is a bug in the handler. */
+/** Called for changes of objects. An error that a handler throws is a bug in it: it is logged, and the other handlers are called. */
 export interface EventHandler<T> {
   /** `isInInitialList`: the object was there when the informer started (or the handler was added). */
   onAdd?(object: T, isInInitialList: boolean): void;
@@ -29,9 +29,9 @@ export interface EventHandler<T> {
 }
 
 export interface HandlerRegistration {
-  /** True once the handler has been told of everything in the initial list. */
+  /** Reports whether the handler has been called for everything in the initial list. */
   hasSynced(): boolean;
-  /** The handler is told nothing more. Idempotent. */
+  /** Removes the handler: it is not called any more. Idempotent. */
   remove(): void;
 }
 
@@ -108,7 +108,7 @@ export class SharedInformer<T extends KubeObject> {
     return { hasSynced: () => this.#synced, remove: () => void this.#handlers.delete(registered) };
   }
 
-  /** True once the initial list is in the store and every handler has been told of it. */
+  /** Reports whether the initial list is in the store and every handler has been called for it. */
   hasSynced(): boolean {
     return this.#synced;
   }
@@ -118,7 +118,7 @@ export class SharedInformer<T extends KubeObject> {
     return abortable(this.#whenSynced, signal);
   }
 
-  /** Runs until the signal aborts. Called again, it answers the run that there is: an informer runs once. */
+  /** Runs until the signal aborts. A further call returns the same run: an informer runs once. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#reflector.run(signal);
     return this.#running;

@@ -1,14 +1,14 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 // The objects that an informer holds, by key and by index.
 
-/** The values of one index under which an object is found; [] leaves it out of that index. */
+/** Returns the values of one index under which an object is found; [] leaves it out of that index. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
 
 /** The name of the index that every store has. */
-export const BY_NAMESPACE = 'namespace';
+const BY_NAMESPACE = 'namespace';
 
-/** What readers of an informer see. Everything is as of the last event received: it may be behind the API server. */
+/** Read access to the objects of an informer. They are as of the last event received, and may be behind the API server. */
 export interface Lister<T extends KubeObject> {
   /** `namespace` is '' for cluster-scoped objects. */
   get(namespace: string, name: string): T | undefined;
@@ -22,13 +22,13 @@ export interface Lister<T extends KubeObject> {
   readonly size: number;
 }
 
-/** 'namespace/name', or 'name' for cluster-scoped objects: how work queues name objects. */
+/** Returns 'namespace/name', or 'name' for cluster-scoped objects: the keys of work queues. */
 export function objectKey(object: KubeObject): string {
   const { namespace, name } = object.metadata;
   return namespace ? `${namespace}/${name}` : (name ?? '');
 }
 
-/** The inverse of `objectKey`. */
+/** Returns the namespace and name of a key: the inverse of `objectKey`. */
 export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/');
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
@@ -77,7 +77,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
     return this.#objects.keys();
   }
 
-  /** Answers the object that was there before. */
+  /** Stores the object. Returns the previous one. */
   put(object: T): T | undefined {
     const key = objectKey(object);
     const previous = this.#objects.get(key);
@@ -86,7 +86,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
     return previous;
   }
 
-  /** Answers the object that was there. */
+  /** Deletes the object. Returns it. */
   delete(key: string): T | undefined {
     const previous = this.#objects.get(key);
     if (previous === undefined) return undefined;

@@ -48,16 +48,16 @@ class ReceivedObject {
   }
 }
 
-/** Of a list or a watch: what makes half of it is left out before it is parsed. */
+/** An object of a list or a watch. Its managed fields, half of its size, are cut out before it is parsed. */
 class KeptObject extends ReceivedObject {
   protected override parse(json: Buffer): unknown {
     return super.parse(withoutManagedFields(json));
   }
 }
 
-/** What is under way. */
+/** A call in flight. */
 interface Call {
-  /** Of the request; absent once it is answered. */
+  /** Resolves the request; undefined once it has its response. */
   answered: ((response: InProcessResponse) => void) | undefined;
   readonly failed: (err: unknown) => void;
   readonly warnings: string[];
@@ -65,7 +65,7 @@ interface Call {
   items?: KeptObject[];
   events?: WatchQueue<WatchedEvent>;
   chunks?: WatchQueue<Uint8Array>;
-  /** No longer told when the caller gives up. */
+  /** Stops listening to the caller's signal. */
   release: () => void;
   /** Called when the request has its response, or was aborted: another request may be sent. Idempotent. */
   leave: () => void;
@@ -87,7 +87,7 @@ export class ThreadClients {
   #callers = 0;
   #closed = false;
 
-  /** `port`: of nobody else. It keeps the thread alive until close(). */
+  /** `port` is used by these clients alone. It keeps the thread alive until close(). */
   constructor(port: MessagePort) {
     this.#port = port;
     this.#outbox = new Outbox(port);
@@ -95,7 +95,7 @@ export class ThreadClients {
     port.on('close', () => this.close());
   }
 
-  /** For createInProcessTransport: whoever calls it is this user. */
+  /** Returns a handler for createInProcessTransport. Its requests are made by this user. */
   handlerOf(user: ThreadUser): InProcessHandler {
     const caller = this.#callers++;
     this.#outbox.send({ kind: 'caller', caller, user });
@@ -103,7 +103,7 @@ export class ThreadClients {
     return (request) => this.#call(caller, lane, request);
   }
 
-  /** What is under way fails, what is asked later too. Idempotent. */
+  /** Fails the calls in flight, and all later ones. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -147,7 +147,7 @@ export class ThreadClients {
   }
 
   #take(message: ToClients, reader: BatchReader): void {
-    // Nobody may wait for it any more; its bytes have to be passed over all the same.
+    // The caller may have gone. The bytes must be skipped nevertheless.
     const call = this.#calls.get(message.id);
     switch (message.kind) {
       case 'answer': {

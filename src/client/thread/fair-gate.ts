@@ -24,7 +24,7 @@ export class FairGate {
   }
 
   /**
-   * Calls `start` when there is room: at once, or in the caller's turn. Whoever was started calls leave() once. Returns a function that
+   * Calls `start` when there is room: at once, or in the caller's turn. A started request calls leave() once. Returns a function that
    * withdraws a request that still waits; it returns false if the request was started.
    */
   enter(lane: Lane, caller: number, start: () => void): () => boolean {

@@ -1,5 +1,5 @@
-// What lists and watches between threads leave out: metadata.managedFields is as long as the rest of many objects, and whoever keeps
-// objects of lists and watches does not look at it. A write without it keeps what is there.
+// Removes metadata.managedFields from lists and watches between threads. It is as long as the rest of many objects, and the components that
+// cache objects do not read it. A write without managed fields keeps those of the stored object.
 
 const KEY = Buffer.from('"managedFields":[');
 const METADATA = Buffer.from('"metadata":{');

@@ -1,6 +1,6 @@
-// What two threads of one process say to each other where the API server is in one and clients of it are in the other: requests with
-// their answers, watches and bodies in pieces. Objects travel as the JSON that is stored; a batch of messages has one buffer for all of
-// its bytes, which is handed over, not copied.
+// The messages between the thread of the API server and a thread of its clients: requests with their responses, watches, and bodies in
+// pieces. Objects travel as the JSON that is stored. A batch of messages has one buffer for all of its bytes, which is transferred, not
+// copied.
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Status } from '#machinery/apierrors.ts';
@@ -50,7 +50,7 @@ export type SentBody =
       /** The bytes of each item, without those that were sent before. */
       readonly lengths: readonly number[];
     }
-  /** What they hold comes in messages of its own. */
+  /** The content comes in separate messages. */
   | { readonly kind: 'watch' }
   | { readonly kind: 'stream' };
 
@@ -72,16 +72,16 @@ export type ToClients =
   | { readonly kind: 'items'; readonly id: number; readonly lengths: readonly number[] }
   | { readonly kind: 'event'; readonly id: number; readonly type: WatchEventType; readonly object: WatchedObject }
   | ({ readonly kind: 'chunk'; readonly id: number } & SentObject)
-  /** Of the call as a whole, or of the watch or body that it was answered. */
+  /** The end of a call, or of the watch or body that it returned. */
   | { readonly kind: 'end'; readonly id: number; readonly failure?: Failure };
 
 export interface Batch<M> {
   readonly messages: readonly M[];
-  /** Of all messages, one after the other. */
+  /** The bytes of all messages, one after the other. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** How many objects of watches the clients' side keeps for those who are told of them, too. */
+/** How many objects of watches the clients' side keeps, for further watches that receive the same objects. */
 export const KEPT_OBJECTS = 1024;
 
 /** Collects what is sent in one turn of the event loop: a message alone costs as much as ten in a batch. */

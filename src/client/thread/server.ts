@@ -21,7 +21,7 @@ import {
 } from './protocol.ts';
 
 export interface ThreadServerConfig {
-  /** Of nobody else. */
+  /** Used by this server alone. */
   readonly port: MessagePort;
   /** The API server's chain behind authentication, as this user. */
   readonly handlerOf: (user: ThreadUser) => InProcessHandler;
@@ -64,7 +64,7 @@ export class ThreadServer {
     port.on('message', ({ messages }: Batch<ToServer>) => {
       for (const message of messages) this.#take(message);
     });
-    // The other thread has ended: what it asked for is nobody's any more.
+    // The other thread has ended: its calls have no caller any more.
     port.on('close', () => {
       for (const call of this.#calls.values()) call.abort(apierrors.serviceUnavailable('the client has gone'));
       this.#resume();

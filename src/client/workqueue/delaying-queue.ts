@@ -16,7 +16,7 @@ interface Waiting<K> {
   readonly readyAt: number;
 }
 
-/** Not promised: that a key with a pending delay is not added sooner by somebody else; it then comes out twice. */
+/** Not guaranteed: that a key with a pending delay is not added earlier by another caller. Then it is processed twice. */
 export class DelayingQueue<K = string> extends WorkQueue<K> {
   readonly #clock: Clock;
   readonly #metrics: QueueMetrics<K> | undefined;

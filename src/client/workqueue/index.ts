@@ -1,4 +1,4 @@
-// Work queues: what controllers are driven by.
+// Work queues, which drive controllers.
 
 export * from './metrics.ts';
 export * from './work-queue.ts';

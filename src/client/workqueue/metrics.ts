@@ -1,5 +1,5 @@
-// What is counted of a work queue: plain numbers, since a queue works more often than anybody asks. Whoever shows them names the
-// queue and writes them down in his form.
+// Counts the work of a queue, in plain numbers: a queue works far more often than its metrics are read. The publisher of the metrics adds
+// the name of the queue and the format.
 
 import type { Clock } from '#machinery/clock.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
@@ -57,7 +57,7 @@ export class QueueMetrics<K = unknown> {
     return this.#running().reduce((sum, seconds) => sum + seconds, 0);
   }
 
-  /** Of the one that has taken longest. */
+  /** The time of the longest running item. */
   get longestRunningSeconds(): number {
     return Math.max(0, ...this.#running());
   }

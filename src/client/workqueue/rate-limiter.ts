@@ -4,7 +4,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 
 export interface RateLimiter<K> {
-  /** Counts one failure of the key and answers how long it is to wait, in milliseconds. */
+  /** Counts one failure of the key. Returns how long it must wait, in milliseconds. */
   when(key: K): number;
   /** The key succeeded (or was given up): its next failure is its first. */
   forget(key: K): void;
@@ -117,7 +117,7 @@ export class MaxOfRateLimiters<K> implements RateLimiter<K> {
   }
 }
 
-/** What controllers use: 5 ms doubled per failure up to 1000 s, and 10 retries a second (bursts of 100) over all keys. */
+/** Returns the limiter of controllers: 5 ms, doubled per failure up to 1000 s, and 10 retries a second (bursts of 100) over all keys. */
 export function defaultControllerRateLimiter<K>(clock: Clock): RateLimiter<K> {
   return new MaxOfRateLimiters<K>([
     new ExponentialRateLimiter<K>(),

@@ -4,7 +4,7 @@ import type { Logger } from '#machinery/log.ts';
 import { sharedByMany } from '../abort.ts';
 import type { RateLimitingQueue } from './rate-limiting-queue.ts';
 
-/** What a reconcile asks for next. Throwing asks for another try, later each time, and is logged. */
+/** The outcome of a reconcile. Throwing retries with back-off, and is logged. */
 export type ReconcileResult =
   /** Nothing more to do until something changes. */
   | { readonly next: 'done' }
@@ -20,7 +20,7 @@ export function requeueAfter(delayMs: number): ReconcileResult {
   return { next: 'requeueAfter', delayMs };
 }
 
-/** Makes the world as the object of the key wants it, from what is true now; never from what is said to have happened. */
+/** Brings the cluster to the state that the object of the key asks for, from what is true now; never from the event that was seen. */
 export type Reconcile<K = string> = (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
 
 export interface RunWorkersOptions<K> {
@@ -29,7 +29,7 @@ export interface RunWorkersOptions<K> {
   readonly maxRetries?: number;
   /** How the log names a key. Default: as text. */
   readonly describe?: (key: K) => string;
-  /** Told of every failure, beside the log. */
+  /** Called for every failure, in addition to the log. */
   readonly onError?: (key: K, err: unknown) => void;
 }
 
@@ -103,11 +103,15 @@ function settle<K>(
       if (signal.aborted) return;
       onError?.(key, outcome.err);
       if (maxRetries !== undefined && queue.numRequeues(key) >= maxRetries) {
-        logger.error('giving up on a key', { key: describe(key), retries: maxRetries, err: outcome.err });
+        logger.error('controller: giving up on a key after retries', {
+          key: describe(key),
+          retries: maxRetries,
+          err: outcome.err,
+        });
         queue.forget(key);
         return;
       }
-      logger.warn('reconciling failed, will retry', { key: describe(key), err: outcome.err });
+      logger.warn('controller: reconcile failed, retrying', { key: describe(key), err: outcome.err });
       queue.addRateLimited(key);
       return;
   }

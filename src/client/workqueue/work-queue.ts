@@ -10,7 +10,7 @@ import { TransientSet } from '#machinery/collections/transient-map.ts';
 import type { QueueMetrics } from './metrics.ts';
 
 export interface WorkQueueConfig<K> {
-  /** Told of all that happens. Default: nobody is. */
+  /** Counts the work. Default: nothing is counted. */
   readonly metrics?: QueueMetrics<K>;
 }
 

@@ -108,7 +108,7 @@ export class UncaughtErrors {
     }
     const candidates = [...this.#components].filter((component) => component.folder === folder);
     const [only] = candidates;
-    // Which of several kubelets it was cannot be told from the stack; the others must not be restarted for it.
+    // The stack does not show which of several kubelets failed. The others must not be restarted for it.
     if (only !== undefined && candidates.length === 1) this.#handle(error, only.name, only);
     else this.#handle(error, folder ?? 'unknown', undefined);
   }

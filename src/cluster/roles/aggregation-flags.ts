@@ -1,4 +1,4 @@
-// The flags of an API server about other API servers: as whom it calls them, and which front proxies it believes itself.
+// The flags of an API server about other API servers: its identity when it calls them, and the front proxies that it trusts.
 
 import type { AggregationConfig } from '#apiserver/aggregator/aggregator.ts';
 import type { RequestHeaderConfig } from '#apiserver/authentication/request-header.ts';

@@ -1,4 +1,4 @@
-// What the controller manager and the scheduler have in common as roles: a kubeconfig, a port that says whether they are well, and
+// The common part of the roles controller manager and scheduler: a kubeconfig, a port for health and metrics, and
 // one of them leading.
 
 import { hostname } from 'node:os';
@@ -19,13 +19,13 @@ import { leading, type LeaderElectionSettings } from './leading.ts';
 import { clientFor, readFlagFile, readKubeconfig, supervised, type RoleConfig, type RunningRole } from './role.ts';
 
 export interface ControlRoleConfig extends RoleConfig {
-  /** Who it is, and where the API server is. */
+  /** The kubeconfig with the address of the API server and the role's credentials. */
   readonly kubeconfig: string;
   /** Default: '127.0.0.1': only this machine reads health and metrics. */
   readonly bindAddress?: string;
   /** 0: any that is free. */
   readonly securePort?: number;
-  /** Absent: a certificate that nobody has signed is made at each start. */
+  /** Absent: a self-signed certificate is created at each start. */
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly leaderElection?: LeaderElectionSettings;
@@ -42,7 +42,7 @@ export interface RunningControlRole extends RunningRole {
 export interface Work {
   readonly component: 'kube-controller-manager' | 'kube-scheduler';
   readonly defaultPort: number;
-  /** What it tells of itself, in the form that Prometheus reads. Default: only whether it leads, and of its process. */
+  /** Returns the metrics in Prometheus' format. Default: only those of leader election and of the process. */
   readonly metrics?: () => string;
   /** More metrics, by their path: each in Prometheus' text form. */
   readonly otherMetrics?: Readonly<Record<string, () => string>>;

@@ -1,4 +1,4 @@
-// Who may ask a role for more than its health: the API server is asked whose a token is, and whether that user may.
+// Delegated authentication and authorization: a role asks the API server whose a token is, and what that user may do.
 
 import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
@@ -12,7 +12,7 @@ interface Asker {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** As upstream, a request without a token is not refused: roles say what it may do, which is nothing unless somebody has bound one. */
+/** As upstream, a request without a token is not rejected: RBAC decides, which allows nothing unless a role is bound to this user. */
 const ANONYMOUS: Asker = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /**

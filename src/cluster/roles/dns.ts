@@ -22,7 +22,7 @@ import { UserError } from '../user-error.ts';
 import { clientFor, readKubeconfig, type RoleConfig, type RunningRole } from './role.ts';
 
 export interface DnsRoleConfig extends RoleConfig {
-  /** Who it is, and where the API server is. */
+  /** The kubeconfig with the address of the API server and the role's credentials. */
   readonly kubeconfig: string;
   readonly bindAddress: readonly string[];
   readonly port: number;
@@ -141,7 +141,7 @@ async function synced(server: DnsServer, { clock, logger }: DnsRoleConfig): Prom
   try {
     await server.waitForSync(timeout.signal);
   } catch (err) {
-    logger.warn('records of the cluster are not known yet, unknown names are answered with SERVFAIL', { err });
+    logger.warn('DNS: records are not synced yet, unknown names get SERVFAIL', { err });
   } finally {
     timer.cancel();
   }

@@ -6,7 +6,7 @@ import { LeaderElector } from '#client/leader-election.ts';
 import type { RoleConfig } from './role.ts';
 
 export interface LeaderElectionSettings {
-  /** False: it works at once, whoever else does. Default: true. */
+  /** False: it works at once, without leader election. Default: true. */
   readonly leaderElect?: boolean;
   /** Default: 'kube-system'. */
   readonly resourceNamespace?: string;
@@ -64,7 +64,7 @@ export async function leading(config: LeadingConfig, signal: AbortSignal): Promi
     retryPeriodMs: settings.retryPeriodMs,
     onStartedLeading: lead,
     onNewLeader: (leader) => {
-      if (leader !== identity) logger.info('another one leads', { lease: component, leader });
+      if (leader !== identity) logger.info('leader election: another process leads', { lease: component, leader });
     },
     recorder,
   });

@@ -1,4 +1,4 @@
-// What every role that runs by itself is made of and looks like.
+// The common parts of roles that run as processes of their own.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
@@ -67,7 +67,7 @@ export function checkKeyPair(flag: string, { cert, key }: { readonly cert: strin
   }
 }
 
-/** Who a kubeconfig's current context is, and where. Throws UserError. */
+/** Returns the server and the credentials of a kubeconfig's current context. Throws UserError. */
 export async function readKubeconfig(flag: string, path: string): Promise<ServerAccess> {
   try {
     return await loadKubeconfig(path);

@@ -35,7 +35,7 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
   /** Set while this process leads. */
   let leader: Scheduler | undefined;
   try {
-    // What is wrong with it is said at once, not when it comes to lead.
+    // Errors of the configuration are reported at the start, not when this process becomes the leader.
     make(clientFor(await readKubeconfig('--kubeconfig', role.kubeconfig), COMPONENT, { clock, random, logger }));
   } catch (err) {
     if ((err as Error).name !== 'ConfigurationError') throw err;

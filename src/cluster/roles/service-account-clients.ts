@@ -21,7 +21,7 @@ interface Token {
   readonly renewAtMs: number;
 }
 
-/** `client`: of somebody who may make accounts of kube-system, and tokens for them. `component`: who they all belong to. */
+/** Returns clients for service accounts. `client` may create accounts of kube-system and tokens for them. `component` owns all of them. */
 export function serviceAccountClients(
   client: Client,
   access: ServerAccess,

@@ -1,4 +1,4 @@
-// What the main thread and the thread of the components say to each other, besides the calls to the API server.
+// The messages between the main thread and the thread of the components, besides the calls to the API server.
 
 import type { MessagePort } from 'node:worker_threads';
 import type { LoggerConfig } from '#machinery/log.ts';
@@ -6,10 +6,10 @@ import type { ControlConfig } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
 
-/** What the thread's logger is made from. */
+/** The settings of the thread's logger. */
 export type Logging = Pick<LoggerConfig, 'format' | 'level'>;
 
-/** What a thread is given at its birth. */
+/** The configuration of a thread. */
 export interface ThreadConfig {
   /** To the API server. */
   readonly port: MessagePort;

@@ -1,4 +1,4 @@
-// What runs in the thread of the components.
+// The entry of the thread of the components.
 
 import { writeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
@@ -74,7 +74,7 @@ export function runComponents(
     clients.close();
     onStopped?.(logger);
     tell({ kind: 'stopped', errors: problems.map(sentError) });
-    // Of this thread. Handles of libraries that keep it alive must not.
+    // Ends this thread. Handles of libraries must not keep it alive.
     process.exit();
   };
 

@@ -229,7 +229,7 @@ export class AttachDetachController implements Controller {
       .flatMap((volume) => this.#keysOfVolume(volume));
   }
 
-  /** Those of CSI drivers that it has through its claims, or names itself. */
+  /** Returns the volumes of CSI drivers that the pod uses through claims, or names itself. */
   #volumesOf(pod: ReadPod): readonly ReadVolume[] {
     const claimed = byClaim(pod).flatMap((key) => {
       const claim = this.#claims.lister.getByKey(key);
@@ -291,7 +291,7 @@ export class AttachDetachController implements Controller {
     const present = this.#volume(volumeName);
     const volume = present ?? this.#removed.get(volumeName);
     const name = volume === undefined ? undefined : attachmentNameOf(volume, nodeName);
-    // Attachments of what nobody knows, or by another name, are somebody else's.
+    // Attachments of unknown volumes, or with another name, belong to other controllers.
     if (volume === undefined || name === undefined) return reconciled;
     const node = this.#nodes.lister.get('', nodeName);
     const attachment = this.#attachments.lister.get('', name);
@@ -324,7 +324,7 @@ export class AttachDetachController implements Controller {
     const { csi } = volume.spec;
     if (csi === undefined || !isManaged(node)) return reconciled;
     const { name } = volume.metadata;
-    // Of two nodes that want it one gets it: no other decision is made before the cache shows the last.
+    // One of two nodes gets the volume: the next decision waits until the cache shows this one.
     const behindMs = this.#writes.remainingMs(name);
     if (behindMs > 0) return requeueAfter(behindMs);
     if (this.#attaching.has(name)) return requeue;
@@ -389,7 +389,7 @@ export class AttachDetachController implements Controller {
       if (mounted && !byForce) return leftMs > 0 ? requeueAfter(leftMs) : reconciled;
       if (mounted) forced = isOutOfService(node) ? 'out-of-service' : 'timeout';
       this.#detaching.add(key);
-      // Told first, so that nothing mounts it in between.
+      // The node's status is updated first, so that no kubelet mounts the volume in between.
       await this.#tellNode(node.metadata.name, signal);
     }
     const { name, uid } = attachment.metadata;
@@ -455,9 +455,9 @@ export class AttachDetachController implements Controller {
 
   /** Once for as long as it is so. */
   #tell(pod: ReadPod, volume: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    const told = this.#recordedEvents.get(pod.metadata.uid) ?? new Map<string, string>();
-    if (told.get(volume) === message) return;
-    this.#recordedEvents.set(pod.metadata.uid, told.set(volume, message));
+    const recorded = this.#recordedEvents.get(pod.metadata.uid) ?? new Map<string, string>();
+    if (recorded.get(volume) === message) return;
+    this.#recordedEvents.set(pod.metadata.uid, recorded.set(volume, message));
     this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata }, type, reason, message);
   }
 }
@@ -467,14 +467,14 @@ function volumeOf(attachment: ReadAttachment): string {
   return attachment.spec.source.persistentVolumeName ?? inlineVolumeOf(attachment)?.metadata.name ?? '';
 }
 
-/** Of one without an object the attachment says all. */
+/** For a volume without an object, the attachment has all information. */
 function sourceOf(volume: ReadVolume): VolumeAttachment['spec']['source'] {
   return isInline(volume)
     ? { inlineVolumeSpec: volume.spec as PersistentVolume['spec'] }
     : { persistentVolumeName: volume.metadata.name };
 }
 
-/** What of a node changes anything here. */
+/** Returns the part of a node that this controller reads. */
 function mattersOf(node: ReadNode): unknown {
   const { volumesInUse = [], volumesAttached = [] } = node.status;
   return [node.metadata.uid, node.metadata.annotations, isHealthy(node), isOutOfService(node), volumesInUse, volumesAttached];

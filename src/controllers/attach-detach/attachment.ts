@@ -1,4 +1,4 @@
-// What attaching a volume to a node is called, and what stands in its way.
+// The names of attachments, and the conditions under which a volume cannot be attached.
 
 import { createHash } from 'node:crypto';
 import type { Node, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
@@ -18,7 +18,7 @@ export function uniqueName({ spec }: ReadVolume): string | undefined {
   return spec.csi === undefined ? undefined : `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}`;
 }
 
-/** Of the VolumeAttachment: the same for every controller, so that none makes a second one. Undefined as with `uniqueName`. */
+/** The name of the VolumeAttachment: the same for every controller, so that none creates a second one. Undefined as `uniqueName`. */
 export function attachmentNameOf({ spec }: ReadVolume, nodeName: string): string | undefined {
   if (spec.csi === undefined) return undefined;
   const { driver, volumeHandle } = spec.csi;

@@ -42,7 +42,7 @@ export function isInline({ metadata }: ReadVolume): boolean {
   return metadata.name.startsWith(INLINE);
 }
 
-/** As people are told of it. */
+/** The name in events. */
 export function shownName({ metadata: { name } }: ReadVolume): string {
   return name.startsWith(INLINE) ? name.slice(INLINE.length) : name;
 }

@@ -10,7 +10,7 @@ type Operation = 'volume_attach' | 'volume_detach';
 export interface OperatedVolume {
   /** The full name of what attaches it. */
   readonly plugin: string;
-  /** Of an in-tree plugin that a driver has replaced. */
+  /** The volume is of an in-tree plugin that a driver has replaced. */
   readonly isMigrated: boolean;
 }
 
@@ -37,7 +37,7 @@ export class OperationTimes {
     this.#begun.set(`${operation} ${attachment}`, this.#clock.monotonic());
   }
 
-  /** Nothing is told of what was begun before this controller was. What has failed goes on. */
+  /** Operations that began before this controller are not measured. A failed operation continues. */
   end(operation: Operation, attachment: string, { plugin, isMigrated }: OperatedVolume, succeeded: boolean): void {
     const key = `${operation} ${attachment}`;
     const begun = this.#begun.get(key);

@@ -1,4 +1,4 @@
-// A bootstrap token in its Secret: with it somebody who knows nothing else of the cluster may join it.
+// A bootstrap token in its Secret. With it, a machine without other credentials can join the cluster.
 
 import type { Secret } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,5 +1,5 @@
 // Signs the kubeconfig that everybody may read (the ConfigMap cluster-info in kube-public) with each bootstrap token that is for
-// that: whoever has a token knows by it that the cluster he found is the one that he was told of.
+// that: by the signature, the holder of a token verifies that it has found the right cluster.
 
 import { createHmac } from 'node:crypto';
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';

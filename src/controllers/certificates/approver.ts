@@ -13,7 +13,7 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { runOnRequests } from './request-queue.ts';
 import type { Request } from './request-queue.ts';
 
-/** What a requester needs to be allowed to create, and how it is told. The first that fits counts. */
+/** The permissions by which requests are approved, with the messages. The first that matches counts. */
 const KINDS = [
   {
     subresource: 'selfnodeclient',
@@ -24,7 +24,7 @@ const KINDS = [
   {
     subresource: 'nodeclient',
     message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
-    /** Somebody asks for a node, as those who bootstrap one do. */
+    /** A request for a node by another user, as in bootstrapping. */
     fits: (): boolean => true,
   },
 ] as const;
@@ -49,7 +49,7 @@ export class CertificateApprover implements Controller {
     try {
       parsed = parseCertificateRequest(request.spec.request);
     } catch (err) {
-      // It was stored by an earlier version with other rules. Nobody can change it, so there is nothing to retry.
+      // It was stored by an earlier version with other rules. It is immutable, so retrying is pointless.
       this.#config.logger.warn('certificate approver: reading a request failed', { request: request.metadata.name, err });
       return reconciled;
     }
@@ -59,7 +59,7 @@ export class CertificateApprover implements Controller {
       await this.#approve(request, message, signal);
       return reconciled;
     }
-    // Who may ask can change at any time, and nobody tells.
+    // Permissions can change at any time, and there is no event for that.
     return requeue;
   }
 
@@ -106,7 +106,7 @@ export class CertificateApprover implements Controller {
   }
 }
 
-/** Nobody has decided on it. */
+/** Reports whether the request is neither approved nor denied. */
 function isOpen({ spec, status: { conditions = [], certificate } }: Request): boolean {
   const decided = conditions.some(({ type }) => type === 'Approved' || type === 'Denied');
   return spec.signerName === KUBE_API_SERVER_CLIENT_KUBELET && certificate === undefined && !decided;

@@ -44,7 +44,7 @@ export class CertificateCleaner implements Controller {
 }
 
 /** When the request has served its purpose, in milliseconds since the epoch. */
-export function deadlineOf({ metadata, status: { conditions = [], certificate } }: Request): number {
+function deadlineOf({ metadata, status: { conditions = [], certificate } }: Request): number {
   const deadlines = conditions.map(({ type, lastUpdateTime }) => {
     const since = parseTime(lastUpdateTime) ?? 0;
     return since + (type === 'Approved' && certificate === undefined ? PENDING_MS : DECIDED_MS);

@@ -1,4 +1,4 @@
-// What the controllers of certificate requests have in common: each looks at every request that is new or has changed.
+// The common part of the controllers of certificate requests: each reconciles every request that is new or has changed.
 
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';

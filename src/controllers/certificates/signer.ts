@@ -24,7 +24,7 @@ import type { Authority } from './x509.ts';
 
 export interface CertificateSignerConfig extends ControllerConfig {
   readonly authority: Authority;
-  /** What nobody asks for lasts so long, and nothing longer. Default: 365 days. */
+  /** The default and maximum lifetime of certificates. Default: 365 days. */
   readonly maxDurationMs?: number;
 }
 

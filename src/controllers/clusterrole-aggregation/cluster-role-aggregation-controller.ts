@@ -46,7 +46,7 @@ export class ClusterRoleAggregationController implements Controller {
     const rules = aggregatedRules(role, this.#roles.lister.list());
     if (semanticEqual(rules, role.rules ?? [])) return reconciled;
     const { name, uid } = role.metadata;
-    // Applied, so that nobody else's fields are touched; of this very role, not of another that has its name by now.
+    // An apply leaves the fields of others alone. The UID makes sure that it is this role, not a new one of the same name.
     const configuration = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, uid }, rules };
     await this.#config.client
       .resource(clusterRoles)
@@ -59,7 +59,7 @@ export class ClusterRoleAggregationController implements Controller {
  * Returns the rules of all roles that the selectors of `role` select: equal rules once, ordered by selector, then by name of the role,
  * then as the role has them.
  */
-export function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
+function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
   const sorted = all
     .filter(({ metadata }) => metadata.name !== role.metadata.name)
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));

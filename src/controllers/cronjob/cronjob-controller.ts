@@ -170,7 +170,7 @@ export class CronJobController implements Controller {
     return this.#report(key, cronJob, { ...cronJob.status, active: started, lastScheduleTime: formatTime(due) }, signal);
   }
 
-  /** Undefined: the job of that time is there, but somebody else's or over already. */
+  /** Undefined: the job of that time exists, but is not this CronJob's, or has finished. */
   async #createJob(
     key: string,
     cronJob: ReadCronJob,
@@ -198,7 +198,7 @@ export class CronJobController implements Controller {
     }
   }
 
-  /** What runs, and when it last succeeded. */
+  /** Returns the active jobs, and the time of the last success. */
   async #statusOf(cronJob: ReadCronJob, owned: readonly ReadJob[], signal: AbortSignal): Promise<Immutable<CronJobStatus>> {
     const { status } = cronJob;
     const byUid = new Map(owned.map((job) => [job.metadata.uid, job]));

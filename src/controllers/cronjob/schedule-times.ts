@@ -89,7 +89,7 @@ function makeZone(timeZone: string): Zone {
   };
   const asUtc = ({ year, month, day, hour, minute }: Civil): number => Date.UTC(year, month - 1, day, hour, minute);
   const firstOf = ({ year, month, day }: Pick<Civil, 'year' | 'month' | 'day'>): number => {
-    // What the offset is there is only known there: guess, and mend the guess.
+    // The offset depends on the result: start with a guess and correct it.
     const wanted = Date.UTC(year, month - 1, day);
     let at = wanted;
     for (let i = 0; i < 3; i++) at -= asUtc(civil(at)) - wanted;
@@ -138,5 +138,5 @@ export function missedTimes(
   return { last, count, many: false };
 }
 
-/** So many missed times are told of. */
+/** Beyond this number of missed times, a warning event is recorded. */
 const MANY = 100;

@@ -119,7 +119,7 @@ export class DaemonSetController implements Controller {
       this.#recorder.event(claimantOf(daemonSets, set), 'Warning', 'SelectingAll', message);
       return reconciled;
     }
-    // What it has is for the garbage collector now.
+    // The garbage collector deletes its dependents.
     if (set.metadata.deletionTimestamp !== undefined) return reconciled;
     const present = await this.#history.claim(set, signal);
     const { revision, revisions, collisionCount } = await this.#history.update(
@@ -148,7 +148,7 @@ export class DaemonSetController implements Controller {
     return delays.length === 0 ? reconciled : requeueAfter(Math.min(...delays));
   }
 
-  /** What there is of the DaemonSet by now. */
+  /** Returns the present pods of the DaemonSet. */
   async #facts(set: ReadDaemonSet, hash: string, signal: AbortSignal): Promise<Facts> {
     const owned = await this.#pods.claim(set, signal);
     const podsByNode = new Map<string, ReadPod[]>();
@@ -244,7 +244,7 @@ export class DaemonSetController implements Controller {
     const hashes = new Set([...podsByNode.values()].flat().map(({ metadata }) => metadata.labels?.[REVISION_HASH]));
     const live = revisions.filter((each) => each === current || hashes.has(each.metadata.labels?.[REVISION_HASH]));
     const names = new Set(live.map(({ metadata }) => metadata.name));
-    // Those with pods count too.
+    // Nodes with pods of this DaemonSet count, too.
     const limit = Math.max(0, (set.spec.revisionHistoryLimit ?? 10) - (live.length - 1));
     for (const revision of beyondLimit(revisions, names, limit)) await this.#history.delete(revision, signal);
   }

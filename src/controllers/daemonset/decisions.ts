@@ -1,4 +1,4 @@
-// What is to be done with a DaemonSet's pods, and what its status says, as values.
+// Decisions about the pods and the status of a DaemonSet, as values.
 
 import type { DaemonSet, DaemonSetStatus } from '#api/groups/apps/v1/index.ts';
 import type { Node, Pod } from '#api/groups/core/v1/index.ts';
@@ -16,7 +16,7 @@ export interface Facts {
   readonly nodes: readonly ReadNode[];
   /** By the name of the node where they are or are bound for. No empty lists. */
   readonly podsByNode: ReadonlyMap<string, readonly ReadPod[]>;
-  /** Of the present revision. */
+  /** The pod is of the present revision. */
   readonly hash: string;
   readonly nowMs: number;
 }
@@ -68,7 +68,7 @@ export function planNodes(facts: Facts): NodesPlan {
     else if (running.length > 1) remove.push(...surplusWhenSurging(facts, running));
     else if (running.length === 0 && shouldRun && staying.length === 0) create.push(name);
   }
-  // Nobody else removes what waits for a node that is not there.
+  // No other component removes a pod that waits for a node which does not exist.
   const known = new Set(facts.nodes.map(({ metadata }) => metadata.name));
   for (const [node, pods] of facts.podsByNode) {
     if (!known.has(node)) remove.push(...pods.filter((pod) => !pod.spec.nodeName && isStaying(pod)));
@@ -179,7 +179,7 @@ function isStaying({ metadata }: ReadPod): boolean {
   return metadata.deletionTimestamp === undefined;
 }
 
-/** Those that are bound come before those that are not; then the oldest. */
+/** Orders pods: bound ones before others, then the oldest. */
 function oldestFirst(a: ReadPod, b: ReadPod): number {
   if (Boolean(a.spec.nodeName) !== Boolean(b.spec.nodeName)) return a.spec.nodeName ? -1 : 1;
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];

@@ -45,8 +45,8 @@ const TOLERATED: readonly (readonly [key: string, effect: NonNullable<Toleration
   [TAINT_UNSCHEDULABLE, 'NoSchedule'],
 ];
 
-/** What the template tolerates, and what every daemon does. */
-export function tolerationsOf({ tolerations, hostNetwork }: ReadSpec): readonly ReadToleration[] {
+/** Returns the tolerations of the template, and those of every daemon pod. */
+function tolerationsOf({ tolerations, hostNetwork }: ReadSpec): readonly ReadToleration[] {
   const all = [...(tolerations ?? [])];
   const always = hostNetwork === true ? [...TOLERATED, [TAINT_NETWORK_UNAVAILABLE, 'NoSchedule'] as const] : TOLERATED;
   for (const [key, effect] of always) {
@@ -152,7 +152,7 @@ export function templateFor(set: Immutable<DaemonSet>, node: string, hash: strin
   };
 }
 
-/** What was required of nodes has been looked at already: the name alone is left. */
+/** The required node affinity is evaluated already. It is replaced by the name of the node. */
 function onlyOn(node: string, affinity: Immutable<Affinity> | undefined): Immutable<Affinity> {
   const nodeSelectorTerms = [{ matchFields: [{ key: NODE_NAME, operator: 'In' as const, values: [node] }] }];
   return {

@@ -110,7 +110,7 @@ export class DeploymentController implements Controller {
     try {
       return await new Reconcile(this.#work(key, signal), deployment).run();
     } catch (err) {
-      // Somebody else wrote meanwhile: what the cache will show next decides. Or a hash has collided, and is another now.
+      // Another writer was first: the next state in the cache decides. Or the hash collided, and is a new one now.
       if (apierrors.isConflict(err) || apierrors.isAlreadyExists(err)) return requeue;
       // The Deployment or its namespace is on the way out.
       if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
@@ -154,7 +154,7 @@ export class DeploymentController implements Controller {
   }
 }
 
-/** What a reconcile can do and see. */
+/** The state and operations of one reconcile. */
 interface Work {
   readonly nowMs: number;
   event(deployment: ReadDeployment, type: 'Normal' | 'Warning', reason: string, message: string): void;
@@ -295,7 +295,7 @@ class Reconcile {
       for (const set of active) await this.#resize(set, 0);
       return;
     }
-    // What is deleted may still run; so may what nobody has heard of.
+    // A deleted pod may still run, and so may a pod in the phase Unknown.
     const { old } = this.#rollout;
     const running = old.some((set) => set.status.replicas > 0 || this.#work.podsOf(set).some((pod) => !isPodTerminal(pod)));
     if (running) return;

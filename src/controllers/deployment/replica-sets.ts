@@ -15,7 +15,7 @@ type ReadReplicaSet = Immutable<ReplicaSet>;
 type Annotations = Readonly<Record<string, string>>;
 export type NewReplicaSet = New<ReplicaSet> & { readonly metadata: { readonly name: string } };
 
-export const POD_TEMPLATE_HASH = 'pod-template-hash';
+const POD_TEMPLATE_HASH = 'pod-template-hash';
 export const REVISION = 'deployment.kubernetes.io/revision';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
@@ -87,7 +87,7 @@ export function sizeAnnotations(deployment: ReadDeployment): Annotations {
   return { [DESIRED_REPLICAS]: String(replicas), [MAX_REPLICAS]: String(replicas + maxSurge(deployment)) };
 }
 
-/** What a ReplicaSet's annotations become with this revision. Those that somebody else has put there stay. */
+/** Returns the annotations of a ReplicaSet with this revision. Annotations of other writers are kept. */
 export function annotationsOf(deployment: ReadDeployment, present: Annotations, revision: bigint): Annotations {
   const handedOn = Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) => !NOT_HANDED_ON.has(name));
   const annotations: Record<string, string> = { ...present, ...Object.fromEntries(handedOn) };

@@ -57,7 +57,7 @@ export interface Resize {
 }
 
 /**
- * What the old ReplicaSets give up now. First pods that are not available, which nobody misses; then as many available ones as
+ * Returns how far the old ReplicaSets are scaled down now. First pods that are not available; then as many available ones as
  * there are more than needed. `old`: oldest first, each with pods. Sizes are those after both.
  */
 export function shrinkOld(
@@ -92,7 +92,7 @@ export function shrinkOld(
 /**
  * A Deployment that is scaled in the middle of a rollout: every ReplicaSet grows or shrinks in proportion to its size. What
  * rounding leaves goes to the largest. `active`: those with pods. `maxBefore`: how many pods there could be, surge included, when
- * the ReplicaSet was last sized; undefined if nobody knows.
+ * the ReplicaSet was last sized; undefined if it is not recorded.
  */
 export function scaleInProportion(
   deployment: ReadDeployment,
@@ -102,7 +102,7 @@ export function scaleInProportion(
   const replicas = replicasOf(deployment);
   const allowed = replicas > 0 ? replicas + maxSurge(deployment) : 0;
   const change = allowed - desiredPods(active);
-  // Of the same size, the newer grows first and the older shrinks first.
+  // At the same size, the newer one grows first and the older one shrinks first.
   const sorted = active.toSorted((a, b) => replicasOf(b) - replicasOf(a) || (change > 0 ? byCreation(b, a) : byCreation(a, b)));
   let changed = 0;
   const resizes = sorted.map((set) => {

@@ -1,4 +1,4 @@
-// What a Deployment's status says: counts, and the conditions Available, Progressing and ReplicaFailure.
+// The status of a Deployment: counts, and the conditions Available, Progressing and ReplicaFailure.
 
 import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -153,7 +153,7 @@ export function rolloutStatus(deployment: ReadDeployment, rollout: Rollout, nowM
     : { ...status, conditions: withoutCondition(status, 'ReplicaFailure') };
 }
 
-/** The rollout that has ended is that of the new ReplicaSet, also where nobody saw it begin. */
+/** The completed rollout is that of the new ReplicaSet, also if its beginning was not observed. */
 function withTrueName(status: ReadStatus, { fresh }: Rollout): ReadStatus {
   const progressing = conditionOf(status, 'Progressing');
   if (fresh === undefined || progressing?.reason !== 'NewReplicaSetAvailable') return status;
@@ -162,7 +162,7 @@ function withTrueName(status: ReadStatus, { fresh }: Rollout): ReadStatus {
   return { ...status, conditions: (status.conditions ?? []).map((each) => (each === progressing ? { ...each, message } : each)) };
 }
 
-/** What was reported of the rollout's end still holds: pods that come and go after it are no progress. */
+/** A completed rollout stays completed: later changes of pods are not progress. */
 function isSettled(status: ReadStatus, progressing: Condition | undefined): boolean {
   return (status.replicas ?? 0) === (status.updatedReplicas ?? 0) && progressing?.reason === 'NewReplicaSetAvailable';
 }
@@ -178,7 +178,7 @@ function replicaFailure({ fresh, old }: Rollout): ConditionNews | undefined {
   return undefined;
 }
 
-/** In how many milliseconds the rollout has taken too long if nothing moves; undefined if nobody waits for that. */
+/** Returns in how many milliseconds the rollout exceeds its deadline; undefined without a deadline. */
 export function untilDeadline(deployment: ReadDeployment, status: ReadStatus, nowMs: number): number | undefined {
   const progressing = conditionOf(status, 'Progressing');
   if (!hasDeadline(deployment) || progressing === undefined) return undefined;

@@ -131,7 +131,7 @@ export class DeviceTaintEvictionController implements Controller {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Those that it may use now. */
+  /** The claims that the pod may use now. */
   #claimsOf({ metadata, spec, status }: ReadPod): readonly ReadClaim[] {
     return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
       const made = status.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
@@ -171,7 +171,7 @@ export class DeviceTaintEvictionController implements Controller {
       this.#deletions.value++;
       this.#latency.observe((clock.now() - dueMs) / 1000);
     } catch (err) {
-      // Another by that name, or somebody has changed it: look again.
+      // Another pod of that name, or a changed one: reconcile again.
       if (apierrors.isConflict(err)) return requeue;
       if (!apierrors.isNotFound(err)) throw err;
     }

@@ -1,4 +1,4 @@
-// What a disruption budget says of its pods: decisions, without I/O.
+// Decisions about the pods of a disruption budget, without I/O.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
@@ -90,7 +90,7 @@ export function statusOf({ metadata, status }: ReadBudget, counted: Counted, now
 }
 
 /**
- * In how many milliseconds the pod's condition that it is to be disrupted is out of date, since nobody deleted it; undefined
+ * Returns in how many milliseconds the condition DisruptionTarget of a pod expires, if the pod is not deleted by then; undefined
  * if it has none, or one that may stay.
  */
 export function untilStale(pod: ReadPod, now: number): number | undefined {

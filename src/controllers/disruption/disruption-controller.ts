@@ -169,7 +169,7 @@ export class DisruptionController implements Controller {
     return expected.count;
   }
 
-  /** Nothing may be evicted while nobody can count. */
+  /** Allows no evictions while the pods cannot be counted. */
   async #failSafe(budget: ReadBudget, why: unknown, signal: AbortSignal): Promise<ReconcileResult> {
     await this.#write(budget, withSyncFailed(budget.status, errorMessage(why), formatTime(this.#config.clock.now())), signal);
     return reconciled;

@@ -18,7 +18,7 @@ interface Scaled extends KubeObject {
 
 export interface Expected {
   readonly count: number;
-  /** Names of pods that nobody controls: nobody knows how many of those there should be. */
+  /** Names of pods without a controller: their expected number is unknown. */
   readonly unmanaged: readonly string[];
 }
 

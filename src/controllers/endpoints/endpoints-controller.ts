@@ -77,7 +77,7 @@ export class EndpointsController implements Controller {
     try {
       if (service === undefined) {
         this.#batching.forget(key);
-        // Endpoints that somebody made without a service are none of this controller's.
+        // Endpoints without a service were made by hand. This controller leaves them alone.
         const goes = this.#deletedServices.has(key) || present?.metadata.labels?.[MANAGED_BY] === MANAGER;
         if (present !== undefined && goes) await this.#delete(present, signal);
         this.#deletedServices.delete(key);

@@ -1,4 +1,4 @@
-// Endpoints that somebody wrote by hand for a service without a selector, as slices: so that who reads slices knows of them too.
+// Mirrors Endpoints that were written by hand, for services without a selector, into EndpointSlices, so that readers of slices see them.
 
 import { endpoints, services } from '#api/groups/core/v1/index.ts';
 import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';

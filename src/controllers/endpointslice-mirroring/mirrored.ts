@@ -1,4 +1,4 @@
-// What of Endpoints that somebody wrote by hand goes into slices, and how it is said there.
+// Converts Endpoints that were written by hand into endpoints of slices.
 
 import { isIP } from 'node:net';
 import type { EndpointAddress, Endpoints, Service } from '#api/groups/core/v1/index.ts';

@@ -92,7 +92,7 @@ export class EndpointSliceController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const service = this.#servicePods.services.lister.getByKey(key);
     if (service === undefined || !hasSelector(service)) {
-      // What was made for it goes with it, or stays for whoever cares for it now.
+      // Its slices are deleted with it, or belong to another controller now.
       this.#waiting.delete(key);
       this.#sharing.delete(key);
       this.#batching.forget(key);
@@ -177,7 +177,7 @@ export class EndpointSliceController implements Controller {
     return missing;
   }
 
-  /** Endpoints by the ports that they have. A pod on a node that nobody knows waits until it is known. */
+  /** Returns endpoints by their ports. A pod on an unknown node waits until the node is in the cache. */
   #desired(
     service: ReadService,
     pods: readonly ReadPod[],
@@ -250,7 +250,7 @@ export class EndpointSliceController implements Controller {
   }
 }
 
-/** What hints depend on. */
+/** The inputs of topology hints. */
 function toldOfNode({ metadata, status }: Immutable<Node>): unknown {
   const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status;
   return [metadata.labels, ready, status.allocatable?.['cpu']];

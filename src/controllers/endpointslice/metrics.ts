@@ -1,22 +1,22 @@
-// What the controllers of slices tell of their work, under the names that Kubernetes' have.
+// Metrics of the controllers of slices, with upstream's names.
 
 import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
 import type { Counter, Description, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import type { SliceTotals } from './plan.ts';
 
 const PER_SYNC_BUCKETS = exponentialBuckets(2, 2, 15);
-/** Those of Prometheus where nobody names others. */
+/** The default buckets of Prometheus. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface SliceMetricsConfig {
   readonly instruments: Instruments;
-  /** What all names begin with. */
+  /** The prefix of all names. */
   readonly subsystem: string;
-  /** What the slices are made for, as people call it. */
+  /** The source of the slices, in help texts. */
   readonly subject: string;
 }
 
-/** What both controllers tell. */
+/** The metrics of both controllers. */
 export class SliceMetrics {
   readonly #config: SliceMetricsConfig;
   readonly #changes: Family<Counter>;
@@ -62,7 +62,7 @@ export class SliceMetrics {
     return { name: `${this.#config.subsystem}_${name}`, help, labels };
   }
 
-  /** Of what is counted once for each look. */
+  /** A counter that increases once for each reconcile. */
   protected perSync(name: string, help: string): Histogram {
     return this.#config.instruments.histogram(this.description(name, help), PER_SYNC_BUCKETS).with();
   }

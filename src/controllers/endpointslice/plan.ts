@@ -26,7 +26,7 @@ export interface Plan {
   readonly totals: SliceTotals;
 }
 
-/** What a plan comes to. An endpoint whose ports change leaves its slices and comes anew. */
+/** The result of a plan. An endpoint whose ports change is removed from its slices and added again. */
 export interface SliceTotals {
   readonly added: number;
   /** Still there, but said otherwise. */
@@ -42,7 +42,7 @@ export interface SliceTotals {
 
 export interface PlanConfig {
   readonly groups: readonly PortGroup[];
-  /** Of one family of addresses, of this service. */
+  /** The slices of this service, of one address family. */
   readonly existing: readonly ReadSlice[];
   readonly maxEndpoints: number;
   /** Whether something beside the endpoints of a slice has to be written. */
@@ -136,7 +136,7 @@ function pack(
     const same = kept.length === before.length && kept.every((endpoint, index) => endpoint === before[index]);
     return { slice, ports: slice.ports ?? [], endpoints: kept, changed: !same || isOutdated(slice) };
   });
-  // What is written anyway is filled first, the fullest before the others.
+  // Slices that are written anyway are filled first, the fullest before the others.
   const rest = [...open.values()];
   const kept = wanted - rest.length;
   const byFill = drafts.filter(({ changed, endpoints: kept }) => changed && kept.length > 0);

@@ -1,4 +1,4 @@
-// What a pod contributes to the endpoints of a service: addresses, ports and conditions.
+// The endpoint of a pod for a service: addresses, ports and conditions.
 
 import type { Node, Pod, Service, ServicePort } from '#api/groups/core/v1/index.ts';
 import type { Endpoint, EndpointPort } from '#api/groups/discovery/v1/index.ts';
@@ -79,7 +79,7 @@ export function endpointOf(pod: ReadPod, node: Immutable<Node> | undefined, serv
   };
 }
 
-/** When what is told of the service last changed, as far as it can be seen: milliseconds since the epoch. */
+/** Returns when the endpoints of the service last changed, as far as can be observed, in milliseconds since the epoch. */
 export function lastChangeMs(service: ReadService, pods: readonly ReadPod[]): number | undefined {
   const times = [service.metadata.creationTimestamp, ...pods.map((pod) => podCondition(pod, 'Ready')?.lastTransitionTime)];
   const known = times.flatMap((time) => (time === undefined || time === null ? [] : (parseTime(time) ?? [])));

@@ -13,7 +13,7 @@ const BY_LABEL = 'label';
 
 const label = (namespace: string, [key, value]: readonly [string, string]): string => `${namespace}\n${key}=${value}`;
 
-/** A service without a selector selects nothing: its endpoints are somebody else's. */
+/** A service without a selector selects nothing: its endpoints are managed by others. */
 export function hasSelector({ spec }: ReadService): boolean {
   return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0;
 }
@@ -65,10 +65,10 @@ export class ServicePods {
 
 /** Whether something has changed that endpoints tell. */
 export function changesEndpoints(before: ReadPod, pod: ReadPod): boolean {
-  return JSON.stringify(told(before)) !== JSON.stringify(told(pod));
+  return JSON.stringify(endpointFields(before)) !== JSON.stringify(endpointFields(pod));
 }
 
-function told({ metadata, spec, status }: ReadPod): unknown {
+function endpointFields({ metadata, spec, status }: ReadPod): unknown {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   return [
     metadata.uid,

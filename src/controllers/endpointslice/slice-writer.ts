@@ -28,7 +28,7 @@ export interface SliceWriterConfig {
   readonly metrics: SliceMetrics;
 }
 
-/** What is written besides the content. */
+/** The parts of a slice besides its content. */
 export interface SliceFrame {
   readonly key: string;
   readonly addressType: string;
@@ -63,7 +63,7 @@ export class SliceWriter {
       onAdd: (slice) => this.#seen(slice, keyOf(slice)),
       onUpdate: (before, slice) => {
         if (before.metadata.uid !== slice.metadata.uid) this.#gone(before, keyOf(before));
-        // Somebody has taken it away from its service.
+        // The slice was removed from its service by another writer.
         else if (keyOf(before) !== keyOf(slice)) this.#seen(slice, keyOf(before));
         this.#seen(slice, keyOf(slice));
       },
@@ -97,7 +97,7 @@ export class SliceWriter {
 
   async remove(slice: ReadSlice, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = slice.metadata;
-    // Whose deletion has been seen already is not waited for.
+    // A slice whose deletion was observed already is not expected.
     if (this.slices.lister.get(namespace, name)?.metadata.uid === uid) this.#deleted.add(uid);
     try {
       await this.#in(namespace).delete(name, { preconditions: { uid }, signal });

@@ -1,4 +1,4 @@
-// What is to be done about an object whose owners have been looked at, as a value.
+// The decision about an object whose owners have been read, as a value.
 
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from './graph.ts';
@@ -6,7 +6,7 @@ import type { Node } from './graph.ts';
 
 type OwnerRef = Immutable<OwnerReference>;
 
-/** What the live owner of a reference is. */
+/** The live owner of a reference. */
 export type OwnerState =
   /** It exists and stays. */
   | 'solid'
@@ -44,7 +44,7 @@ export function judge(object: KubeObject, node: Node, owners: readonly JudgedOwn
   return { action: 'delete', propagation: propagationOf(object), unblock: false };
 }
 
-/** What its finalizers say was asked for; else its dependents follow it later. */
+/** Returns the deletion policy that the finalizers of an object express; otherwise its dependents are deleted in the background. */
 function propagationOf(object: KubeObject): Propagation {
   const finalizers = object.metadata.finalizers ?? [];
   if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';

@@ -1,4 +1,4 @@
-// Deletes what belongs to nobody any more: objects all of whose owners are gone. And carries out how a deleted object wants
+// Deletes objects all of whose owners are gone. And carries out how a deleted object wants
 // its dependents treated: deleted after it (background), before it (foreground), or left behind (orphan).
 //
 // The graph says what to look at; what is done is decided from the live objects only, compared by UID, and written with
@@ -84,7 +84,7 @@ export class GarbageCollector implements Controller {
     const logger = config.logger.with({ controller: this.name });
     this.#config = { ...config, logger };
     const errors = 'garbagecollector_controller_resources_sync_error_total';
-    const help = 'How often it could not be told which resources there are.';
+    const help = 'The number of failed discoveries of resources.';
     this.#failures = (config.instruments ?? new Instruments()).counter({ name: errors, help }).with();
     this.#ready = new Promise((resolve) => {
       this.#resolveReady = resolve;
@@ -178,7 +178,7 @@ export class GarbageCollector implements Controller {
   }
 
   async #attemptToDelete(node: Node, signal: AbortSignal): Promise<ReconcileResult> {
-    // Forgotten meanwhile, and whoever forgot it has woken those that it concerns.
+    // The node was removed from the graph meanwhile, and the nodes that depend on it were queued.
     if (this.#graph.get(node.uid) !== node) return reconciled;
     // On its way already; nothing is waited for.
     if (node.beingDeleted && !node.deletingDependents) return reconciled;
@@ -187,7 +187,7 @@ export class GarbageCollector implements Controller {
       object = await this.#read(node, signal);
     } catch (err) {
       if (!(err instanceof UnknownKindError || err instanceof UnresolvableOwnerError)) throw err;
-      this.#config.logger.debug('an object cannot be looked at', { name: node.name, err });
+      this.#config.logger.debug('garbage collector: reading an object failed', { name: node.name, err });
       // A resource may still come: it is asked for ever more rarely.
       return err instanceof UnknownKindError ? requeue : reconciled;
     }
@@ -258,7 +258,7 @@ export class GarbageCollector implements Controller {
   async #delete(node: Node, { metadata }: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       await this.#client(node).delete(node.name, {
-        // Nobody has given it another owner since it was looked at.
+        // The preconditions make sure that it has got no other owner meanwhile.
         preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion },
         propagationPolicy: propagation,
         signal,
@@ -313,7 +313,7 @@ export class GarbageCollector implements Controller {
     return reconciled;
   }
 
-  /** With the UID and the revision that were read, so that it fails rather than undoes what somebody else wrote. */
+  /** With the UID and resourceVersion that were read, so that it fails instead of undoing another write. */
   async #patchMetadata(identity: Identity, read: KubeObject['metadata'], change: object, signal: AbortSignal): Promise<void> {
     const metadata = { uid: read.uid, resourceVersion: read.resourceVersion, ...change };
     try {
@@ -364,7 +364,7 @@ export class GarbageCollector implements Controller {
   }
 }
 
-/** Somebody wrote what was just looked at: it must be looked at again, and nothing has failed. */
+/** The object was written meanwhile. It must be reconciled again; this is not a failure. */
 function againOnConflict(reconcile: Reconcile<Node>): Reconcile<Node> {
   return async (node, signal) => {
     try {

@@ -1,4 +1,4 @@
-// Who owns what, in all resources, as far as has been seen. It only keeps the books and says what must be looked at; deciding
+// The graph of owners and dependents in all resources, as far as observed. It only records, and reports which nodes to reconcile; deciding
 // from the live objects and writing is the garbage collector's.
 //
 // A node is an object by its UID. An owner that a reference names and that was not seen is a virtual node: maybe it is still to
@@ -32,7 +32,7 @@ export interface Node extends Identity {
   readonly deletingDependents: boolean;
 }
 
-/** What the graph tells of. Calls are synchronous, and may be repeated for the same node. */
+/** Called when nodes have to be reconciled. Calls are synchronous, and may be repeated for the same node. */
 export interface GraphListener {
   /** Something changed on which its deletion may hang. */
   attemptToDelete(node: Node): void;
@@ -50,7 +50,7 @@ interface MutableNode extends Node {
   name: string;
   namespace: string;
   owners: readonly OwnerRef[];
-  /** That of #dependents; NOBODY if there is none: nearly all objects are leaves. */
+  /** The set of #dependents; NONE if there is none: nearly all objects are leaves. */
   dependents: ReadonlySet<MutableNode>;
   virtual: boolean;
   beingDeleted: boolean;
@@ -59,7 +59,7 @@ interface MutableNode extends Node {
   orphaning: boolean;
 }
 
-const NOBODY: ReadonlySet<MutableNode> = new Set();
+const NONE: ReadonlySet<MutableNode> = new Set();
 const UNOWNED: readonly OwnerRef[] = [];
 const NO_FINALIZERS: readonly string[] = [];
 
@@ -96,7 +96,7 @@ export class Graph {
       return;
     }
     if (known.virtual) {
-      // What was taken for granted because of a reference is an object after all.
+      // A node that was created because of a reference is an observed object now.
       Object.assign(known, { apiVersion, kind, name, namespace, virtual: false });
       this.#checkDependents(known);
     }
@@ -175,7 +175,7 @@ export class Graph {
     this.#dependents.delete(ownerUid);
     const owner = this.#nodes.get(ownerUid);
     if (owner === undefined) return;
-    owner.dependents = NOBODY;
+    owner.dependents = NONE;
     // Only references said that a virtual node exists, and the last of them is gone.
     if (owner.virtual) this.#nodes.delete(ownerUid);
   }
@@ -199,7 +199,7 @@ export class Graph {
     node.orphaning = orphaning;
     const foreground = node.beingDeleted && finalizers.includes(FOREGROUND_FINALIZER);
     if (foreground && !node.deletingDependents) {
-      // Set first: whoever is looked at because of this must find it so.
+      // Set first: a node that is reconciled because of this must find it set.
       node.deletingDependents = true;
       for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
       this.#listener.attemptToDelete(node);
@@ -226,7 +226,7 @@ export class Graph {
     owners: readonly OwnerRef[],
     virtual: boolean,
   ): MutableNode {
-    const dependents = this.#dependents.get(uid) ?? NOBODY;
+    const dependents = this.#dependents.get(uid) ?? NONE;
     return {
       apiVersion,
       kind,

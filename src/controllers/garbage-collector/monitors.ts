@@ -87,7 +87,7 @@ export class Monitors {
           onChange();
         },
         replace: (objects) => {
-          // What it has not seen cannot have gone; to look for it is to look at the whole graph.
+          // Objects that it has not shown cannot be detected as deleted without a search of the whole graph.
           if (listed) graph.replace(objects, type);
           else for (const object of objects) graph.put(object, type);
           listed = true;

@@ -87,7 +87,7 @@ export type NextRevision =
   | { readonly kind: 'again'; readonly revision: ReadRevision; readonly number: number }
   | { readonly kind: 'new'; readonly number: number };
 
-/** What becomes of the history with this data. `revisions`: oldest first. */
+/** Returns how the history changes with this data. `revisions`: oldest first. */
 export function nextRevision(revisions: readonly ReadRevision[], data: RevisionData): NextRevision {
   const latest = revisions.at(-1);
   const number = (latest?.revision ?? 0) + 1;
@@ -96,7 +96,7 @@ export function nextRevision(revisions: readonly ReadRevision[], data: RevisionD
   return equal === latest ? { kind: 'present', revision: equal } : { kind: 'again', revision: equal, number };
 }
 
-/** Those that nobody lives by, beyond the limit. `revisions`: oldest first. A negative limit keeps all. */
+/** Returns the revisions beyond the limit that no pod uses. `revisions`: oldest first. A negative limit keeps all. */
 export function beyondLimit(
   revisions: readonly ReadRevision[],
   live: ReadonlySet<string>,

@@ -120,7 +120,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     try {
       await this.#write(autoscaler, report.status, signal);
     } catch (err) {
-      // Somebody was faster, or it is gone: the next look will tell.
+      // Another writer was first, or the object is gone: the next reconcile decides.
       if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
         if (!signal.aborted) this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(err));
         throw err;
@@ -180,7 +180,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     return { replicas: limited.replicas, reason, rescale: limited.replicas !== current };
   }
 
-  /** What the metric that wants most pods wants. With metrics missing nothing shrinks. Throws Error if nobody can tell. */
+  /** Returns the highest number of pods that a metric asks for. With missing metrics nothing is scaled down. Throws Error if all are missing. */
   async #wanted(
     key: string,
     autoscaler: Autoscaler,
@@ -208,7 +208,7 @@ export class HorizontalPodAutoscalerController implements Controller {
           if (signal.aborted || !(err instanceof MetricError)) throw err;
           computed('none', faultOf(err));
           this.#tell(autoscaler, 'Warning', err.reason, err.message);
-          // Whatever cannot be told has its place, but says nothing.
+          // A metric without a value has an empty entry.
           statuses.push({ type: '' });
           failures.push(err);
         }
@@ -307,7 +307,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     this.#past.set(key, next);
   }
 
-  /** What there is when it is first seen counts as what was recommended: nothing shrinks because nothing is remembered. */
+  /** The number of pods at the first reconcile counts as a recommendation, so that a restart scales nothing down. */
   #begin(key: string, current: number): void {
     if (this.#past.has(key)) return;
     const recommendations = [{ at: this.#config.clock.now(), replicas: current }];

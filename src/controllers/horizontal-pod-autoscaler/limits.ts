@@ -9,7 +9,7 @@ type Behavior = Immutable<NonNullable<HorizontalPodAutoscaler['spec']['behavior'
 type Rules = Immutable<HPAScalingRules>;
 
 /** How long a recommendation to have more pods holds back one to have fewer, if nothing else is said. */
-export const DOWNSCALE_STABILIZATION_MS = 5 * 60_000;
+const DOWNSCALE_STABILIZATION_MS = 5 * 60_000;
 /** Without rules, one step at most doubles the pods, but may always come to this many. */
 const SCALE_UP_FACTOR = 2;
 const SCALE_UP_MINIMUM = 4;
@@ -20,9 +20,9 @@ export interface Timed {
   readonly replicas: number;
 }
 
-/** What is remembered of an autoscaler. */
+/** The history of an autoscaler. */
 export interface Past {
-  /** What the metrics asked for. */
+  /** The recommendations of the metrics. */
   readonly recommendations: readonly Timed[];
   /** By how many pods it grew and shrank; never negative. */
   readonly ups: readonly Timed[];
@@ -31,7 +31,7 @@ export interface Past {
 
 export interface Wish {
   readonly current: number;
-  /** What the metrics ask for. */
+  /** The recommendation of the metrics. */
   readonly desired: number;
   readonly min: number;
   readonly max: number;
@@ -70,7 +70,7 @@ export function limit(wish: Wish, past: Past, now: number): { readonly replicas:
   };
 }
 
-/** What of the past still matters. */
+/** Returns the part of the history that is still relevant. */
 export function forget(past: Past, behavior: Behavior | undefined, now: number): Past {
   const windows = [behavior?.scaleUp, behavior?.scaleDown].map((rules) => (rules?.stabilizationWindowSeconds ?? 0) * 1000);
   const periods = (rules: Rules | undefined): number =>

@@ -19,9 +19,9 @@ type Target = Immutable<NonNullable<MetricSpec['resource']>['target']>;
 export interface ScaleTarget {
   readonly namespace: string;
   readonly pods: readonly Immutable<Pod>[];
-  /** Of the pods, as text. */
+  /** The label selector of the pods, as text. */
   readonly selector: string;
-  /** What the scale asks for, and what there is. */
+  /** The desired and the observed number of pods. */
   readonly specReplicas: number;
   readonly statusReplicas: number;
   readonly tolerances: Tolerances;
@@ -37,7 +37,7 @@ export interface Proposal {
 
 /** A metric that cannot be had. */
 export class MetricError extends Error {
-  /** Of the event and the condition. */
+  /** The reason of the event and the condition. */
   readonly reason: string;
   /** The message, and what it was about. */
   readonly full: string;
@@ -168,7 +168,7 @@ function averageReplicas(metrics: PodMetrics, averageValue: string, target: Scal
   return calculate(target, metrics, isCpu, { usage: (counted) => averageOf(counted, wanted), assumed: () => wanted });
 }
 
-/** Of something that all pods share. A value per pod is compared with the pods that there are. */
+/** For a metric that all pods share. A value per pod is compared with the number of pods. */
 function totalReplicas(used: number, { value, averageValue }: Target, target: ScaleTarget) {
   const { pods, specReplicas, statusReplicas, tolerances } = target;
   if (averageValue !== undefined) {

@@ -49,7 +49,7 @@ export class MetricsClient {
     this.#client = client;
   }
 
-  /** What each pod uses of a resource, in all its containers or the one named. */
+  /** Returns the use of a resource by each pod, in all its containers or one. */
   async resource(
     resource: string,
     namespace: string,
@@ -80,7 +80,7 @@ export class MetricsClient {
         );
       }
       const usages = chosen.map(({ usage }) => ownValue(usage, resource));
-      // What is known of only some of the containers is known of none.
+      // A pod with metrics for only some of its containers counts as one without metrics.
       if (usages.some((usage) => usage === undefined)) continue;
       const value = usages.reduce<number>((sum, usage) => sum + parseQuantity(usage as string).milliValue(), 0);
       found.set(metadata.name, { value, at: parseTime(timestamp) ?? 0, windowMs: parseDuration(window) });
@@ -156,7 +156,7 @@ export function describe(selector: Immutable<LabelSelector> | undefined): string
   return selector === undefined ? 'nil' : formatLabelSelector(selector);
 }
 
-/** Nobody serves the API: the answer is no object of it. */
+/** The API is not served: the response is not one of its objects. */
 function isAbsent(err: unknown): boolean {
   return apierrors.isNotFound(err);
 }

@@ -1,4 +1,4 @@
-// What the autoscaler tells of its work, under the names that Kubernetes' has.
+// Metrics of the autoscaler, with upstream's names.
 
 import type { HorizontalPodAutoscaler } from '#api/groups/autoscaling/v2/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -6,7 +6,7 @@ import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
 import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 
 export type ScaleAction = 'scale_up' | 'scale_down' | 'none';
-/** Whose fault it was that it failed. */
+/** The cause of a failure. */
 export type Fault = 'spec' | 'internal' | 'none';
 
 export class AutoscalerMetrics {

@@ -10,7 +10,7 @@ import { ownValue } from '#machinery/collections/string-map.ts';
 
 type ReadPod = Immutable<Pod>;
 
-/** Of one pod. `value`: in thousandths. */
+/** The metric of one pod. `value`: in thousandths. */
 export interface PodMetric {
   readonly value: number;
   /** When its window ended, in milliseconds since the epoch. */
@@ -42,7 +42,7 @@ interface Groups {
   readonly ignored: readonly string[];
 }
 
-export function groupPods(pods: readonly ReadPod[], metrics: PodMetrics, isCpu: boolean, now: number): Groups {
+function groupPods(pods: readonly ReadPod[], metrics: PodMetrics, isCpu: boolean, now: number): Groups {
   const unready: string[] = [];
   const missing: string[] = [];
   const ignored: string[] = [];
@@ -69,7 +69,7 @@ function isStarting(pod: ReadPod, metric: PodMetric, now: number): boolean {
   return ready.status === 'False' && started + INITIAL_READINESS_DELAY_MS > changed;
 }
 
-/** What all containers of each pod, or the one named, ask for, in thousandths. Throws Error where one asks for nothing. */
+/** Returns the requests of each pod, of all containers or one, in thousandths. Throws Error if a container requests nothing. */
 export function requestsOf(
   pods: readonly ReadPod[],
   resource: string,
@@ -102,7 +102,7 @@ export interface Calculation {
   readonly now: number;
   /** Ratio of what is used to what shall be, and what is shown of it. Throws Error if there is nothing to compare. */
   readonly usage: (metrics: PodMetrics) => Usage;
-  /** What pods that do not tell are taken to use when there would be fewer pods, in thousandths. */
+  /** The assumed use of pods without metrics when scaling down, in thousandths. */
   readonly assumed: (pod: string) => number;
 }
 
@@ -139,7 +139,7 @@ export function replicasFor(calculation: Calculation): Usage & { readonly replic
   return { ...first, replicas: wrongWay ? current : replicas };
 }
 
-/** Of what was asked for: `target` in percent. */
+/** Computes the utilization of the requests. `target`: in percent. */
 export function utilizationOf(metrics: PodMetrics, requests: ReadonlyMap<string, number>, target: number): Usage {
   let used = 0;
   let requested = 0;

@@ -7,7 +7,7 @@ export class IndexSet {
     this.#members = new Set(members);
   }
 
-  /** Of a text that the server has checked. Parts that are none are left out, and so is what is not below `limit`. */
+  /** Parses a text that the server has validated. Invalid parts, and indexes that are not below `limit`, are left out. */
   static parse(text: string | undefined, limit = Number.POSITIVE_INFINITY): IndexSet {
     const members: number[] = [];
     for (const part of (text ?? '').split(',')) {

@@ -66,7 +66,7 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
       else last.delete(index);
     }
   }
-  // What is over takes its pods along: that is no failure of their indexes, and nothing needs to be remembered.
+  // A finished job deletes its pods. This is not a failure of their indexes, so nothing is recorded.
   const isOver = hasCondition(job.status, 'FailureTarget') || hasCondition(job.status, 'SuccessCriteriaMet');
   const failedSoFar = IndexSet.parse(job.status.failedIndexes, completions);
   const failed = isOver

@@ -1,7 +1,7 @@
 // Jobs: pods that are to succeed, so many in all and so many at a time.
 //
 // Every pod carries a finalizer until it is counted, and is counted once: its UID goes into the status first, then the finalizer
-// goes, then the count is raised and the UID taken out. Whoever starts anew between any two of these goes on where the other was.
+// goes, then the count is increased and the UID removed. After a restart between any two of these steps, the next one continues.
 
 import { jobs } from '#api/groups/batch/v1/index.ts';
 import type { Job, JobCondition, JobStatus } from '#api/groups/batch/v1/index.ts';
@@ -180,7 +180,7 @@ export class JobController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const job = this.#jobs.lister.getByKey(key);
     if (job === undefined) return reconciled;
-    // Somebody else runs it.
+    // An external controller manages the job.
     if (job.spec.managedBy !== undefined && job.spec.managedBy !== MANAGER) return reconciled;
     const behindMs = this.#writes.remainingMs(key);
     if (behindMs > 0) return requeueAfter(behindMs);
@@ -201,7 +201,7 @@ export class JobController implements Controller {
     }
   }
 
-  /** `done`: told as soon as it is known. */
+  /** `done` is called as soon as the result is known. */
   async #sync(key: string, job: ReadJob, done: { action: SyncAction }, signal: AbortSignal): Promise<ReconcileResult> {
     const { uid } = job.metadata;
     const owned = await this.#pods.claim(job, signal);
@@ -383,7 +383,7 @@ interface Managed {
   readonly failure?: unknown;
 }
 
-/** What the pods of a job tell. */
+/** The state of the pods of a job. */
 interface Facts {
   readonly indexes: IndexFacts | undefined;
   readonly active: readonly ReadPod[];
@@ -524,7 +524,7 @@ function statusOf(job: ReadJob, facts: Facts, managed: Managed, verdict: Verdict
   };
 }
 
-/** What is free is counted. */
+/** Counts the free indexes. */
 function withCounted(job: ReadJob, released: ReadonlySet<string>, { indexes }: Facts): ReadJob {
   const { uncountedTerminatedPods: noted, ...status } = job.status;
   const failed = (noted?.failed ?? []).filter((uid) => !released.has(uid));

@@ -1,4 +1,4 @@
-// The pods of a job: how they are told apart, how they are made, and what has become of them.
+// The pods of a job: their indexes, their creation, and their outcome.
 
 import type { Job, PodFailurePolicyAction, PodFailurePolicyRule } from '#api/groups/batch/v1/index.ts';
 import type { Container, Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
@@ -11,7 +11,7 @@ type Template = Immutable<PodTemplateSpec>;
 
 /** Keeps a pod until it is counted. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
-export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
+const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 export const INDEX_FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 export const INDEX_IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
 const COMPLETION_INDEX_ENV = 'JOB_COMPLETION_INDEX';
@@ -56,7 +56,7 @@ export function endedAt(pod: ReadPod): number {
   return parseTime(ready?.lastTransitionTime) ?? parseTime(deletionTimestamp) ?? parseTime(creationTimestamp) ?? 0;
 }
 
-/** What the pods of the job's template are made from: with what lets them be counted, and with their index. */
+/** Returns the template of the job's pods, with the finalizer for counting and the index. */
 export function templateFor(
   { metadata, spec }: ReadJob,
   index: number | undefined,
@@ -106,7 +106,7 @@ export interface FailureVerdict {
   readonly message: string;
 }
 
-/** What the policy makes of a failed pod; the first rule that fits decides. Without one, it is counted. */
+/** Returns the action of the policy for a failed pod. The first matching rule decides. Without one, the failure is counted. */
 export function judgeFailure({ spec }: ReadJob, pod: ReadPod): FailureVerdict {
   const { namespace = '', name } = pod.metadata;
   const what = `pod ${namespace}/${name}`;

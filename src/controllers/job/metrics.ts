@@ -1,4 +1,4 @@
-// What the controller of jobs tells of its work, under the names that Kubernetes' has.
+// Metrics of the job controller, with upstream's names.
 
 import type { Job } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -12,7 +12,7 @@ import { judgeFailure, replacesOnlyFailed } from './job-pods.ts';
 type ReadJob = Immutable<Job>;
 type ReadPod = Immutable<Pod>;
 
-/** What a look at a job came to. */
+/** The result of a reconcile. */
 export type SyncAction = 'reconciling' | 'tracking' | 'pods_created' | 'pods_deleted';
 
 const FINALIZER = 'batch.kubernetes.io/job-tracking';
@@ -90,7 +90,7 @@ export class JobMetrics {
     add(this.#podsFinished.with(mode, 'failed'), (status.failed ?? 0) - (before.failed ?? 0));
   }
 
-  /** Of pods that are noted as failed, or passed over. */
+  /** The number of failed pods that were counted or ignored. */
   judged(job: ReadJob, pods: readonly ReadPod[]): void {
     for (const pod of pods) {
       const { action, message } = judgeFailure(job, pod);

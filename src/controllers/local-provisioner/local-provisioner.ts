@@ -41,7 +41,7 @@ type ReadNode = Immutable<Node>;
 
 const BY_NODE = 'local-volume-node';
 const BY_CLASS = 'storage-class';
-/** What the node answers when the directory is gone. */
+/** The response of the node for a directory that is gone. */
 const REMOVED = 'ok';
 
 export class LocalProvisioner implements Controller {
@@ -108,7 +108,7 @@ export class LocalProvisioner implements Controller {
 
   async #createClass(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     if (this.#classes.lister.get('', name) !== undefined) return reconciled;
-    // Who has chosen another default keeps it.
+    // Another default class is kept.
     const isDefault = defaultClass(this.#classes.lister.list()) === undefined;
     const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
     const wanted = {
@@ -170,7 +170,7 @@ export class LocalProvisioner implements Controller {
       const volume = newLocalVolume(claim, storageClass, node, directory);
       await this.#config.client.resource(persistentVolumes).create(volume, { signal });
     } catch (err) {
-      // Its name holds the claim's UID: nobody else has made it.
+      // Its name contains the UID of the claim, so this provisioner has created it.
       if (apierrors.isAlreadyExists(err)) return;
       if (!signal.aborted) this.#refuse(claim, storageClass, errorMessage(err));
       throw err;
@@ -234,7 +234,7 @@ export class LocalProvisioner implements Controller {
   async #remove(volume: ReadVolume, signal: AbortSignal): Promise<void> {
     const { name, uid, deletionTimestamp } = volume.metadata;
     const client = this.#config.client.resource(persistentVolumes);
-    // What the cache shows may be long ago, and the claim back.
+    // The cache may be stale, and the claim may exist again.
     const live = await client.get(name, { signal });
     if (live.metadata.uid !== uid || !isToBeRemoved(live)) return;
     try {

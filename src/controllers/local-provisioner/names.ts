@@ -1,7 +1,7 @@
-// What the built-in provisioner and what it makes are called.
+// The names of the built-in provisioner and of its objects.
 
 export const PROVISIONER = 'coxswain.dev/local';
-/** Of the StorageClass that every cluster has from the start, unless there is one of that name. */
+/** The name of the StorageClass that every new cluster gets. */
 export const DEFAULT_CLASS = 'standard';
 /** On a Node, from its kubelet: the directory below which it makes volumes. Empty: it only pretends. */
 export const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';

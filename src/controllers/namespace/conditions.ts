@@ -1,15 +1,15 @@
-// What a terminating namespace says about how far its deletion has got.
+// The conditions of a terminating namespace about the progress of its deletion.
 
 import type { NamespaceCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 
 type Condition = Immutable<NamespaceCondition>;
 
-/** What was found while deleting a namespace's content. */
+/** The problems of deleting a namespace's content. */
 export interface Findings {
-  /** What could not be discovered, or undefined. */
+  /** The error of discovery, or undefined. */
   readonly discoveryFailure?: string;
-  /** What deleting failed with, per resource. */
+  /** The errors of deletions, by resource. */
   readonly failures: readonly string[];
   /** 'resource.group' → objects that are still there. */
   readonly remaining: ReadonlyMap<string, number>;

@@ -72,7 +72,7 @@ async function deleteAll(
   if (items.some(({ metadata }) => (metadata.finalizers ?? []).length > 0)) {
     return { id, items, estimateSeconds: FINALIZER_ESTIMATE_SECONDS };
   }
-  // Nothing keeps them, yet they are there: somebody made them after the deletion.
+  // They have no finalizers and exist nevertheless: they were created after the deletion.
   const failure = `unexpected items still remain in namespace: ${namespace} for gvr: ${resource.group}/${resource.version}, Resource=${resource.resource}`;
   return { id, items, estimateSeconds: 0, failure };
 }

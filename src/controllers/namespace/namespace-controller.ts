@@ -80,7 +80,7 @@ export class NamespaceController implements Controller {
     return { result, discoveryFailure: `Discovery failed for some groups, ${failures.size} failing: ${summary}` };
   }
 
-  /** False if somebody else wrote the namespace meanwhile: look again. */
+  /** Returns false if the namespace was written meanwhile: it must be reconciled again. */
   async #writeConditions(
     namespace: Immutable<Namespace>,
     result: ContentResult,

@@ -123,13 +123,13 @@ export class NodeIpamController implements Controller {
       return reconciled;
     } catch (err) {
       if (apierrors.isNotFound(err) || apierrors.isConflict(err)) {
-        // Gone, replaced, or given a range by somebody else: look again.
+        // The node is gone, was replaced, or got a range from another writer: reconcile again.
         this.#uncertain.delete(uid);
         this.#given.delete(uid);
         this.#release(cidrs);
         return requeue;
       }
-      // It may have been written all the same: nobody else gets them, and they are tried again.
+      // The write may have taken effect nevertheless: the ranges stay reserved, and the write is retried.
       this.#uncertain.add(uid);
       throw err;
     }

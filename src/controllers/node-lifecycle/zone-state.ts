@@ -24,7 +24,7 @@ export interface EvictionRates {
   readonly unhealthyThreshold?: number;
 }
 
-export const NORMAL_PER_SECOND = 0.1;
+const NORMAL_PER_SECOND = 0.1;
 
 /** Returns region and zone as one string. All nodes without these labels are in one zone. */
 export function zoneOf(node: ReadNode): string {

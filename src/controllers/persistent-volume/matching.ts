@@ -25,7 +25,7 @@ export function attributesClass({ spec }: ReadVolume | ReadClaim): string {
   return spec.volumeAttributesClassName ?? '';
 }
 
-export function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
+function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
   const offered = new Set(volume.spec.accessModes);
   return (claim.spec.accessModes ?? []).every((mode) => offered.has(mode));
 }
@@ -37,7 +37,7 @@ export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean
   return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
 }
 
-/** What a claim that asks for this volume by name cannot have of it, as events word it; undefined: nothing. */
+/** Returns why a claim cannot have the volume that it names, as worded in events; undefined if it can. */
 export function mismatch(volume: ReadVolume, claim: ReadClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined) return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (sizeOf(volume).cmp(requestedSize(claim)) < 0) return 'requested PV is too small';

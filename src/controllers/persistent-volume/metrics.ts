@@ -1,4 +1,4 @@
-// What the binder tells of volumes and claims, under the names that Kubernetes' has.
+// Metrics of the binder about volumes and claims, with upstream's names.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

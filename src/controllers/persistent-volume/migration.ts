@@ -10,7 +10,7 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 const IN_TREE = 'kubernetes.io/';
 
-/** Who provisions for a class that names this provisioner; undefined for plugins that there are none of. */
+/** Returns the provisioner for a class that names this one; undefined for plugins that do not exist. */
 export function provisionerOf(name: string): string | undefined {
   return driverOfPlugin(name) ?? (name.startsWith(IN_TREE) ? undefined : name);
 }
@@ -49,7 +49,7 @@ export function isMigrated({ metadata }: Pick<ReadVolume, 'metadata'>): boolean 
   return (metadata.annotations?.[MIGRATED_TO] ?? '') !== '';
 }
 
-/** Somebody else has provisioned it, and deletes it. */
+/** Reports whether an external provisioner has created the volume, and deletes it. */
 export function isExternal({ metadata, spec }: ReadVolume): boolean {
   if (isMigrated({ metadata })) return true;
   const provisioner = metadata.annotations?.[PROVISIONED_BY] ?? '';

@@ -6,7 +6,7 @@ export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
 export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
 /** On a volume: the provisioner that has made it and is to delete it. */
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
-/** On a claim: whoever provisions volumes under that name shall make one for it. */
+/** Annotation of a claim: the provisioner that must create a volume for it. */
 export const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
 export const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provisioner';
 /** On a claim: the node of its first consumer, from the scheduler. */
@@ -19,5 +19,5 @@ export const PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capaci
 export const MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
 /** On a claim: who makes its volume larger. */
 export const STORAGE_RESIZER = 'volume.kubernetes.io/storage-resizer';
-/** Of a volume: it is kept until an in-tree plugin has deleted what it stands for. */
+/** Finalizer of a volume: it is kept until an in-tree plugin has deleted the storage. */
 export const IN_TREE_FINALIZER = 'kubernetes.io/pv-controller';

@@ -49,7 +49,7 @@ export class OperationTimes {
     this.#durations.with(...running.labels).observe((this.#clock.monotonic() - running.since) / 1000);
   }
 
-  /** Nobody wants it any more. */
+  /** The claim is gone. */
   forget(key: string): void {
     this.#running.delete(key);
   }

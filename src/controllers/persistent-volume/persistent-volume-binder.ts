@@ -1,7 +1,7 @@
 // Binds claims to volumes: one that is asked for by name, or the smallest that fits, or one that a provisioner is asked to make.
 // Says of both in which phase they are, and does with volumes that are given back what their reclaim policy says.
 //
-// Whoever binds writes the volume first, then the claim. A volume that refers to a claim which has another is unbound again.
+// Binding writes the volume first, then the claim. A volume that refers to a claim which has another is unbound again.
 
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
@@ -195,7 +195,7 @@ export class PersistentVolumeBinder implements Controller {
         this.#tell(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume "${volumeName}": ${why}`);
       } else {
         this.#tell(claim, 'Warning', 'FailedBinding', `volume "${volumeName}" already bound to a different claim.`);
-        // Somebody has taken off it that it was bound before: what is said of it stays.
+        // The annotation that it was bound was removed by another writer: the status stays.
         if (isAnnotated(claim, BOUND_BY_CONTROLLER)) return;
       }
     }
@@ -275,7 +275,7 @@ export class PersistentVolumeBinder implements Controller {
       const message = 'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!';
       return await this.#lose(claim, 'ClaimLost', message, signal);
     }
-    // What the cache does not know yet is not lost.
+    // A claim that the cache does not show yet is not lost.
     const volume =
       this.#volumes.get(volumeName) ??
       (await unlessMissing(this.#config.client.resource(persistentVolumes).get(volumeName, { signal })));
@@ -314,7 +314,7 @@ export class PersistentVolumeBinder implements Controller {
       throw err;
     } finally {
       release();
-      // Whoever was not offered the volume meanwhile is, if it is still free.
+      // Claims that were not offered the volume meanwhile get it, if it is still free.
       const now = this.#volumes.get(name);
       if (now !== undefined && isFree(now)) this.#classQueue.add(classOfVolume(now));
     }
@@ -356,7 +356,7 @@ export class PersistentVolumeBinder implements Controller {
     const known = this.#claims.get(`${namespace}/${name}`);
     if (known?.metadata.uid === uid) return known;
     if (known === undefined && isGivenBack(volume)) return undefined;
-    // Who has bound it may know more than the cache.
+    // The component that has bound it may have newer information than the cache.
     const live = await unlessMissing(
       this.#config.client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
     );
@@ -369,7 +369,7 @@ export class PersistentVolumeBinder implements Controller {
       case 'Delete':
         if (isMigrated(released)) return;
         this.#times.begin(released.metadata.name, this.#deleterOf(released), 'delete');
-        // Else whoever has made it deletes it.
+        // Otherwise its external provisioner deletes it.
         if (!isExternal(released)) {
           const { name } = released.metadata;
           // Known as failed, it is not tried again.
@@ -384,7 +384,7 @@ export class PersistentVolumeBinder implements Controller {
     }
   }
 
-  /** Who makes volumes of its class. */
+  /** Returns the provisioner of the class. */
   #deleterOf(volume: ReadVolume): string {
     if (!isExternal(volume)) return 'N/A';
     const provisioner = this.#classes.lister.get('', classOfVolume(volume))?.provisioner;
@@ -466,7 +466,7 @@ function isGivenBack({ status }: ReadVolume): boolean {
   return status.phase === 'Released' || status.phase === 'Failed';
 }
 
-/** Somebody else was faster: it is tried again with what is known then. What is gone needs nothing. */
+/** Another writer was first: it is retried with the new state. Nothing is to be done for an object that is gone. */
 async function settled(work: Promise<void>): Promise<ReconcileResult> {
   try {
     await work;

@@ -28,7 +28,7 @@ export function isDefaultClass({ metadata }: ReadClass): boolean {
   return DEFAULT_MARKS.some((mark) => metadata.annotations?.[mark] === 'true');
 }
 
-/** Of several the newest; of those that are as old as each other the first by name. */
+/** Returns the newest of several default classes; of the same age, the first by name. */
 export function defaultClass(classes: readonly ReadClass[]): ReadClass | undefined {
   const [first] = classes.filter(isDefaultClass).sort((a, b) => {
     const [of, to] = [a.metadata, b.metadata];

@@ -48,7 +48,7 @@ export class VolumeIndex {
     return this.#freeOfClass.get(storageClass) ?? 0;
   }
 
-  /** Nobody else is offered the volume until the returned function is called. */
+  /** Reserves the volume until the returned function is called. */
   reserve(name: string): () => void {
     this.#reserved.add(name);
     return () => void this.#reserved.delete(name);
@@ -122,7 +122,7 @@ export class VolumeIndex {
   }
 }
 
-/** Anybody may have it. Pending are those that the binder has not looked at yet: they are available, though nobody has said so. */
+/** Reports whether the volume is free. Pending volumes are those that the binder has not reconciled yet: they are available, too. */
 export function isFree({ metadata, spec, status: { phase = 'Pending' } }: ReadVolume): boolean {
   return (
     spec.claimRef === undefined && (phase === 'Available' || phase === 'Pending') && metadata.deletionTimestamp === undefined

@@ -1,4 +1,4 @@
-// Removes pods that nobody else will: of nodes that are gone, deleted before they had a node, on nodes out of service, and
+// Removes pods that no other component removes: of nodes that are gone, deleted before they had a node, on nodes out of service, and
 // finished ones when there are too many.
 
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
@@ -110,7 +110,7 @@ export class PodGcController implements Controller {
     const scoped = client.resource(pods).namespace(namespace);
     try {
       if (!isPodTerminal(pod)) {
-        // The others were deleted by somebody already.
+        // The others are being deleted already.
         const conditions =
           reason === 'orphaned' ? [disruptionTarget(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', clock.now())] : [];
         const observed = generation === undefined ? {} : { observedGeneration: generation };
@@ -130,7 +130,7 @@ export class PodGcController implements Controller {
   }
 }
 
-/** Of the finished pods those that are more than `threshold`: first those that were evicted, then the oldest. */
+/** Returns the finished pods beyond `threshold`: first evicted ones, then the oldest. */
 export function terminatedOverLimit(all: readonly ReadPod[], threshold: number): readonly ReadPod[] {
   if (threshold <= 0) return [];
   const finished = all.filter(isPodTerminal);

@@ -13,7 +13,7 @@ export const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 /** A phase that comes first goes first; any other counts as Pending. */
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
-/** What the order looks at, read once per pod. */
+/** The properties that the order depends on, read once per pod. */
 interface Candidate {
   readonly pod: ReadPod;
   readonly assigned: boolean;
@@ -110,7 +110,7 @@ function magnitude(ageMs: number): number {
   return ageMs > 0 ? Math.floor(Math.log2(ageMs * 1e6)) : -1;
 }
 
-/** What cannot be read counts as 0: validation keeps it out. */
+/** An invalid value counts as 0. Validation rejects it. */
 function deletionCost(pod: ReadPod): number {
   const text = pod.metadata.annotations?.[DELETION_COST];
   return text !== undefined && /^(0|-?[1-9][0-9]*)$/.test(text) ? Number(text) : 0;

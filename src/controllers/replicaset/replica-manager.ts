@@ -132,7 +132,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     const { successes, failure } = await slowStartBatch(count, INITIAL_BATCH, () =>
       this.#podControl.create(owner, owner.template, reference, signal),
     );
-    // What failed or was not tried will not be seen.
+    // Failed or skipped writes will not be observed.
     for (let i = successes; i < count; i++) this.#expectations.creationObserved(key);
     // Nothing can be created in a namespace that goes away, and trying again would not help.
     return isNamespaceTerminating(failure) ? undefined : failure;
@@ -178,7 +178,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     return [...found.values()];
   }
 
-  /** Writes what has changed; if somebody else wrote meanwhile, once more on top of that. */
+  /** Writes the changed status; after a conflict, once more on top of the new version. */
   async #writeStatus(
     object: Immutable<T>,
     owner: ReplicaOwner,

@@ -1,4 +1,4 @@
-// What a ReplicaSet's status says, computed from its pods.
+// The status of a ReplicaSet, computed from its pods.
 
 import type { ReplicaSetCondition, ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -18,7 +18,7 @@ export interface StatusInput {
   readonly active: readonly ReadPod[];
   /** How many of its pods are being deleted. */
   readonly terminating: number;
-  /** What creating or deleting pods just failed with. */
+  /** The error of creating or deleting pods. */
   readonly failure: unknown;
   /** Since the epoch. */
   readonly nowMs: number;

@@ -222,7 +222,7 @@ export class ResourceClaimController implements Controller {
       const goes = claim.metadata.deletionTimestamp !== undefined;
       if (released || (goes && valid.length === 0 && claim.status.allocation !== undefined)) {
         const { reservedFor: _, allocation, ...rest } = claim.status;
-        // What nobody uses is allocated anew when somebody does.
+        // A claim that no pod uses is deallocated. It is allocated again when a pod uses it.
         const status = valid.length > 0 ? { ...rest, reservedFor: valid, ...(allocation && { allocation }) } : rest;
         claim = await client.updateStatus({ ...claim, status }, { signal });
       }
@@ -235,7 +235,7 @@ export class ResourceClaimController implements Controller {
       const owner = controllerOf(claim);
       if (owner?.kind !== 'Pod' || claim.metadata.deletionTimestamp !== undefined) return reconciled;
       const pod = this.#pods.lister.get(namespace, owner.name);
-      // Of pods that are gone the garbage collector takes the claims.
+      // The garbage collector deletes the claims of pods that are gone.
       if (pod?.metadata.uid === owner.uid && isDone(pod)) await client.delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       if (apierrors.isConflict(err)) return requeue;

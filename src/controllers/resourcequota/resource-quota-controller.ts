@@ -48,7 +48,7 @@ export interface ResourceQuotaControllerConfig extends ControllerConfig {
 
 /** So many objects may be deleted at once, and are then counted once. */
 const COLLECT_MS = 100;
-/** What has been charged is in the cache a moment later only; until then the count is not believed to be less. */
+/** Charged objects appear in the cache with a delay. Until then, a lower count is not trusted. */
 const SETTLE_MS = 1000;
 /** How long a quota waits for the first list of a resource: the resource may have been removed from the server. */
 const SYNC_TIMEOUT_MS = 30_000;
@@ -87,7 +87,7 @@ export class ResourceQuotaController implements Controller {
       onUpdate: (before, quota) => {
         const charged = growth(amountsOf(quota.status.used), amountsOf(before.status.used));
         if (charged.size > 0) this.#chargedAt.set(quota.metadata.uid, config.clock.monotonic());
-        // What admission charges is right as it is.
+        // The amounts that admission has charged are correct.
         if (before.metadata.uid !== quota.metadata.uid || !sameLists(before.spec.hard, quota.spec.hard)) {
           this.#queue.add(objectKey(quota));
         }
@@ -140,7 +140,7 @@ export class ResourceQuotaController implements Controller {
     const counted = await this.#countedBy(quota, signal);
     const hard = amountsOf(quota.spec.hard);
     const counts = this.#count(quota, counted);
-    // What nobody counts keeps what somebody else says of it.
+    // Resources that this controller does not count keep the values of other writers.
     const used = only(new Map([...amountsOf(quota.status.used), ...counts]), new Set(hard.keys()));
     const { recountMs = 5 * 60_000, clock } = this.#config;
     const sameHard = quota.status.hard !== undefined && sameAmounts(amountsOf(quota.status.hard), hard);

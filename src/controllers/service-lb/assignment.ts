@@ -12,7 +12,7 @@ export interface Wish {
   readonly held: readonly string[];
 }
 
-/** What may not be given away: 'address TCP/6443'. */
+/** Reserved addresses and ports: 'address TCP/6443'. */
 export type Reserved = ReadonlySet<string>;
 
 /**

@@ -1,5 +1,5 @@
 // A load balancer for clusters without a cloud: a service of type LoadBalancer gets addresses of nodes, which the service proxy
-// of each node serves. Services with a loadBalancerClass are somebody else's.
+// of each node serves. Services with a loadBalancerClass belong to other controllers.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
@@ -131,7 +131,7 @@ export class ServiceLbController implements Controller {
     return eligible.filter(({ metadata }) => serving.has(metadata.name));
   }
 
-  /** What the API server and the kubelets listen on. */
+  /** The addresses and ports of the API server and the kubelets. */
   #reserved(): ReadonlySet<string> {
     const reserved = new Set<string>();
     for (const { endpoints, ports } of this.#slices.lister.byIndex(BY_SERVICE, 'default/kubernetes')) {
@@ -213,7 +213,7 @@ function isEligible({ metadata, status }: ReadNode): boolean {
   return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 }
 
-/** Those for the outside, if it has any. */
+/** Returns the external addresses of a node, if it has any. */
 function addressesOf({ status }: ReadNode): readonly string[] {
   const of = (wanted: string): string[] =>
     (status.addresses ?? []).flatMap(({ type, address }) => (type === wanted ? [address] : []));

@@ -16,7 +16,7 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 type ReadSecret = Immutable<Secret>;
 
 export interface LegacyTokenCleanerConfig extends ControllerConfig {
-  /** For how long nobody must have used a token. Default: 365 days. */
+  /** How long a token must be unused. Default: 365 days. */
   readonly cleanUpPeriodMs?: number;
   /** Between two looks at all of them. Default: a day. */
   readonly lookPeriodMs?: number;
@@ -27,7 +27,7 @@ const TYPE = 'kubernetes.io/service-account-token';
 const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 const LAST_USED = 'kubernetes.io/legacy-token-last-used';
 const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
-/** What the API server says of the uses that it notes. */
+/** The record of the API server about the tracking of uses. */
 const TRACKING = { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' } as const;
 
 export class LegacyTokenCleaner implements Controller {
@@ -82,7 +82,7 @@ export class LegacyTokenCleaner implements Controller {
     return reconciled;
   }
 
-  /** Before this, nobody is waited for. */
+  /** The time from which unused tokens count. */
   #longAgo(): number {
     return this.#config.clock.now() - this.#periodMs;
   }
@@ -98,7 +98,7 @@ export class LegacyTokenCleaner implements Controller {
     return !this.#pods.lister.list(namespace).some((pod) => mentions(pod, name));
   }
 
-  /** Whether uses have been noted for as long. Nobody knows about those before that. */
+  /** Reports whether uses have been tracked for that long. Earlier uses are unknown. */
   async #isTracked(signal: AbortSignal): Promise<boolean> {
     try {
       const { data } = await this.#config.client

@@ -1,4 +1,4 @@
-// What ServiceCIDRs have to do with each other and with addresses.
+// Relations between ServiceCIDRs, and between them and addresses.
 
 import type { ServiceCIDR } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

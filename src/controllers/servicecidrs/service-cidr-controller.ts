@@ -160,6 +160,6 @@ const isGoing = ({ metadata }: ReadServiceCIDR): boolean => metadata.deletionTim
 const hasFinalizer = ({ metadata }: ReadServiceCIDR): boolean => metadata.finalizers?.includes(SERVICE_CIDR_FINALIZER) === true;
 const isAllocated = ({ metadata }: ReadIPAddress): boolean => metadata.labels?.[MANAGED_BY_LABEL] === ALLOCATOR;
 const nameOf = ({ metadata }: ReadIPAddress): string => metadata.name;
-/** What is to go itself is no reason for another to go. */
+/** Ranges that are being deleted do not cover the addresses of others. */
 const othersThan = (range: ReadServiceCIDR, all: readonly ReadServiceCIDR[]): readonly ReadServiceCIDR[] =>
   all.filter((other) => other.metadata.name !== range.metadata.name && !isGoing(other));

@@ -1,4 +1,4 @@
-// Who a pod of a StatefulSet is: its ordinal, name, host name and claims, which outlive the pod.
+// The identity of a StatefulSet's pod: its ordinal, name, host name and claims, which outlive the pod.
 
 import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
 import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#api/groups/core/v1/index.ts';
@@ -92,7 +92,7 @@ export function claimsOf(set: ReadStatefulSet, ordinal: number): readonly ClaimO
   }));
 }
 
-/** What the pod lacks of its labels; undefined if it has them. Its name and volumes cannot change. */
+/** Returns the missing labels of the pod; undefined if it has all. Its name and volumes cannot change. */
 export function withIdentity(set: ReadStatefulSet, ordinal: number, pod: ReadPod): ReadPod | undefined {
   const wanted = Object.entries(identityLabels(set, ordinal));
   if (wanted.every(([name, value]) => pod.metadata.labels?.[name] === value)) return undefined;

@@ -1,4 +1,4 @@
-// What a StatefulSet's pods need next, decided from how they are.
+// Decides the next action on the pods of a StatefulSet, from their state.
 //
 // In order, unless the pods are managed in parallel: a pod is made when those before it are available, and deleted when those
 // behind it are gone. What is missing comes before what is too much, and that before what is out of date.
@@ -15,7 +15,7 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 export interface Situation {
   readonly set: ReadStatefulSet;
-  /** Those that the set controls. */
+  /** The pods that the set controls. */
   readonly pods: readonly ReadPod[];
   /** By name, in the set's namespace. */
   readonly claim: (name: string) => ReadClaim | undefined;
@@ -33,7 +33,7 @@ export interface Plan {
   /** Pods and claims as they should be. */
   readonly relabel: readonly ReadPod[];
   readonly reclaim: readonly ReadClaim[];
-  /** Names of claims that have to be given up: somebody else controls them. */
+  /** Names of claims that must be released: another object controls them. */
   readonly foreign: readonly string[];
   readonly remove: readonly ReadPod[];
 }

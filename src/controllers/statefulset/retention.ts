@@ -21,7 +21,7 @@ function policyOf({ spec }: ReadStatefulSet): { readonly whenDeleted: boolean; r
 export interface Ownership {
   /** The claim with the owners that it should have; undefined if it has them. */
   readonly changed: ReadClaim | undefined;
-  /** Somebody else controls the claim, so that it is not the set's to delete. */
+  /** Another object controls the claim, so the set must not delete it. */
   readonly isForeign: boolean;
 }
 
@@ -35,9 +35,9 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
       (ofSet(reference) && reference.uid !== set.metadata.uid) || (ofPod(reference) && reference.uid !== pod.metadata.uid),
   );
   const others = present.filter((reference) => !ofSet(reference) && !ofPod(reference));
-  // Who only wants to keep claims does not mind who else has them.
+  // A set that retains its claims does not depend on their owners.
   const isForeign = (whenDeleted || whenScaled) && (formers.length > 0 || others.some(({ controller }) => controller === true));
-  // What a former set or pod of that name owns goes with it.
+  // Claims of a former set or pod of that name are deleted with it.
   if (formers.length > 0) return { changed: undefined, isForeign };
   const isWanted = isOrdinalWanted(set, ordinalOf(set, pod) ?? -1);
   const wanted: OwnerReference[] = [];

@@ -107,7 +107,7 @@ export class StatefulSetController implements Controller {
     try {
       return await this.#sync(key, set, signal);
     } catch (err) {
-      // Somebody else wrote meanwhile, or a pod is there that the cache does not have yet.
+      // The object was written meanwhile, or a pod exists that the cache does not show yet.
       if (apierrors.isConflict(err) || apierrors.isAlreadyExists(err)) return requeue;
       // The set or its namespace is on the way out.
       if (isNamespaceTerminating(err)) return reconciled;
@@ -135,7 +135,7 @@ export class StatefulSetController implements Controller {
     const volumeClaim = (name: string): ReadClaim | undefined => this.#volumeClaims.lister.get(namespace, name);
     const wanted = plan({ set, pods: owned, claim: volumeClaim, updateRevision: update.metadata.name, nowMs });
     const names = { current: current.metadata.name, update: update.metadata.name };
-    // What has been done is told even if not all of it could be.
+    // The status is updated even if some actions failed.
     const doomed = new Set<ReadPod>();
     let failure: unknown;
     try {

@@ -1,4 +1,4 @@
-// What a StatefulSet's status says, and what it concludes from its pods.
+// The status of a StatefulSet, computed from its pods.
 
 import type { StatefulSetStatus } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -9,7 +9,7 @@ import type { ReadPod, ReadStatefulSet } from './identity.ts';
 export type ReadStatus = Immutable<StatefulSetStatus>;
 
 export const isTerminating = ({ metadata }: ReadPod): boolean => metadata.deletionTimestamp !== undefined;
-export const isRunningAndReady = (pod: ReadPod): boolean => pod.status.phase === 'Running' && isPodReady(pod);
+const isRunningAndReady = (pod: ReadPod): boolean => pod.status.phase === 'Running' && isPodReady(pod);
 
 /** Runs, and has been ready for as long as the set asks. */
 export function isAvailable({ spec }: ReadStatefulSet, pod: ReadPod, nowMs: number): boolean {

@@ -1,4 +1,4 @@
-// What a migration's status says, and whose turn it is. Pure.
+// The status of a migration, and the order of migrations. Pure.
 
 import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { MigrationConditionType, StorageVersionMigration } from '#api/groups/storagemigration/v1beta1/index.ts';
@@ -39,7 +39,7 @@ export function withCondition(
   return { ...status, conditions: [...conditions, { type, status: 'True', lastTransitionTime: time, reason, message }] };
 }
 
-/** Of one that has ended: it does not run any more. */
+/** Returns the status of a finished migration. */
 export function withoutRunning(status: Status, time: string): Status {
   const ended = (condition: Immutable<Condition>): Immutable<Condition> =>
     condition.type === 'Running' && condition.status === 'True'
@@ -50,12 +50,12 @@ export function withoutRunning(status: Status, time: string): Status {
 
 const WELL_FORMED = /^[1-9]\d*$/;
 
-/** What is wrong with a revision; undefined if nothing is. */
+/** Returns the problem of a revision; undefined if there is none. */
 export function versionProblem(version: string): string | undefined {
   return WELL_FORMED.test(version) ? undefined : `resource version is not well formed: ${version}`;
 }
 
-/** Of well-formed revisions of any length. */
+/** Compares well-formed revisions of any length. */
 export function isNewer(a: string, b: string): boolean {
   return a.length === b.length ? a > b : a.length > b.length;
 }

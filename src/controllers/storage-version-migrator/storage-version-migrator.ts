@@ -1,6 +1,6 @@
 // Writes every object of a resource again, as it is, so that the store has it in the form of now: with the key that encrypts today, in
 // the version that is stored today. A migration waits for its turn among those of its resource, notes the revision of now, and then
-// writes what is not newer than that; what somebody else writes meanwhile needs no help.
+// writes the objects that are not newer than that. Objects that are written meanwhile are migrated by that.
 //
 // Migrations are beta: where the API server does not serve them, this waits until it does.
 
@@ -79,7 +79,7 @@ export class StorageVersionMigrator implements Controller {
         return;
       } catch (err) {
         if (signal.aborted) return;
-        if (!apierrors.isNotFound(err)) logger.debug('whether migrations are served is not known', { err });
+        if (!apierrors.isNotFound(err)) logger.debug('storage version migrator: discovery failed', { err });
       }
       await clock.sleep(discoveryPeriodMs, signal).catch(() => undefined);
     }
@@ -90,7 +90,7 @@ export class StorageVersionMigrator implements Controller {
     this.#considerAll(resourceKey(migration));
   }
 
-  /** What one of a resource does is another's turn. */
+  /** At most one migration per resource runs at a time. */
   #considerAll(key: string): void {
     for (const migration of this.#lister?.list() ?? []) {
       if (resourceKey(migration) === key) this.#queue.add(migration.metadata.name);
@@ -190,7 +190,12 @@ export class StorageVersionMigrator implements Controller {
         } catch (err) {
           if (signal.aborted || isRetriable(err)) throw err;
           const { namespace, name } = object.metadata;
-          logger.warn('an object could not be written again', { resource: describe(resource), namespace, name, err });
+          logger.warn('storage version migrator: writing an object failed', {
+            resource: describe(resource),
+            namespace,
+            name,
+            err,
+          });
           return errorMessage(err);
         }
       }

@@ -130,7 +130,7 @@ export class TaintEvictionController implements Controller {
       this.#deletions.value++;
       this.#latency.observe((clock.monotonic() - dueMs) / 1000);
     } catch (err) {
-      // Another by that name, or somebody has changed it: look again.
+      // Another pod of that name, or a changed one: reconcile again.
       if (apierrors.isConflict(err)) return requeue;
       if (!apierrors.isNotFound(err)) throw err;
     }

@@ -1,5 +1,5 @@
 // Controllers as in a real cluster: each writes as a ServiceAccount of its own, with the role that the API server keeps for it, and
-// all read through the controller manager. Whoever oversteps his role is found out.
+// all read through the controller manager. A controller that exceeds its role is detected.
 
 import type { ApiServer } from '#apiserver/server.ts';
 import type { UserInfo } from '#apiserver/request.ts';
@@ -10,9 +10,9 @@ import { CONTROLLER_NAMES, controllerEntry } from '../controllers.ts';
 
 const AUTHENTICATED = 'system:authenticated';
 const ADMIN: UserInfo = { name: 'system:admin', groups: ['system:masters', AUTHENTICATED] };
-/** Of all objects of a resource in a namespace: there is no single one that could be meant. */
+/** A deletion of all objects of a resource in a namespace has no name. */
 const COLLECTION = /^\/(api|apis\/[^/]+)\/[^/]+\/namespaces\/[^/]+\/[^/]+$/;
-/** What lies behind a node is no object. */
+/** Paths behind a node are not objects. */
 const PROXIED = /^\/api\/v1\/nodes\/[^/]+\/proxy\//;
 const MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] };
 
@@ -28,7 +28,7 @@ function userOf(controller: string): UserInfo {
 
 export class ControllerClients {
   readonly #server: ApiServer;
-  /** What was refused because no role allows it. */
+  /** Requests that no role allows. */
   readonly #refused = new Set<string>();
   /** Deletions that did not say of which object they were meant. */
   readonly #blind = new Set<string>();

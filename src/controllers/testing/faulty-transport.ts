@@ -64,7 +64,7 @@ export class FaultyTransport implements Transport {
   async watch<T>(request: TransportRequest, inner: Transport = this.#inner): Promise<WatchStream<WatchEvent<T>>> {
     const source = await inner.watch<T>(request);
     const queue = new WatchQueue<WatchEvent<T>>({ onStop: () => source.stop() });
-    // Whoever gives up on a watch does not wait for what is held back.
+    // A caller that stops a watch does not wait for delayed events.
     request.signal?.addEventListener('abort', () => queue.stop());
     const deliver = (action: () => void): void => {
       const waiting = this.#held.get(request.path);

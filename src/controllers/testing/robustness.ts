@@ -26,7 +26,7 @@ export interface Scenario {
   readonly subject: Make;
   /** Others that it takes, to which nothing happens. */
   readonly others?: readonly Make[];
-  /** What is asked of the cluster, step by step; between steps everything comes to rest. */
+  /** The steps of the scenario. The cluster settles between steps. */
   readonly steps: readonly ((cluster: TestCluster) => Promise<void>)[];
   /** Kinds whose objects are the outcome. */
   readonly outcome: readonly ResourceType[];
@@ -44,9 +44,9 @@ export interface Scenario {
 export interface Robustness {
   /** Writes of the subject in the undisturbed run. */
   readonly writes: number;
-  /** Watch events that it was told. */
+  /** Watch events that it received. */
   readonly events: number;
-  /** What the cluster held in the end, undisturbed. */
+  /** The final state of the cluster without faults. */
   readonly outcome: readonly unknown[];
   /** By what went wrong: the outcome. */
   readonly disturbed: ReadonlyMap<string, readonly unknown[]>;
@@ -100,13 +100,13 @@ class Disturbance {
   }
 
   async request<T>(inner: Transport, request: TransportRequest): Promise<T> {
-    // Events about objects are told on the side: nobody's state depends on them.
+    // No state depends on Event objects.
     if (request.method === 'GET' || request.path.includes('/events') || !this.counts(request)) return inner.request(request);
     this.writes++;
     const what = `${request.method} ${request.path}`;
     if (this.#ill.conflicts === true && request.method !== 'POST' && !this.#tried.has(what)) {
       this.#tried.add(what);
-      throw apierrors.conflict({ group: '', resource: 'things' }, request.path, new Error('somebody else was faster'));
+      throw apierrors.conflict({ group: '', resource: 'things' }, request.path, new Error('another writer was first'));
     }
     const stops = this.writes === this.#ill.stopAfterWrite;
     const answer = await inner.request<T>(request).catch((err: unknown) => {
@@ -222,7 +222,7 @@ async function outcomeOf(client: Client, types: readonly ResourceType[]): Promis
   return outcome.sort().map((text) => JSON.parse(text) as unknown);
 }
 
-/** What differs from run to run, whatever happens: identities, and when it was. */
+/** Fields that differ between runs: identities and times. */
 const PASSING = new Set(['uid', 'resourceVersion', 'managedFields', 'generateName', 'apiVersion']);
 const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text);
 const isUid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);

@@ -1,4 +1,4 @@
-// What was told in events, for tests.
+// The recorded events, for tests.
 
 import { events } from '#api/groups/core/v1/index.ts';
 import type { Event } from '#api/groups/core/v1/index.ts';

@@ -25,9 +25,9 @@ export interface TestCluster {
   readonly clock: VirtualClock;
   readonly logger: RecordingLogger;
   readonly random: Random;
-  /** What requests go through undisturbed. */
+  /** The transport without faults. */
   readonly transport: Transport;
-  /** What the controllers' requests go through; the test's own client is not affected by it. */
+  /** The transport of the controllers' requests. The test's own client does not use it. */
   readonly faults: FaultyTransport;
   /**
    * What a controller is given, and what it then works with: it writes as the account of its name, so that its role has to allow
@@ -42,9 +42,9 @@ export interface TestCluster {
 }
 
 export interface TestClusterConfig {
-  /** What the clock shows at first, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /** The time at which the clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
   readonly startMs?: number;
-  /** What is served that is not by itself. Default: stable versions. */
+  /** The API versions that are served in addition. Default: stable versions. */
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   /** Around the storage, such as encryption. Default: nothing. */
   readonly wrapStorage?: (storage: Storage) => Storage;

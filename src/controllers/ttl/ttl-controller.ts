@@ -1,5 +1,5 @@
 // Tells nodes for how long they may keep what they have read of Secrets and ConfigMaps: the more nodes there are, the longer.
-// They are told by an annotation, in seconds.
+// The annotation of the node has the time in seconds.
 
 import { nodes } from '#api/groups/core/v1/index.ts';
 import type { Node } from '#api/groups/core/v1/index.ts';

@@ -65,12 +65,12 @@ export class VolumeExpandController implements Controller {
     return reconciled;
   }
 
-  /** To whoever grows such volumes. */
+  /** The annotation for the component that expands such volumes. */
   async #leave(claim: ReadClaim, volume: ReadVolume, signal: AbortSignal): Promise<void> {
     const plugin = pluginOfSource(volume.spec);
     const driver = plugin === undefined ? undefined : driverOfPlugin(plugin);
     if (driver === undefined) {
-      // Nobody is known to grow volumes of the other kinds.
+      // No component expands volumes of the other kinds.
       const isKnown = volume.spec.csi !== undefined || isOurs(volume);
       this.#tell(claim, isKnown ? 'Normal' : 'Warning', 'waiting for an external controller to expand this PVC');
       return;

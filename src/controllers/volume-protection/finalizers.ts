@@ -14,12 +14,12 @@ export const PV_PROTECTION = 'kubernetes.io/pv-protection';
 export const VAC_PROTECTION = 'kubernetes.io/vac-protection';
 
 /** Reports whether the object is to be deleted and kept by this finalizer. */
-export function isDeletionCandidate({ metadata }: KubeObject, finalizer: string): boolean {
+function isDeletionCandidate({ metadata }: KubeObject, finalizer: string): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer) === true;
 }
 
 /** Reports whether the object was created without the finalizer, which admission adds to every new object. */
-export function lacksFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
+function lacksFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
   return metadata.deletionTimestamp === undefined && metadata.finalizers?.includes(finalizer) !== true;
 }
 

@@ -57,7 +57,7 @@ export class VacProtectionController implements Controller {
     return await protect({ client, type: volumeAttributesClasses, finalizer: VAC_PROTECTION, isUsed }, found, signal);
   }
 
-  /** What refers to it may be newer than the cache: before the class is let go, the API is asked. */
+  /** References may be newer than the cache, so the API is read before the finalizer is removed. */
   async #isUsed(name: string, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#config;
     if (this.#claims.lister.byIndex(BY_CLASS, name).length > 0 || this.#volumes.lister.byIndex(BY_CLASS, name).length > 0) {

@@ -198,7 +198,7 @@ export class Forwarder {
     if (upstream === undefined) return false;
     if (!upstream.loops) {
       upstream.setLoops();
-      this.#config.logger.error('upstream DNS server leads back to this server, and is not used', { server: upstream.name });
+      this.#config.logger.error('upstream DNS server forwards to this server, ignoring it', { server: upstream.name });
     }
     return true;
   }

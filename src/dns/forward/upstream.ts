@@ -20,7 +20,7 @@ export interface UpstreamConfig {
   readonly metrics: DnsMetrics;
 }
 
-/** What is asked, without the name of who asks. */
+/** A question, without the client that asks it. */
 export interface Ask {
   /** The question's bytes. */
   readonly question: Buffer;

@@ -58,7 +58,7 @@ export async function publishDnsEndpoint(client: Client, endpoint: DnsEndpoint):
   }
 }
 
-/** Removes this server's slice: nobody is to be sent to it any more. */
+/** Removes the slice of this server, so that no clients are sent to it any more. */
 export async function withdrawDnsEndpoint(client: Client, node: string): Promise<void> {
   try {
     await client.resource(endpointSlices).namespace(DNS_SERVICE.namespace).delete(dnsSliceName(node));

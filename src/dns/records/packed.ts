@@ -4,11 +4,12 @@
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
 import { isDNS1123Label } from '#machinery/validation/validation.ts';
 import { parseName, type Labels } from '../wire/names.ts';
 import { addressBytes } from './addresses.ts';
 
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+export { SERVICE_NAME_LABEL };
 
 /** In lower case. `port` -1: there is none, and SRV records leave it out. */
 export interface PackedPort {
@@ -120,7 +121,7 @@ function packPort({
   return { name: (name ?? '').toLowerCase(), protocol: (protocol ?? 'TCP').toLowerCase(), port: port ?? -1 };
 }
 
-/** What an informer needs to tell objects and their states apart. */
+/** Returns the metadata by which an informer distinguishes objects and their versions. */
 function packedMetadata({ metadata }: Immutable<KubeObject>): KubeObject['metadata'] {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };

@@ -233,7 +233,7 @@ export class Answerer {
     try {
       return recordsIn(decodePacket(Buffer.concat([header, question, bytes])));
     } catch (err) {
-      // What the upstream server says cannot be read: the alias alone is an answer, too.
+      // The response of the upstream server cannot be decoded. The alias alone is a valid answer.
       this.#config.logger.debug('answer of upstream DNS server cannot be decoded', { err });
       return [];
     }

@@ -23,7 +23,7 @@ const PREFIX = 2;
 
 export class TcpSession {
   readonly #config: TcpSessionConfig;
-  /** What was received and not handled yet: at most one chunk, and the beginning of a message. */
+  /** Received bytes that are not handled yet: at most one chunk, and the beginning of a message. */
   #received: Buffer = Buffer.alloc(0);
   #inFlight = 0;
   /** The client does not take what was sent. */

@@ -7,11 +7,11 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
 import { ownValue } from '#machinery/collections/string-map.ts';
 
-/** What is known of the pod beyond its object, at the time of asking. */
+/** Information about the pod beyond its object. */
 export interface DownwardContext {
   readonly podIPs: readonly string[];
   readonly hostIPs: readonly string[];
-  /** What a container without limits is limited by. */
+  /** The limits of a container without limits of its own. */
   readonly nodeAllocatable: ResourceList;
 }
 

@@ -116,7 +116,7 @@ function decodeOptional(base64: string | undefined): string | undefined {
   return base64 === undefined ? undefined : decodeText(base64);
 }
 
-/** Printable ASCII without '=': all that a process can be told apart by. */
+/** Printable ASCII without '=': the valid names of variables. */
 function isVariableName(name: string): boolean {
   return /^[ -<>-~]+$/.test(name);
 }

@@ -22,7 +22,7 @@ export class NetworkError extends Error {}
 /** The peer began to answer, and did not end. */
 export class BodyError extends Error {}
 
-/** What is asked for: as in Go, the text of the URL always has the port that the action names. */
+/** Returns the URL of the action. As in Go, it always has the port. */
 export interface Target {
   readonly scheme: string;
   /** Without brackets. */

@@ -31,7 +31,7 @@ export interface WantedImage {
   readonly name: string;
   /** Absent: as the name's tag suggests. */
   readonly policy: string | undefined;
-  /** Whose events tell of it. Absent: the pod's, as for an image that is a volume. */
+  /** The container for events. Absent: the pod, as for an image volume. */
   readonly container?: Container;
 }
 
@@ -190,7 +190,7 @@ export class ImageManager {
   }
 }
 
-/** What an image without a policy gets: 'latest' is looked for anew each time. */
+/** Returns the default pull policy: Always for the tag 'latest'. */
 function defaultPullPolicy(image: string): string {
   const name = parseImageName(image);
   return name.digest === undefined && name.tag === 'latest' ? 'Always' : 'IfNotPresent';

@@ -54,7 +54,7 @@ export async function* readLogs(source: LogSource, options: LogOptions, signal: 
   }
 }
 
-/** What an entry adds to the output; undefined: nothing. */
+/** Returns the output of an entry; undefined: none. */
 function makeFormatter(options: LogOptions): (entry: LogEntry) => Buffer | undefined {
   // A stream's line that is cut into parts has its time once, at its beginning.
   const inLine: Record<LogStream, boolean> = { stdout: false, stderr: false };
@@ -169,7 +169,7 @@ async function findTail(file: FileHandle, lines: number, stream: LogStream | und
   const { size } = await file.stat();
   if (lines <= 0) return size;
   let end = size;
-  /** What was read from `end` on up to the first newline after it. */
+  /** Returns the bytes from `end` to the first newline after it. */
   let pending: Buffer = Buffer.alloc(0);
   let found = 0;
   /** Where the line that is being counted begins. */

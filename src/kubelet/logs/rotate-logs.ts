@@ -11,14 +11,14 @@ export interface RotateLogsInput {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Those that run. */
+  /** Returns the running containers. */
   readonly containers: readonly { readonly id: string; readonly logPath: string }[];
   readonly maxBytes: number;
   /** The one that is written to included. */
   readonly maxFiles: number;
 }
 
-/** What fails for one container is logged, and tried again next time. */
+/** A failure for one container is logged, and retried at the next run. */
 export async function rotateLogs(input: RotateLogsInput): Promise<void> {
   for (const { id, logPath } of input.containers) {
     if (logPath === '') continue;

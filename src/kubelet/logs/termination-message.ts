@@ -28,7 +28,7 @@ export async function readTerminationMessage(status: ContainerStatus, annotation
 
 async function readLogEnd(path: string): Promise<string> {
   try {
-    // What an entry has beside its content is about fifty bytes.
+    // The overhead of an entry is about fifty bytes.
     const data = await readEndUntrusted(path, MAX_FALLBACK_BYTES + MAX_FALLBACK_LINES * 64);
     const lines: string[] = [];
     for (const line of data.toString('utf8').split('\n')) {

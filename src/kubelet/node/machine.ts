@@ -1,11 +1,11 @@
 // Facts about this machine, for its Node object.
 
 import { readFile, statfs } from 'node:fs/promises';
-import { isServiceInterface } from '#machinery/net/service-interface.ts';
-import { arch, cpus, networkInterfaces, release, totalmem } from 'node:os';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import { arch, cpus, release, totalmem } from 'node:os';
 import type { ResourceList } from '../types.ts';
 
-/** What a Node's status.nodeInfo says of the machine; the rest is the runtime's and the kubelet's own. */
+/** The part of a Node's status.nodeInfo about the machine. The rest is about the runtime and the kubelet. */
 export interface MachineInfo {
   readonly machineID: string;
   readonly systemUUID: string;
@@ -28,7 +28,7 @@ const KEYS: readonly (keyof MachineInfo)[] = [
   'architecture',
 ];
 
-/** What cannot be read is ''. If all is given, nothing is read: a simulated node has no machine. */
+/** Reads the information; '' for parts that cannot be read. Reads nothing if all is given: a simulated node has no machine. */
 export async function readMachineInfo(given: Partial<MachineInfo> = {}): Promise<MachineInfo> {
   if (isComplete(given)) return given;
   return { ...(await readAll()), ...given };
@@ -70,9 +70,8 @@ export async function readCapacity(rootDir: string, maxPods: number): Promise<Re
 
 /** The machine's addresses that others may reach it by: the first of each family. */
 export function machineAddresses(): readonly string[] {
-  const all = Object.entries(networkInterfaces())
-    // Addresses of services are the cluster's, not the machine's.
-    .flatMap(([name, entries = []]) => (isServiceInterface(name) ? [] : entries))
+  const all = Object.values(machineInterfaces())
+    .flatMap((entries) => entries ?? [])
     .filter((entry) => !entry.internal && !entry.address.startsWith('fe80:'));
   const four = all.find((entry) => entry.family === 'IPv4');
   const six = all.find((entry) => entry.family === 'IPv6');

@@ -39,6 +39,8 @@ export interface NodeReporterConfig {
 const LEASE_NAMESPACE = 'kube-node-lease';
 const MIN_RETRY_MS = 100;
 const MAX_RETRY_MS = 7000;
+/** Between checks of a node that is not ready yet, doubled each time: pods wait for it. */
+const FIRST_CHECK_MS = 100;
 
 export class NodeReporter {
   readonly #config: NodeReporterConfig;
@@ -47,6 +49,8 @@ export class NodeReporter {
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
   #nudge: (() => void) | undefined;
+  /** Nudged while a report was under way. */
+  #isNudged = false;
 
   constructor(config: NodeReporterConfig) {
     this.#config = config;
@@ -71,6 +75,7 @@ export class NodeReporter {
 
   /** Something about the node has changed: its status is checked now. */
   nudge(): void {
+    this.#isNudged = true;
     this.#nudge?.();
   }
 
@@ -101,7 +106,7 @@ export class NodeReporter {
         ...(missing.length > 0 && { labels: Object.fromEntries(missing) }),
         ...(unsaid.length > 0 && { annotations: Object.fromEntries(unsaid) }),
       },
-      // What a controller has given the node is kept.
+      // Fields that a controller has set are kept.
       ...(present.spec.podCIDR === undefined && podCIDRs.length > 0 ? { spec: { podCIDR: podCIDRs[0], podCIDRs } } : {}),
     };
     if (missing.length === 0 && unsaid.length === 0 && !('spec' in patch)) return present;
@@ -110,8 +115,11 @@ export class NodeReporter {
 
   async #reportStatus(signal: AbortSignal): Promise<void> {
     const { clock, checkMs, random } = this.#config;
+    let waitingMs = FIRST_CHECK_MS;
     while (!signal.aborted) {
-      await this.#sleepOrNudge(clock, wait.jitter(random, checkMs, 0.04), signal);
+      const delayMs = this.#wasReady === true ? checkMs : Math.min(waitingMs, checkMs);
+      waitingMs *= 2;
+      if (await this.#sleepOrNudge(clock, wait.jitter(random, delayMs, 0.04), signal)) waitingMs = FIRST_CHECK_MS;
       if (signal.aborted) return;
       await this.#retry('node status not reported', signal, () => this.#report(signal, false), 5);
     }
@@ -130,7 +138,7 @@ export class NodeReporter {
         .resource(nodes)
         .patch(nodeName, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
     } catch (err) {
-      // Somebody has deleted the node while its kubelet runs: it is made again.
+      // The node was deleted while its kubelet runs: it is registered again.
       if (!apierrors.isNotFound(err) || always) throw err;
       this.#config.logger.warn('node is gone, registering again', { node: nodeName });
       this.#node = await this.#createOrTakeOver(status, signal);
@@ -171,7 +179,7 @@ export class NodeReporter {
     }
   }
 
-  /** One write, and no read as long as nobody else writes to the Lease. */
+  /** Makes one write, and no read unless the Lease was written by another component. */
   async #renewOnce(signal: AbortSignal): Promise<void> {
     const { client, clock, nodeName, leaseDurationSeconds } = this.#config;
     const resource = client.resource(leases).namespace(LEASE_NAMESPACE);
@@ -222,18 +230,22 @@ export class NodeReporter {
     }
   }
 
-  #sleepOrNudge(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  /** Resolves with true if it was nudged. */
+  #sleepOrNudge(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const finish = (): void => {
+      const finish = (isNudged: boolean): void => {
         timer.cancel();
-        signal.removeEventListener('abort', finish);
+        signal.removeEventListener('abort', stop);
         this.#nudge = undefined;
-        resolve();
+        this.#isNudged = false;
+        resolve(isNudged);
       };
-      const timer = clock.setTimer(delayMs, finish);
-      this.#nudge = finish;
-      signal.addEventListener('abort', finish, { once: true });
-      if (signal.aborted) finish();
+      const stop = (): void => finish(false);
+      const timer = clock.setTimer(delayMs, stop);
+      this.#nudge = () => finish(true);
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      else if (this.#isNudged) finish(true);
     });
   }
 }

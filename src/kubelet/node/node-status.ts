@@ -1,4 +1,4 @@
-// What the kubelet says of its node: a pure function of what it knows.
+// The status of a node, as a pure function of the kubelet's information.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Image } from '#cri/index.ts';

@@ -26,7 +26,7 @@ export function amounts(list: ResourceList | undefined): Map<string, number> {
   return new Map(Object.entries(list ?? {}).map(([resource, quantity]) => [resource, amountOf(resource, quantity)]));
 }
 
-/** What the pod needs at any time of its life: its containers and sidecars together, or the most that its start takes. */
+/** Returns the highest requests during the life of the pod: of its containers and sidecars together, or of its start. */
 export function podRequests(pod: Pod): Amounts {
   let requests = requestsOf.get(pod.spec);
   if (requests === undefined) {
@@ -78,7 +78,7 @@ function maxAll(to: Map<string, number>, from: Amounts): void {
   for (const [resource, amount] of from) to.set(resource, Math.max(to.get(resource) ?? 0, amount));
 }
 
-/** What the API says, or else what follows from requests and limits. */
+/** Returns the QoS class of the status, or the one that follows from requests and limits. */
 export function qosClass(pod: Pod): QosClass {
   return pod.status.qosClass ?? podQosClass(pod.spec);
 }

@@ -46,7 +46,7 @@ export function shouldContainerBeRestarted(container: Container, pod: Pod, statu
       return false;
     case 'created':
     case 'unknown':
-      // It was never started, or nobody knows: it is made again.
+      // It was never started, or its state is unknown: it is created again.
       return true;
     case 'exited':
       return shouldRestartAfterExit(container, pod.spec ?? { containers: [] }, latest.exitCode);

@@ -144,7 +144,7 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
   #makeWorker(instance: Instance, container: Container, record: ContainerRecord, type: ProbeType, probe: Probe): ProbeWorker {
     const { clock, random, runner } = this.#config;
     const target = { container, containerId: record.id };
-    // What already ran when the kubelet started is not probed all at once.
+    // Containers that already ran when the kubelet started are not all probed at the same time.
     const old = record.startedAt > 0 && record.startedAt < this.#startedAt && clock.now() - this.#startedAt < PERIOD_MS;
     return new ProbeWorker({
       type,

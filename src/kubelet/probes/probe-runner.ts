@@ -13,7 +13,7 @@ export type ProbeOutcome =
   | { readonly result: 'success' }
   /** It counts as a success, and its owner should know. */
   | { readonly result: 'warning'; readonly message: string }
-  /** What it found wrong. */
+  /** The reason of a failure. */
   | { readonly result: 'failure'; readonly message: string }
   /** It could not be run; counts as a failure. */
   | { readonly result: 'error'; readonly message: string; readonly state?: 'failure' | 'unknown' };

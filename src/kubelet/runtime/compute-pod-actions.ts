@@ -75,7 +75,7 @@ export function computePodActions(
   return { ...draft, createSandbox, sandboxId, attempt };
 }
 
-/** What to start in a sandbox that has to be made. False if none is to be made, since the pod has run its course. */
+/** Returns the containers to start in a new sandbox; false if none is needed because the pod has finished. */
 function startFromSandbox(pod: Pod, status: RuntimePodStatus, attempt: number, draft: Draft): boolean {
   const containers = pod.spec?.containers ?? [];
   const initContainers = pod.spec?.initContainers ?? [];

@@ -37,7 +37,7 @@ export class ContainerResizer {
     this.#given(podUid(pod)).set(container.name, { id: containerId, resources: container.resources });
   }
 
-  /** What a container has; after a restart of the kubelet, what the pod's status says. */
+  /** Returns the resources of a container; after a restart of the kubelet, those of the pod's status. */
   actual(pod: Pod, container: Container, record: ContainerRecord): ResourceRequirements {
     const known = this.#actual.get(podUid(pod))?.get(record.name);
     if (known?.id === record.id) return known.resources;

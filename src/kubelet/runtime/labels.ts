@@ -37,7 +37,7 @@ function podLabels(pod: Pod): StringMap {
   };
 }
 
-/** What has to be known of a container although its pod may be gone from the API: all that killing it takes. */
+/** The information of a container that killing it needs, also if its pod is gone from the API. */
 export function containerAnnotations(pod: Pod, container: Container, restartCount: number): StringMap {
   const annotations: Record<string, string> = {
     [CONTAINER_HASH]: hashContainer(container),

@@ -12,7 +12,7 @@ import { fromNanoseconds } from '../time.ts';
 import { CONTAINER_NAME_LABEL, readContainerAnnotations, type ContainerAnnotations } from './labels.ts';
 import type { ContainerRecord, RuntimeContainerState, SandboxRecord } from '../pod/pod-status.ts';
 
-/** What a container that has ended left to say; '' if nothing. */
+/** Returns the termination message of a container; '' if there is none. */
 export type TerminationMessageReader = (status: ContainerStatus, annotations: ContainerAnnotations) => Promise<string>;
 
 export function toContainerState(state: ContainerState): RuntimeContainerState {
@@ -68,7 +68,7 @@ export async function readContainer(
   let message = status.message;
   let reason = status.reason;
   if (state === 'exited') {
-    // What the container itself left says more than what the runtime has to say.
+    // The message of the container takes precedence over that of the runtime.
     message = (await readTerminationMessage(status, annotations)) || message;
     if (reason === '') reason = status.exitCode === 0 ? 'Completed' : 'Error';
   }

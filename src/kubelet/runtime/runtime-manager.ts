@@ -14,9 +14,11 @@ import { makeEnvironment } from '../env/make-environment.ts';
 import type { DownwardContext } from '../env/downward.ts';
 import type { ServiceVariables } from '../env/service-variables.ts';
 import type { PodEvents } from '../events.ts';
+import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 import type { HookRunner } from '../handlers/hooks.ts';
 import { podHostname } from '../hostname.ts';
 import { ImageError, type ImageManager } from '../images/image-manager.ts';
+import type { NetworkReadiness } from '../network-readiness.ts';
 import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
@@ -46,7 +48,7 @@ import { verifyRunAsNonRoot } from './security-context.ts';
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
-/** What the runtime manager records. */
+/** The metrics of the runtime manager. */
 export interface RuntimeMetrics {
   sandboxStarted(failed: boolean): void;
   /** `code`: the reason of the failure, such as RunContainerError; absent if the container runs. */
@@ -64,7 +66,7 @@ export interface RuntimeManagerConfig {
   readonly events: PodEvents;
   readonly objects: ObjectSource;
   readonly services: ServiceVariables;
-  /** What the downward API shows, but for the pod's own addresses. */
+  /** The information of the downward API, except the addresses of the pod. */
   readonly downward: () => DownwardContext;
   readonly clock: Clock;
   readonly random: Random;
@@ -83,6 +85,7 @@ export interface RuntimeManagerConfig {
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** A sandbox was made. */
   readonly onSandbox: (sandbox: SandboxRecord) => void;
+  readonly networkReadiness?: NetworkReadiness | undefined;
   /** First and longest delay between restarts of a container, milliseconds. */
   readonly restartBackoffMs: number;
   readonly maxRestartBackoffMs: number;
@@ -116,6 +119,9 @@ function containerType({ spec }: Pod, { name }: Container): ContainerType {
   return isIn(spec.ephemeralContainers) ? 'ephemeral_container' : 'container';
 }
 
+/** For how long containers wait for the network; then there is an event, and another attempt. */
+const NETWORK_TIMEOUT_MS = 30_000;
+
 interface SyncContext {
   readonly pod: Pod;
   readonly status: RuntimePodStatus;
@@ -135,7 +141,7 @@ interface Sandbox {
 export class RuntimeManager {
   readonly #config: RuntimeManagerConfig;
   readonly #backoff: Backoff;
-  /** What containers have, and how they get something else. */
+  /** The resources of containers, and their changes. */
   readonly resizer: ContainerResizer;
   /** By pod UID and container name: why the container is not running, as of the last try. */
   readonly #failures = new Map<string, Map<string, StartFailure>>();
@@ -156,6 +162,7 @@ export class RuntimeManager {
     this.#backoff.forget(`${uid}_`);
     this.resizer.forget(uid);
     this.#config.imageManager.forget(uid);
+    this.#config.networkReadiness?.podForgotten(uid);
   }
 
   async sync(
@@ -177,13 +184,13 @@ export class RuntimeManager {
     const toStart = containersToStart(pod, actions);
     if ((actions.killPod && !actions.createSandbox) || (toStart.length === 0 && !actions.createSandbox)) return context;
     const sandbox = await this.#sandbox(context, actions);
-    if (sandbox !== undefined) {
+    if (sandbox !== undefined && (await this.#isNetworkReady(context, sandbox))) {
       for (const container of toStart) await this.#tryStart(context, sandbox, container);
     }
     return context;
   }
 
-  /** What is to be done now. */
+  /** The actions of this sync. */
   actions(pod: Pod, status: RuntimePodStatus): PodActions {
     return computePodActions(pod, status, this.#config.probes, (container, latest) =>
       this.resizer.needsRestart(pod, container, latest),
@@ -271,6 +278,26 @@ export class RuntimeManager {
       events.warning(pod, 'FailedCreatePodSandBox', message);
       this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
       return undefined;
+    }
+  }
+
+  /** Waits until what restricts the pod's traffic applies. False: it took too long, and the containers have to wait. */
+  async #isNetworkReady(context: SyncContext, sandbox: Sandbox): Promise<boolean> {
+    const { networkReadiness, clock, events, logger, retryMs } = this.#config;
+    const { pod, signal } = context;
+    if (networkReadiness === undefined || pod.spec.hostNetwork === true) return true;
+    try {
+      await withTimeout(clock, NETWORK_TIMEOUT_MS, signal, (limited) =>
+        networkReadiness.podAddressesReady(pod, sandbox.ips, limited),
+      );
+      return true;
+    } catch (err) {
+      signal.throwIfAborted();
+      const reason = err instanceof TimeoutError ? 'network policies are not programmed yet' : errorMessage(err);
+      logger.warn('pod network not ready', { pod: describePod(pod), reason });
+      events.warning(pod, 'NetworkNotReady', `network is not ready: ${reason}`);
+      this.#retryAt(context, clock.now() + retryMs);
+      return false;
     }
   }
 
@@ -557,7 +584,7 @@ function withResources(container: Container): Container {
   return (container.resources as unknown) === undefined ? { ...container, resources: {} } : container;
 }
 
-/** What the pod asks for as a whole and cannot be had here; silently leaving it out would be a lie. */
+/** Returns the unsupported features that the pod asks for. They must not be ignored silently. */
 function unsupportedFeature(pod: Pod): string | undefined {
   if (pod.spec.hostUsers === false) return 'a user namespace of its own (hostUsers: false)';
   if ((pod.spec.resourceClaims ?? []).length > 0) return 'dynamic resource allocation (resourceClaims)';

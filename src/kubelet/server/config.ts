@@ -1,4 +1,4 @@
-// What the kubelet's server is made from.
+// The configuration of the kubelet's server.
 
 import type { Runtime } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';

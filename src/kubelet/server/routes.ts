@@ -85,7 +85,7 @@ export class Routes {
     } catch (err) {
       const code = err instanceof HttpError ? err.code : 500;
       if (response.headersSent) {
-        // Too late to say so: the connection breaks off, so that nobody takes what came for all there was.
+        // Too late for an error response: the connection is destroyed, so that the client notices that the body is incomplete.
         response.destroy(err instanceof Error ? err : undefined);
         return;
       }

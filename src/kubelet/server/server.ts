@@ -50,7 +50,7 @@ export class KubeletServer {
     reportRequests(this.#http);
     this.#http.on('request', (request, response) => this.#onRequest(request, response));
     this.#http.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head));
-    // Logs are followed, and sessions last, for as long as somebody looks.
+    // Followed logs and sessions have no time limit.
     this.#http.requestTimeout = 0;
     this.#http.timeout = 0;
   }

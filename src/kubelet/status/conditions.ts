@@ -80,7 +80,7 @@ function judgeInitialized(pod: Pod, statuses: ReadonlyMap<string, ContainerStatu
     return status !== undefined && !(isSidecar(container) ? status.started === true : status.ready);
   });
   if (phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: 'PodCompleted' };
-  // What has been initialized once stays so, also while a sidecar starts anew.
+  // A pod that was initialized once stays so, also while a sidecar restarts.
   const anyStarted = pod.spec.containers.some((container) => hasStarted(statuses.get(container.name)));
   if (anyStarted) return TRUE;
   const message = listProblems(unknown, incomplete, 'incomplete');

@@ -13,7 +13,7 @@ export interface ContainerStatusInput {
   /** The runtime's name, for container IDs: 'containerd' makes 'containerd://…'. */
   readonly runtimeName: string;
   readonly startFailure: (containerName: string) => StartFailure | undefined;
-  /** What the instance has, as far as it is not what was allocated to it. */
+  /** The resources of the instance, where they differ from the allocated ones. */
   readonly actualResources?: (record: ContainerRecord, container: Container) => ResourceRequirements;
 }
 
@@ -110,7 +110,7 @@ function withoutInstance(
     ...volumeMountStatuses(container),
   };
   if (old?.state.running === undefined || status.lastState.terminated !== undefined) return status;
-  // It ran when it was last seen, and there is no trace of it: it has ended, nobody knows how.
+  // It ran when it was last observed and is gone: it has ended, with an unknown result.
   return {
     ...status,
     restartCount: pod.metadata.deletionTimestamp === undefined ? status.restartCount + 1 : status.restartCount,

@@ -9,7 +9,7 @@ import { convertContainerStatuses, type ContainerStatusInput } from './container
 import { resizeConditions, type ResizeState } from './resize-conditions.ts';
 import { getPhase, isTerminal, type PodPhase } from './phase.ts';
 
-/** What the probes say of a container: filled in by the probe manager. */
+/** The results of a container's probes, from the probe manager. */
 export interface ProbeStatusSource {
   /** `status` with `started` and `ready` as the probes have them. */
   withProbeResults(pod: Pod, status: ContainerStatus, init: boolean): ContainerStatus;
@@ -18,7 +18,7 @@ export interface ProbeStatusSource {
 export interface GenerateStatusInput {
   readonly pod: Pod;
   readonly runtimeStatus: RuntimePodStatus;
-  /** What was last reported, or what the API has. */
+  /** The last reported status, or that of the API. */
   readonly previous: PodStatus;
   readonly runtimeName: string;
   readonly startFailure: (containerName: string) => StartFailure | undefined;
@@ -79,7 +79,7 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
   };
 }
 
-/** Of a pod that asks for something as a whole. */
+/** The resources of a pod with requests or limits at pod level. */
 function podLevelResources({ spec: { resources } }: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
   if (resources === undefined) return {};
   return { ...(resources.requests !== undefined && { allocatedResources: resources.requests }), resources };

@@ -1,5 +1,5 @@
 // Keeps the pod statuses that the kubelet found, writes to the API what has changed of them, and lastly deletes the API
-// object of a pod that has ended on this node and was told to go.
+// object of a pod that was deleted and has ended on this node.
 //
 // One write per pod at a time; changes that come while one is under way, or within a few milliseconds of each other, go out
 // together. A write that fails is tried again until it succeeds or the pod is gone.
@@ -83,7 +83,7 @@ export class StatusManager {
 
   /**
    * The API's copy of the pod has changed. What it says of the status is compared with ours: if it lost something that we had
-   * written (somebody replaced the status), it is written again.
+   * written (another writer replaced the status), it is written again.
    */
   observe(pod: Pod): void {
     const entry = this.#entries.get(podUid(pod));
@@ -147,7 +147,7 @@ export class StatusManager {
     return { ...status, conditions, startTime: previous.startTime ?? status.startTime ?? now };
   }
 
-  /** What the API may be told now: no pod has ended before its containers have. */
+  /** Returns the status that may be reported now: a pod is not finished before its containers are. */
   #reportable(uid: string, entry: Entry): PodStatus {
     const { status, written } = entry;
     if (!isTerminal(status.phase) || isTerminal(written.phase) || !this.#config.couldHaveRunningContainers(uid)) return status;

@@ -37,7 +37,7 @@ export function terminatedStatus(status: PodStatus): PodStatus {
 function ended(status: ContainerStatus): ContainerStatus {
   // An init container that has done its work is ready.
   if (status.state.terminated !== undefined) return { ...status, started: false };
-  // Nobody knows how it ended: that is never taken for a success.
+  // An unknown result never counts as success.
   return {
     ...status,
     ready: false,

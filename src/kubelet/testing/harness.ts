@@ -44,7 +44,7 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
   const clock = new VirtualClock();
   const server = await startTestServer({
     clock,
-    // What the API server would refuse by what it knows of the node, the kubelet answers itself here.
+    // Checks of the API server about the node are left to the kubelet here.
     disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition', 'PodResizeValidator'],
   });
   const { client } = server;

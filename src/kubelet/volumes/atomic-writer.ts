@@ -27,7 +27,7 @@ const NEW_DATA = '..data_tmp';
 const MAX_PATH_LENGTH = 4096;
 
 /** Throws for a path that is absolute, leaves the volume, or would collide with the writer's own names. */
-export function validatePaths(payload: Payload): void {
+function validatePaths(payload: Payload): void {
   for (const path of payload.keys()) {
     if (path === '') throw new Error('invalid path: must not be empty');
     if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);

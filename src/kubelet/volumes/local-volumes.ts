@@ -23,7 +23,7 @@ export async function checkLocalVolume(path: string, ownDir: string): Promise<vo
   }
 }
 
-/** Whoever the pod runs as may write to it. It is there with all it should be, or not at all. */
+/** Creates the directory, writable by any user of the pod, completely or not at all. */
 async function makeDirectory(path: string, ownDir: string): Promise<void> {
   try {
     await stat(path);

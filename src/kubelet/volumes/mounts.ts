@@ -74,7 +74,7 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
     propagation: PROPAGATION[propagation],
   };
   const image = input.imageVolumes.get(mount.name);
-  // The runtime mounts images itself; nobody writes to them.
+  // The runtime mounts images itself, read-only.
   if (image !== undefined) return { ...common, image, imageSubPath: subPath, readonly: true };
   let hostPath = path;
   if (subPath !== '' && input.hostFiles) {
@@ -95,7 +95,7 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
   return { ...common, hostPath, readonly: mount.readOnly === true || isReadOnlyVolume(pod, mount.name) };
 }
 
-/** What shows API objects is not written to, nor what the pod wants to have only to read. */
+/** Reports whether a volume is read-only: it shows API objects, or the pod asks for it. */
 function isReadOnlyVolume(pod: Pod, name: string): boolean {
   const volume = (pod.spec.volumes ?? []).find((candidate) => candidate.name === name);
   return (

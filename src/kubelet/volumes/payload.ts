@@ -62,7 +62,7 @@ async function projectedFiles(
       failures.push(errorMessage(err));
     }
   }
-  // All that is wrong is told at once.
+  // All problems are reported together.
   if (failures.length === 1) throw new Error(failures[0]);
   if (failures.length > 1) throw new Error(`[${failures.join(', ')}]`);
   return payload;

@@ -19,7 +19,7 @@ export interface SubpathInput {
 }
 
 /** Rejects a subPath that is absolute or has '..' in it. */
-export function validateSubpath(subPath: string): void {
+function validateSubpath(subPath: string): void {
   if (subPath.startsWith('/')) throw new Error(`error SubPath \`${subPath}\` must not be an absolute path`);
   if (subPath.split('/').includes('..')) throw new Error(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
 }

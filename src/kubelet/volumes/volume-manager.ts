@@ -27,7 +27,7 @@ export interface VolumeFailure {
 /** Volumes that could not be made, each with the reason. */
 export class VolumeError extends Error {
   readonly failures: readonly VolumeFailure[];
-  /** Those that the pod does not get through its claims, or not yet; by their name in the pod. */
+  /** The volumes that are not available yet, by their name in the pod. */
   readonly unclaimed: readonly VolumeFailure[];
 
   constructor(failures: readonly VolumeFailure[], unclaimed: readonly VolumeFailure[] = []) {
@@ -37,7 +37,7 @@ export class VolumeError extends Error {
     this.unclaimed = unclaimed;
   }
 
-  /** What is told in events. */
+  /** The message of events. */
   get messages(): readonly string[] {
     const own = this.failures.map(({ volume, message }) =>
       message.startsWith('MountVolume.') ? message : `MountVolume.SetUp failed for volume "${volume}" : ${message}`,
@@ -115,7 +115,7 @@ export class VolumeManager {
     return paths;
   }
 
-  /** What the pod's volumes show may have changed: the next `mount` writes them anew. */
+  /** Marks the content of the pod's volumes as stale: the next `mount` writes it again. */
   markStale(uid: string): void {
     if (this.#mounted.has(uid)) this.#stale.add(uid);
   }
@@ -199,7 +199,7 @@ export class VolumeManager {
       if (!hostFiles) return local.path;
       await this.#oneAtATime(local.path, () => checkLocalVolume(local.path, localVolumesDir));
       const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
-      // What lasts may be large: with this policy it is gone through once.
+      // A persistent volume may be large: with this policy its files are visited once.
       const isDone = async (of: number): Promise<boolean> =>
         fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(local.path, of, false));
       if (group !== undefined && !readOnly && !(await isDone(group))) await setVolumeGroup(local.path, group, false);
@@ -244,7 +244,7 @@ export class VolumeManager {
   }
 }
 
-/** Told with the name of the persistent volume, not with that of the pod's. */
+/** The event names the persistent volume, not the volume of the pod. */
 class PersistentVolumeError extends Error {
   readonly volume: string;
 

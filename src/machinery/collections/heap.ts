@@ -4,7 +4,7 @@
 import { TransientMap } from './transient-map.ts';
 
 export interface KeyedHeapConfig<K, T> {
-  /** What identifies an item; must not change while the item is in the heap. */
+  /** Returns the identity of an item. It must not change while the item is in the heap. */
   readonly keyOf: (item: T) => K;
   /** True when `a` comes out before `b`. A strict order; where neither is less, the order of coming out is arbitrary. */
   readonly less: (a: T, b: T) => boolean;

@@ -1,9 +1,9 @@
-// What is under way for a moment, requests for example: members that come and go without being looked for. A Set would take a hash for
-// each of them, and a new table now and then (see transient-map.ts); here a member knows its neighbours.
+// A list for members that come and go and are never searched for, such as requests in flight. A Set would compute a hash for each of
+// them and allocate tables (see transient-map.ts); here a member knows its neighbours.
 
-/** What can be a member of one list at a time. Its fields are the list's own. */
+/** A member of at most one list at a time. Its fields belong to the list. */
 export class Link {
-  /** Of a member: the one before it, or the list's end; undefined: it is in no list. */
+  /** The member before this one, or the end of the list; undefined: it is in no list. */
   previous: Link | undefined = undefined;
   next: Link | undefined = undefined;
 }
@@ -53,7 +53,7 @@ export class LinkedList<L extends Link> {
     this.#end.next = this.#end;
   }
 
-  /** Those that are there as it begins, without those that go before their turn. */
+  /** Iterates over the members at the beginning of the iteration, without those that are removed before their turn. */
   *[Symbol.iterator](): Generator<L, undefined> {
     const members: L[] = [];
     for (let link = this.#end.next; link !== undefined && link !== this.#end; link = link.next) members.push(link as L);

@@ -1,6 +1,6 @@
 // An immutable map from strings to values. `set` and `delete` return another map, which shares with this one all but the path to the
-// entry that differs: a change of a map of 10,000 entries copies three or four small arrays. Whoever holds a map can therefore
-// read it for as long as needed, whatever others make of it.
+// entry that differs: a change of a map of 10,000 entries copies three or four small arrays. A reader can therefore keep a map
+// as long as it needs, whatever changes are derived from it.
 //
 // A hash trie (P. Bagwell, "Ideal Hash Trees", 2001). Each level uses five bits of the key's hash. A branch has a bit map of the
 // children that exist, and an array of them without gaps. Keys whose 32 bits are all the same are in one bucket, at the lowest level.

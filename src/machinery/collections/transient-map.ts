@@ -55,7 +55,7 @@ export class TransientMap<K, V> {
     this.#size = 0;
   }
 
-  /** Those that are there as it begins, without those that go before their turn; in no particular order. */
+  /** Iterates over the entries at the beginning of the iteration, without those that are removed before their turn; in no particular order. */
   *entries(): Generator<[K, V], undefined> {
     for (const entry of this.#entries) {
       // Its Map may have been left behind meanwhile.

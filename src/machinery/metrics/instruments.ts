@@ -47,7 +47,7 @@ export class Histogram {
   }
 }
 
-/** What a family of metrics is called and told apart by. */
+/** The name, help text and labels of a family of metrics. */
 export interface Description {
   readonly name: string;
   readonly help: string;
@@ -156,7 +156,7 @@ function labelText(labels: readonly string[], values: readonly string[]): string
   return `{${labels.map((label, i) => `${label}="${escaped(values[i] ?? '')}"`).join(',')}}`;
 }
 
-/** What the parts of a component tell of themselves, each under its own names; all of it as one text. */
+/** The metrics of the parts of a component, in one text. */
 export class Instruments {
   readonly #texts = new Map<string, () => string>();
   readonly #counters = new Map<string, Family<Counter>>();
@@ -172,7 +172,7 @@ export class Instruments {
     return this.#family(this.#histograms, description, () => new Histogram(bounds), histogramText);
   }
 
-  /** Asked for when somebody reads. Said again, the last word holds. */
+  /** Registers a gauge whose samples are collected when the metrics are read. A second registration replaces the first. */
   gauge(description: Description, collect: () => readonly Sample[]): void {
     this.#texts.set(description.name, () => gaugeText(description, collect()));
   }

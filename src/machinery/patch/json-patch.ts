@@ -32,7 +32,7 @@ export const MAX_JSON_PATCH_OPERATIONS = 10_000;
 /** Pointers into objects have far less. */
 const MAX_POINTER_LENGTH = 64 * 1024;
 /** How many bytes (as JSON) all copy operations of a patch may copy together. */
-export const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
+const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
 
 /** Checks that a parsed body is a patch. Throws JsonPatchError ('malformed' or 'limit'). */
 export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
@@ -119,7 +119,7 @@ const ITEMS_PER_WORK = 5000;
 const CHARACTERS_PER_WORK = 20;
 
 /** How many list items all operations of a patch may move to make room or to close gaps. */
-export const MAX_JSON_PATCH_MOVED_ITEMS = 20_000_000;
+const MAX_JSON_PATCH_MOVED_ITEMS = 20_000_000;
 
 type Container = Record<string, unknown> | unknown[];
 

@@ -10,7 +10,7 @@ export class MergePatchDepthError extends Error {
   }
 }
 
-export const DEFAULT_MAX_MERGE_DEPTH = 512;
+const DEFAULT_MAX_MERGE_DEPTH = 512;
 
 /**
  * The document that `patch` makes of `target`. Neither is changed; what the patch does not touch is shared with the result,

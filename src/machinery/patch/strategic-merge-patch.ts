@@ -23,7 +23,7 @@ export interface PatchField {
   readonly patchStrategy?: readonly string[] | undefined;
   /** For a list of objects that is merged: the field that tells its items apart. */
   readonly patchMergeKey?: string | undefined;
-  /** Of the object, or of the list's items, or (see mapSchema) of the map. Absent for values without described fields. */
+  /** The schema of the object, of the list's items, or of the map (see mapSchema). Absent for values without described fields. */
   readonly schema?: PatchSchema | undefined;
 }
 
@@ -272,7 +272,7 @@ function mergeItems(
   return merged;
 }
 
-/** What tells items of a list apart: themselves, or their merge key's value. Throws if an item does not have it. */
+/** Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws if an item has no merge key. */
 type Identity = (item: unknown) => unknown;
 
 function identity(elements: 'map' | 'scalar', mergeKey: string | undefined, schema: PatchSchema | undefined): Identity {
@@ -308,7 +308,7 @@ function arrange(merged: List, order: List, live: List, identify: Identity): Lis
   let next = 0;
   for (const item of named) {
     const place = placeIn(livePlaces, item);
-    // What is new to the server (-1) has nothing that it comes after.
+    // An item that is new to the server (-1) has no predecessor.
     for (; next < serverOnly.length; next++) {
       const candidate = placeIn(livePlaces, serverOnly[next]);
       if (candidate < 0 || candidate >= place) break;
@@ -355,7 +355,7 @@ function withoutDirectives(value: unknown): unknown {
     return items.map((item: unknown) => withoutDirectives(item));
   }
   if (!isPlainObject(value)) return value;
-  // What was to be replaced is simply added; what was to go is not.
+  // A value to be replaced is added; a value to be deleted is left out.
   if (getOwn(value, DIRECTIVE) === 'delete') return undefined;
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {

@@ -33,7 +33,7 @@ export class Selector {
   matches(fields: Fields): boolean {
     for (const { field, operator, value } of this.#requirements) {
       const found: unknown = fields[field];
-      // What an object inherits is no string, so it does not pass for a field.
+      // Inherited properties are not strings, so they do not count as fields.
       const actual = typeof found === 'string' ? found : '';
       if ((actual === value) !== (operator === '=')) return false;
     }
@@ -122,7 +122,7 @@ export function escapeValue(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
 }
 
-/** What `escapeValue` was given. Throws FieldSelectorError. */
+/** Returns the value that `escapeValue` has escaped. Throws FieldSelectorError. */
 export function unescapeValue(text: string): string {
   if (!/[\\,=]/.test(text)) return text;
   return text.replace(/\\(.?)|[,=]/gsu, (match, escaped: string | undefined) => {

@@ -36,7 +36,7 @@ export class Requirement {
 
   /** 'notin' and '!=' also hold for labels that do not have the key. */
   matches(labels: Labels): boolean {
-    // What an object inherits (`constructor`) is no string, so it does not pass for a label.
+    // Inherited properties (`constructor`) are not strings, so they do not count as labels.
     const value: unknown = labels[this.key];
     const present = typeof value === 'string';
     switch (this.operator) {

@@ -4,7 +4,7 @@
  * AEAD suites with forward secrecy only: no CBC. AES with 128 bits comes first, as strong as anyone needs and a quarter faster than with
  * 256.
  */
-export const TLS_CIPHERS = [
+const TLS_CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',

@@ -9,7 +9,7 @@ type PortMessage = Uint8Array | 'taken' | null;
 class PortEnd extends Duplex {
   readonly #port: MessagePort;
   #taken: (() => void) | undefined;
-  /** That the last chunk has been taken is said when somebody reads on. */
+  /** The acknowledgement of the last chunk is sent when it is read. */
   #owed = false;
   #gone = false;
 

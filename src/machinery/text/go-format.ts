@@ -15,7 +15,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
 };
 
-/** What needs no second look: printable ASCII without quote and backslash. */
+/** Text that needs no escapes: printable ASCII without quote and backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /** A string as `%q` (strconv.Quote) prints it: printable Unicode stays, all else is escaped. */

@@ -1,4 +1,4 @@
-// Hashes that only spread or tell apart; nothing here resists somebody who looks for collisions.
+// Hashes for distribution and comparison. None of them resists a search for collisions.
 
 const encoder = new TextEncoder();
 

@@ -1,5 +1,5 @@
-// What is wrong with a text that is no JSON, in the words that Kubernetes' clients know: the first character that cannot be where it is,
-// and what was being read. Only for texts that JSON.parse has refused; that they are wrong is its verdict.
+// Describes the syntax error of a text in Kubernetes' words: the first character that is not allowed, and its context. Only for texts that
+// JSON.parse has rejected.
 
 /** Undefined: nothing is found to be wrong. */
 export function describeJsonSyntaxError(text: string): string | undefined {

@@ -4,7 +4,7 @@ import { quote } from './go-format.ts';
 import { isLargeInt64, parseWithBigints, type Span } from './json-integers.ts';
 import { describeJsonSyntaxError } from './json-syntax.ts';
 
-/** The bytes are no acceptable JSON; the message is for whoever sent them. */
+/** The bytes are not acceptable JSON. The message is for the client that sent them. */
 export class JsonError extends Error {
   /** 'syntax': no JSON; 'limit': too large or too deep; 'values': too many values; 'number': an integer that would not keep its value. */
   readonly kind: 'syntax' | 'limit' | 'values' | 'number';
@@ -64,7 +64,7 @@ function asBuffer(data: Uint8Array): Buffer {
   return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** What a byte means to the scan; strings are skipped, all other bytes mean nothing. */
+/** The meaning of a byte for the scan. Strings are skipped; all other bytes mean nothing. */
 const NOTHING = 0;
 const STRING = 1;
 const OPEN = 2;
@@ -127,7 +127,7 @@ export function countKeys(value: unknown): number {
     return count;
   }
   const object = value as Readonly<Record<string, unknown>>;
-  // What JSON.parse makes has nothing to inherit that could be enumerated.
+  // Objects of JSON.parse inherit nothing enumerable.
   for (const key in object) {
     count++;
     const member = object[key];

@@ -8,7 +8,7 @@ import { stableStringify } from '../deep.ts';
 /** A generated name must fit a DNS label. */
 const MAX_NAME_LENGTH = 63;
 const RANDOM_LENGTH = 5;
-export const MAX_GENERATED_NAME_LENGTH = MAX_NAME_LENGTH - RANDOM_LENGTH;
+const MAX_GENERATED_NAME_LENGTH = MAX_NAME_LENGTH - RANDOM_LENGTH;
 
 /** `base` (cut to 58 characters) and five random characters: what metadata.generateName asks for. */
 export function generateName(base: string, random: Random): string {

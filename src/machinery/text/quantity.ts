@@ -18,14 +18,10 @@ export class QuantityError extends Error {
 
 /** Powers of ten for `scaledValue` and `newScaledQuantity`. */
 export const NANO = -9;
-export const MICRO = -6;
 export const MILLI = -3;
-export const KILO = 3;
 export const MEGA = 6;
 export const GIGA = 9;
-export const TERA = 12;
-export const PETA = 15;
-export const EXA = 18;
+const EXA = 18;
 
 const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_SUFFIX = "unable to parse quantity's suffix";

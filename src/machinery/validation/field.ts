@@ -41,7 +41,7 @@ export function path(...names: readonly string[]): FieldPath {
   return new FieldPath(...names);
 }
 
-/** What is wrong with a field, as `details.causes[].reason` of a Status names it. */
+/** The type of a field's error, as in `details.causes[].reason` of a Status. */
 export type FieldErrorType =
   | 'FieldValueNotFound'
   | 'FieldValueRequired'
@@ -233,7 +233,7 @@ export function typeInvalid(at: FieldPath | undefined, value: unknown, detail: s
   return new FieldError('FieldValueTypeInvalid', at, value, detail);
 }
 
-/** What the value names does not exist. */
+/** Returns the error for a value that names something which does not exist. */
 export function notFound(at: FieldPath | undefined, value: unknown): FieldError {
   return new FieldError('FieldValueNotFound', at, value, '');
 }
@@ -264,29 +264,29 @@ export function forbidden(at: FieldPath | undefined, detail: string): FieldError
   return new FieldError('FieldValueForbidden', at, '', detail);
 }
 
-/** More bytes than `maxLength` (negative: no figure is told). The value itself is not shown. */
+/** Returns the error for more bytes than `maxLength` (negative: the message has no number). The value is not shown. */
 export function tooLong(at: FieldPath | undefined, _value: unknown, maxLength: number): FieldError {
   return new FieldError('FieldValueTooLong', at, '<value omitted>', atMostLong(maxLength, 'byte'));
 }
 
-/** More characters than `maxLength` (negative: no figure is told). The value itself is not shown. */
+/** Returns the error for more characters than `maxLength` (negative: the message has no number). The value is not shown. */
 export function tooLongCharacters(at: FieldPath | undefined, _value: unknown, maxLength: number): FieldError {
   return new FieldError('FieldValueTooLong', at, '<value omitted>', atMostLong(maxLength, 'character'));
 }
 
-/** Fewer characters than `minLength` (negative: no figure is told). */
+/** Returns the error for fewer characters than `minLength` (negative: the message has no number). */
 export function tooShort(at: FieldPath | undefined, value: string, minLength: number): FieldError {
   const detail = minLength < 0 ? 'value is too short' : `must be at least ${count(minLength, 'character')}`;
   return new FieldError('FieldValueTooShort', at, value, detail);
 }
 
-/** A list has `actual` items (negative: not told), more than `max` (negative: not told). */
+/** Returns the error for a list of `actual` items, more than `max`. A negative number is left out of the message. */
 export function tooMany(at: FieldPath | undefined, actual: number, max: number): FieldError {
   const detail = max < 0 ? 'has too many items' : `must have at most ${count(max, 'item')}`;
   return new FieldError('FieldValueTooMany', at, actual < 0 ? omitValue : actual, detail);
 }
 
-/** A list has `actual` items (negative: not told), fewer than `min` (negative: not told). */
+/** Returns the error for a list of `actual` items, fewer than `min`. A negative number is left out of the message. */
 export function tooFew(at: FieldPath | undefined, actual: number, min: number): FieldError {
   const detail = min < 0 ? 'has too few items' : `must have at least ${count(min, 'item')}`;
   return new FieldError('FieldValueTooFew', at, actual < 0 ? omitValue : actual, detail);

@@ -13,7 +13,7 @@ const NONE: Problems = [];
 interface Format {
   readonly source: string;
   readonly pattern: RegExp;
-  /** What the message says before it shows the pattern, with examples. */
+  /** The beginning of the message, before the pattern and examples. */
   readonly message: string;
   readonly examples: readonly string[];
 }
@@ -96,7 +96,7 @@ const HTTP_HEADER_NAME = format(
   'X-Header-Name',
 );
 
-export const LABEL_VALUE_MAX_LENGTH = 63;
+const LABEL_VALUE_MAX_LENGTH = 63;
 export const DNS1123_LABEL_MAX_LENGTH = 63;
 export const DNS1123_SUBDOMAIN_MAX_LENGTH = 253;
 export const DNS1035_LABEL_MAX_LENGTH = 63;
@@ -207,7 +207,7 @@ export function isInRange(value: number, min: number, max: number): Problems {
   return value >= min && value <= max ? NONE : [`must be between ${min} and ${max}, inclusive`];
 }
 
-/** What runtimes take: 31 bits. */
+/** The largest ID that runtimes accept: 31 bits. */
 const MAX_ID = 2 ** 31 - 1;
 
 export function isValidUserID(id: number): Problems {
@@ -249,7 +249,7 @@ export function isValidCIDR(value: string): Problems {
 const HTTP_PATH_SOURCE = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
 const HTTP_PATH = new RegExp(`^${HTTP_PATH_SOURCE}$`);
 
-/** A DNS name, '/', and a path: who is meant by it is told by the domain (acme.io/foo). */
+/** Validates a DNS name, '/', and a path. The domain names the owner (acme.io/foo). */
 export function validateDomainPrefixedPath(value: string, at: FieldPath): FieldErrorList {
   if (value === '') return [field.required(at)];
   const slash = value.indexOf('/');
@@ -261,7 +261,7 @@ export function validateDomainPrefixedPath(value: string, at: FieldPath): FieldE
   return errors;
 }
 
-/** What is said of a number that must not be negative. */
+/** The message for a number that must not be negative. */
 export const IS_NEGATIVE_MESSAGE = 'must be greater than or equal to 0';
 
 /** The key of a label, at `at`. */

@@ -15,9 +15,9 @@ const messages = {
   SubscribeRequest: { fields: { filters: { ...string(1), rule: 'repeated' } } },
   Envelope: { fields: { topic: string(3), event: { id: 4, type: 'Any' } } },
   Any: { fields: { value: { id: 2, type: 'bytes' } } },
-  /** Of /containers/create, /containers/delete and /tasks/start. */
+  /** The fields of /containers/create, /containers/delete and /tasks/start. */
   ContainerId: { fields: { containerId: string(1) } },
-  /** Of /tasks/exit: `id` is the container's for its first process, another for an exec's. */
+  /** The fields of /tasks/exit. `id` is that of the container for its first process, another one for an exec. */
   TaskExit: { fields: { containerId: string(1), id: string(2) } },
 };
 

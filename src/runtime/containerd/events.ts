@@ -43,7 +43,7 @@ interface Seen {
   readonly stage: Stage;
 }
 
-/** What CRI says of one container or sandbox, or with no id of all, by id. */
+/** Reads one container or sandbox from CRI, or without an id all of them, by id. */
 async function look(runtime: EventSourceConfig['runtime'], id?: string): Promise<Map<string, Seen>> {
   const filter = id === undefined ? undefined : { id };
   const [sandboxes, containers] = await Promise.all([runtime.listPodSandbox(filter), runtime.listContainers(filter)]);
@@ -76,7 +76,7 @@ async function toEvent(
   return { containerId, containerEventType: typeOf[stage], createdAt, podSandboxStatus, containersStatuses: [] };
 }
 
-/** What has become different between two looks, each stage that was passed. */
+/** Returns the changes between two lists, one for each stage that was passed. */
 function* differences(before: ReadonlyMap<string, Seen>, now: ReadonlyMap<string, Seen>): Generator<[string, Seen], void> {
   for (const [id, { podSandboxId, stage }] of now) {
     const last = before.get(id)?.stage;
@@ -101,10 +101,10 @@ class NativeSource {
   readonly #config: EventSourceConfig;
   readonly #events = new Broadcast<ContainerEvent>();
   readonly #over = new AbortController();
-  /** By container: its events are told in order, those of others are not held up. */
+  /** By container: its events are published in order, independently of others. */
   readonly #queues = new Map<string, Promise<void>>();
-  /** By container: the last stage that was told. */
-  readonly #told = new Map<string, Seen>();
+  /** By container: the last published stage. */
+  readonly #published = new Map<string, Seen>();
   #failure: unknown;
 
   constructor(config: EventSourceConfig) {
@@ -138,10 +138,10 @@ class NativeSource {
   async #checkUp(signal: AbortSignal): Promise<void> {
     const { clock, runtime } = this.#config;
     try {
-      // At first what is there already is told too: it may have come to be just before the subscription.
+      // At first, existing containers are published, too: they may have been created just before the subscription.
       for (const delay of checkUps()) {
         await clock.sleep(delay, signal);
-        const before = new Map(this.#told);
+        const before = new Map(this.#published);
         for (const [id, seen] of differences(before, await look(runtime))) this.#enqueue(id, () => this.#tell(id, seen));
       }
     } catch (err) {
@@ -165,7 +165,7 @@ class NativeSource {
   /** Waits until CRI knows that the container has come this far, and tells it. */
   async #arrive(containerId: string, stage: Stage): Promise<void> {
     const { clock, runtime } = this.#config;
-    let podSandboxId = this.#told.get(containerId)?.podSandboxId;
+    let podSandboxId = this.#published.get(containerId)?.podSandboxId;
     const arrived = async (): Promise<boolean> => {
       const seen = (await look(runtime, containerId)).get(containerId);
       podSandboxId = seen?.podSandboxId ?? podSandboxId;
@@ -183,11 +183,11 @@ class NativeSource {
 
   async #tell(containerId: string, seen: Seen): Promise<void> {
     const { podSandboxId, stage } = seen;
-    const last = this.#told.get(containerId)?.stage;
-    // Ids are never used again: what was not known and is deleted was told as deleted before, or never seen by anyone.
+    const last = this.#published.get(containerId)?.stage;
+    // Ids are not reused: an unknown container that is deleted was published as deleted before, or was never visible.
     if (last === undefined ? stage === 'deleted' : order.indexOf(last) >= order.indexOf(stage)) return;
-    if (stage === 'deleted') this.#told.delete(containerId);
-    else this.#told.set(containerId, seen);
+    if (stage === 'deleted') this.#published.delete(containerId);
+    else this.#published.set(containerId, seen);
     this.#events.publish(await toEvent(this.#config, containerId, podSandboxId, stage));
   }
 }

@@ -1,4 +1,4 @@
-// What this host can do for a container runtime: which tools are there, which snapshotter works, whether OOM scores can be lowered.
+// The capabilities of this host for a container runtime: installed tools, a working snapshotter, and whether OOM scores can be lowered.
 
 import { execFile } from 'node:child_process';
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export function findProgram(name: string, path: string = systemPath()): string |
 
 export interface MissingTools {
   readonly missing: readonly string[];
-  /** What to say to a person, with the command that helps. */
+  /** The message for the user, with the command that helps. */
   readonly hint: string;
 }
 

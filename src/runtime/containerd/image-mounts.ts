@@ -86,7 +86,7 @@ export class ImageMounts {
     if (mountsBelow(target).includes(target)) return target;
     const snapshot: Snapshot = { snapshotter, key: keyOf(sandboxId, hash) };
     const mounts = await viewSnapshot(connection, snapshot, chainID).catch((err: unknown) => {
-      // Of a process that was killed before it came to mount it.
+      // Left by a process that was killed before it mounted the image.
       if (isCriError(err, 'AlreadyExists')) return snapshotMounts(connection, snapshot);
       throw err;
     });

@@ -37,7 +37,7 @@ import type { CriConnection } from './connection.ts';
 import { containerEvents } from './events.ts';
 import type { ImageMounts } from './image-mounts.ts';
 
-/** What a call takes beyond the time that it was told to take. */
+/** The time of a call beyond its own time limit. */
 const SLACK_MS = 120_000;
 /** Pulling in a sandbox's image, setting its network up. */
 const RUN_SANDBOX_TIMEOUT_MS = 240_000;
@@ -196,7 +196,7 @@ export class ContainerdRuntime implements RuntimeService {
   }
 
   async #stream(url: string, wanted: WantedStreams, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
-    // The server waits for every stream that it was told of, so one that the caller does not have is made up.
+    // The server waits for every announced stream, so a missing one is replaced by an empty one.
     const connected = {
       tty: wanted.tty,
       stdin: wanted.stdin ? (streams.stdin ?? Readable.from([])) : undefined,

@@ -17,7 +17,7 @@ import { readExit, readPids } from './state.ts';
 import type { ProcessState } from './state.ts';
 import { launch, readOutput } from './supervisor.ts';
 
-/** How a process ended that nobody saw end, in Kubernetes' words. */
+/** The result of a process whose end was not observed, in Kubernetes' words. */
 const UNKNOWN_EXIT = { exitCode: 255, reason: 'Unknown' } as const;
 const EXIT_SIGKILL = 137;
 /** How often a supervisor is looked at that is not our child. */
@@ -58,7 +58,7 @@ export class ProcessContainer {
   #outputs: Socket[] = [];
   #watch: Timer | undefined;
   #starting = false;
-  /** Somebody has asked us to kill it. */
+  /** A kill was requested. */
   #killed = false;
   #finishing: Promise<void> | undefined;
   readonly #exitListeners = new Set<() => void>();
@@ -116,7 +116,7 @@ export class ProcessContainer {
     }
     this.#starting = true;
     try {
-      // The reading ends first: with them there is always somebody at the other end.
+      // The reading ends first, so that the writers always have a reader.
       this.#openOutput();
       const { child, pid } = await launch({
         dir: this.dir,
@@ -250,7 +250,7 @@ export class ProcessContainer {
   #signal(signal: NodeJS.Signals | number): boolean {
     const pids = readPids(this.dir);
     const supervisor = this.#supervisor;
-    // As long as its parent lives, the pid is that of the program, or of nobody.
+    // As long as its parent lives, the pid is not reused.
     if (pids === undefined || supervisor === undefined || !isAlive(supervisor)) return false;
     const program = identify(pids.program);
     return program !== undefined && signalProcess(program, signal);

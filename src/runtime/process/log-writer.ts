@@ -29,7 +29,7 @@ export class LogWriter {
   #retryAt = 0;
   /** Bytes of entries that could not be written since the last one that could. */
   #dropped = 0;
-  /** What came after the last newline, by stream. */
+  /** The bytes after the last newline, by stream. */
   readonly #pending = new Map<LogStream, Buffer>();
 
   /** `path` empty: everything is thrown away. The file is appended to, and made with its directory if need be. Never throws. */
@@ -88,7 +88,7 @@ export class LogWriter {
     this.#file = file;
   }
 
-  /** Writes what is left of every stream: nobody says later that one is over. */
+  /** Writes the rest of every stream. Their ends are not reported separately. */
   close(): void {
     for (const stream of this.#pending.keys()) this.end(stream);
     this.#closeFile();

@@ -32,7 +32,7 @@ function quoted(word: string): string {
  * is trusted: script(1) runs with the rights of this process.
  */
 export function onPty(command: readonly string[], deviceFile: string): [string, ...string[]] {
-  // Renamed when it is whole: whoever finds the note can read it.
+  // Renamed when it is complete, so that readers never see a part.
   const note = quoted(deviceFile);
   return ['script', '-qefc', `tty > ${note}.tmp && mv ${note}.tmp ${note}; exec ${command.map(quoted).join(' ')}`, '/dev/null'];
 }

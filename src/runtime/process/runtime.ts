@@ -49,7 +49,7 @@ import type { Usage } from './stats.ts';
 import { absoluteOnly, ID_VARIABLE, prepareContainerDir, trustedEnvironment, withUserAndEnvironment } from './supervisor.ts';
 
 export interface ProcessRuntimeConfig {
-  /** What it remembers of its containers; not shared with another runtime. */
+  /** The records of its containers, not shared with another runtime. */
   readonly stateDir: string;
   /** The address that all pods have. Default: 127.0.0.1. */
   readonly hostIp?: string;
@@ -61,7 +61,7 @@ export interface ProcessRuntimeConfig {
   readonly logger?: Logger;
 }
 
-export class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
+class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeService {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #state: ProcessState;
@@ -131,7 +131,7 @@ export class ProcessRuntime extends PodRuntime<ProcessContainer> implements Runt
     try {
       const hidden = await prepareContainerDir(container.dir, config);
       if (hidden.length > 0) {
-        this.#logger.warn('mounts are hidden by files that are at their place', {
+        this.#logger.warn('container mounts are hidden by existing files', {
           container: record.id,
           paths: hidden.join(', '),
         });

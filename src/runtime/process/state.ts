@@ -137,7 +137,7 @@ export class ProcessState {
   }
 }
 
-/** What a supervisor wrote about the end of its program: the exit code and when, in milliseconds since the epoch. */
+/** The record of a supervisor about the end of its program: the exit code and the time, in milliseconds since the epoch. */
 export function readExit(containerDir: string): { exitCode: number; at: number } | undefined {
   const note = readNote(join(containerDir, 'exit'));
   if (note === undefined || !/^\d{1,3}\n$/.test(note.text)) return undefined;

@@ -1,4 +1,4 @@
-// What the processes of a container use, from /proc. A container is a process group, so one walk over /proc serves them all.
+// The resources that the processes of a container use, from /proc. A container is a process group, so one walk over /proc serves all.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readStat } from '../process-identity.ts';

@@ -61,10 +61,10 @@ export function absoluteOnly(path: string): string {
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** The path of a container's environment file. */
-export const environmentFile = (dir: string): string => join(dir, 'env');
+const environmentFile = (dir: string): string => join(dir, 'env');
 
 /** Writes the file that APPLY_ENVIRONMENT reads. It belongs to the user who is to read it. */
-export function writeEnvironment(dir: string, env: Readonly<Record<string, string>>, owner: number | undefined): void {
+function writeEnvironment(dir: string, env: Readonly<Record<string, string>>, owner: number | undefined): void {
   const words = Object.entries(env)
     // No program can be given such a variable.
     .filter(([name]) => name !== '' && !name.includes('='))

@@ -1,4 +1,4 @@
-// What a pod can say about its own simulation, by annotations. Every key is `simulation.coxswain.dev/NAME`; with
+// Annotations by which a pod controls its own simulation. Every key is `simulation.coxswain.dev/NAME`; with
 // `.CONTAINER` appended it is for that container only, and goes before the pod's. A value that cannot be read is an error when the
 // container is created: a simulation that silently does something else would be worth nothing.
 

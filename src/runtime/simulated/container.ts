@@ -47,7 +47,7 @@ export class SimulatedContainer {
   readonly #hostname: string;
   readonly #defaultCommand: readonly string[];
   readonly #onExit: (container: SimulatedContainer) => void;
-  /** Made when somebody first waits for output or the end. */
+  /** Created when a caller first waits for output or the end. */
   #watchers: { output: Set<OutputListener>; exit: Set<() => void> } | undefined;
   /** Aborts the program of the first process. */
   #program: AbortController | undefined;

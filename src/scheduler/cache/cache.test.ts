@@ -90,7 +90,7 @@ describe('SchedulerCache', () => {
     cache.putPod(onNode('p', 'm'));
     cache.updateSnapshot(snapshot);
     expect([nodeIn(snapshot, 'n').pods.length, nodeIn(snapshot, 'm').pods.length]).toEqual([0, 1]);
-    expect(logger.problems).toEqual(['a pod is on another node than was assumed']);
+    expect(logger.problems).toEqual(['scheduler: a pod is on another node than assumed']);
   });
 
   it('lets assumed pods expire only after their binding, and only if told to', async () => {

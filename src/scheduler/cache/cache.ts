@@ -124,7 +124,11 @@ export class SchedulerCache {
     const present = this.#pods.get(info.uid);
     if (present !== undefined && present.node !== node) {
       // Somebody else bound it. The API server is right.
-      this.#logger.warn('a pod is on another node than was assumed', { pod: present.info.key, assumed: present.node, node });
+      this.#logger.warn('scheduler: a pod is on another node than assumed', {
+        pod: present.info.key,
+        assumed: present.node,
+        node,
+      });
     }
     if (present?.node === node && countsTheSame(present.info, info)) {
       // Most updates are confirmations and statuses: what was computed from the node still holds.

@@ -8,7 +8,7 @@ import { readDuration } from './durations.ts';
 import { type ExtenderConfiguration, readExtenders } from './extenders.ts';
 import { ConfigReader } from './reader.ts';
 
-export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
+const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 export interface EnabledPlugin {
   readonly name: string;

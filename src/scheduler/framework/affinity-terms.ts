@@ -1,4 +1,4 @@
-// What a pod says about other pods in its inter-pod affinity and anti-affinity, read once and matched with many pods.
+// The terms of a pod's inter-pod affinity and anti-affinity, parsed once and matched with many pods.
 
 import type { PodAffinityTerm, WeightedPodAffinityTerm } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -89,7 +89,7 @@ function readTerms(pod: Pod): AffinityTerms {
       error: undefined,
     };
   } catch (err) {
-    // Older objects were not checked as strictly. What cannot be read binds nobody, as in Kubernetes.
+    // Older objects were not validated as strictly. As in Kubernetes, terms that cannot be parsed have no effect on other pods.
     return { ...NO_TERMS, error: errorMessage(err) };
   }
 }

@@ -1,4 +1,4 @@
-// What differs between two versions of a node or pod, as far as scheduling reads it.
+// Compares two versions of a node or pod, in the fields that scheduling reads.
 
 import type { NodeCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -7,7 +7,7 @@ import { ActionType, clusterEvent, type ClusterEvent } from './events.ts';
 import type { Node, Pod } from './objects.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** What happened to a node, as one event; undefined if scheduling does not read what changed. */
+/** Returns the change of a node as one event; undefined if scheduling reads none of the changed fields. */
 export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undefined {
   let action = 0;
   if (!semanticEqual(before.status.allocatable, after.status.allocatable)) action |= ActionType.UpdateNodeAllocatable;

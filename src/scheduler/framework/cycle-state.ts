@@ -1,6 +1,6 @@
-// What plugins note about one pod during one scheduling and binding cycle: PreFilter computes, Filter reads, and so on.
+// The data that plugins keep about one pod during one scheduling and binding cycle: PreFilter computes, Filter reads, and so on.
 
-/** Names a note and its type. Make one per plugin and purpose, at module level: keys are told apart by identity. */
+/** Names an entry and its type. Create one for each plugin and purpose, at module level: keys are compared by identity. */
 export interface StateKey<T> {
   readonly name: string;
   /** A copy that can change on its own, for trying what would be if pods were added or removed. Absent: T is never changed. */
@@ -15,7 +15,7 @@ export class CycleState {
   /** Whether the plugins of this cycle are timed one by one. */
   timed = false;
   readonly #values: Map<StateKey<unknown>, unknown>;
-  /** What was read last: Filter plugins read the same for node after node. */
+  /** The key that was read last: Filter plugins read the same one for each node. */
   #lastKey: StateKey<unknown> | undefined;
   #lastValue: unknown;
 

@@ -63,8 +63,6 @@ export const nodeAdd = clusterEvent('Node', ActionType.Add, 'NodeAdd');
 export const nodeDelete = clusterEvent('Node', ActionType.Delete, 'NodeDelete');
 export const assignedPodAdd = clusterEvent('AssignedPod', ActionType.Add, 'AssignedPodAdd');
 export const assignedPodDelete = clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete');
-export const unscheduledPodAdd = clusterEvent('UnscheduledPod', ActionType.Add, 'UnscheduledPodAdd');
-export const unscheduledPodDelete = clusterEvent('UnscheduledPod', ActionType.Delete, 'UnscheduledPodDelete');
 /** Moves pods whatever refused them. */
 export const unschedulableTimeout = clusterEvent('*', ALL_ACTIONS, 'UnschedulableTimeout');
 export const forceActivate = clusterEvent('*', ALL_ACTIONS, 'ForceActivate');

@@ -3,7 +3,7 @@
 import type { Node, Pod } from './objects.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** What stands for extenders among the plugins that have refused a pod: every event brings it back. */
+/** Stands for extenders among the plugins that rejected a pod. Every event retries such a pod. */
 export const EXTENDERS = '(extenders)';
 
 /** An extender was not reached, or its answer makes no sense. */
@@ -29,7 +29,7 @@ export interface ExtenderVictims {
   readonly violations: number;
 }
 
-/** What preemption asks of all extenders together. */
+/** The interface of all extenders together for preemption. */
 export interface PreemptionExtenders {
   /** Reports whether an extender has to be asked about victims of this pod. */
   preempts(pod: PodInfo): boolean;

@@ -6,17 +6,17 @@ import type { Status } from './status.ts';
 
 export const NO_NODES_AVAILABLE = 'no nodes available to schedule pods';
 
-/** What was found out about a pod that fits nowhere. */
+/** The result for a pod that fits on no node. */
 export interface Diagnosis {
   readonly nodeCount: number;
   readonly statuses: NodeToStatus;
   /** The plugins that refused the pod, so that an event of interest to one of them brings it back. */
   readonly unschedulablePlugins: ReadonlySet<string>;
-  /** Those that answered Pending. */
+  /** The plugins that returned Pending. */
   readonly pendingPlugins: ReadonlySet<string>;
   /** Set if PreFilter refused the pod whatever the node. */
   readonly preFilterMessage: string;
-  /** What PostFilter has to say, such as that preemption is no use. */
+  /** The message of PostFilter, such as that preemption is not helpful. */
   readonly postFilterMessage: string;
 }
 

@@ -38,7 +38,7 @@ export interface FrameworkConfig {
   /** The schedulerName of the pods that this profile schedules. */
   readonly profileName: string;
   readonly plugins: PluginsByPoint;
-  /** Of how many nodes, in percent, to look for feasible ones before scoring; 0 or absent: fewer the more nodes there are. */
+  /** The percentage of nodes that must be found feasible before scoring. 0 or absent: it decreases with the number of nodes. */
   readonly percentageOfNodesToScore?: number;
   readonly clock: Clock;
   readonly nominator: PodNominator;
@@ -56,7 +56,7 @@ export interface PreFilterOutcome {
   readonly narrowedBy: ReadonlySet<string>;
 }
 
-/** What is left of the profile's plugins for the pod of this cycle. */
+/** The plugins of the profile that apply to the pod of this cycle. */
 interface Filters {
   readonly filter: readonly FilterPlugin[];
   readonly preFilter: readonly PreFilterPlugin[];
@@ -64,7 +64,7 @@ interface Filters {
 
 interface Scores {
   readonly all: readonly WeightedScorePlugin[];
-  /** Those whose scores of a node may be the same for all pods of a template. */
+  /** The plugins whose scores of a node may be the same for all pods of a template. */
   readonly remembered: readonly WeightedScorePlugin[];
   readonly others: readonly WeightedScorePlugin[];
 }
@@ -106,7 +106,7 @@ export class Framework {
     removePod: (state, pod, removed, node) => this.runRemovePod(state, pod, removed, node),
     filter: (state, pod, node) => this.runFiltersWithNominatedPods(this.activeFilters(state), state, pod, node),
   };
-  /** Of `plugins` and of #timedPlugins. */
+  /** The plugins that do not skip, of `plugins` and of #timedPlugins. */
   readonly #active: Active;
   readonly #timedActive: Active;
   /** One plugin's scores, before they are added up, and the sums. Kept, so that a cycle allocates nothing for them. */
@@ -135,7 +135,7 @@ export class Framework {
     this.#timedActive = new Active(this.#timedPlugins);
   }
 
-  /** Those for this cycle. */
+  /** Returns the plugins for this cycle. */
   #pluginsOf(state: CycleState): PluginsByPoint {
     return state.timed ? this.#timedPlugins : this.plugins;
   }
@@ -601,7 +601,7 @@ export class Framework {
   }
 }
 
-/** What is left of a profile's plugins when some skip. */
+/** The plugins of a profile without those that skip. */
 class Active {
   readonly filters: Remainder<Filters>;
   readonly scores: Remainder<Scores>;
@@ -620,7 +620,7 @@ class Active {
   }
 }
 
-/** Of pods for which these plugins score nodes the same; undefined if one of them cannot say that of this pod. */
+/** Returns a key that is the same for pods for which these plugins score nodes alike; undefined if a plugin has none for this pod. */
 function templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): string | undefined {
   if (plugins.length === 0) return undefined;
   let template = '';

@@ -1,4 +1,4 @@
-// What a plugin is given when it is made.
+// The handle and the arguments that a plugin gets when it is created.
 
 import type { Client } from '#client/client.ts';
 import type { Recorder } from '#client/events/index.ts';
@@ -27,7 +27,7 @@ export interface Handle {
   readonly client: Client;
   /** To read what else the plugin needs; an informer asked for in the factory is started and synced before the first pod. */
   readonly informers: SharedInformerFactory;
-  /** Starts the informers that were asked for since: nobody waits for their first list. */
+  /** Starts the informers that were requested since. Their first list is not awaited. */
   startInformers(): void;
   readonly clock: Clock;
   readonly random: Random;

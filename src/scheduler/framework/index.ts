@@ -1,4 +1,4 @@
-// What authors of plugins need, in one place: docs/writing-a-scheduler-plugin.md shows how.
+// The API for plugins. docs/writing-a-scheduler-plugin.md shows how to use it.
 
 export { type CycleState, type StateKey, stateKey } from './cycle-state.ts';
 export { ActionType, clusterEvent, UPDATE } from './events.ts';

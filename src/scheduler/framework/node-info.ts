@@ -22,7 +22,7 @@ const NO_IMAGES: ReadonlyMap<string, ImageState> = new Map();
 
 /**
  * The cache changes its own NodeInfos and never one that a snapshot has been given: it changes a clone instead. So a
- * NodeInfo from a snapshot stays as it is for whoever holds it; plugins that try things out work on a clone of their own.
+ * NodeInfo of a snapshot does not change. Plugins that evaluate hypothetical pods work on a clone.
  */
 export class NodeInfo {
   readonly name: string;
@@ -52,7 +52,7 @@ export class NodeInfo {
    * they came. Replaced, never changed in place.
    */
   podsWithAffinity: readonly PodInfo[] = NO_PODS;
-  /** Those of `pods` whose volumes matter to other pods (maybe as a former version of them). Replaced, never changed in place. */
+  /** The pods whose volumes matter to other pods (possibly in a former version). Replaced, never changed in place. */
   podsWithVolumes: readonly PodInfo[] = NO_PODS;
 
   constructor(name: string) {

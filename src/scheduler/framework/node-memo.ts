@@ -1,5 +1,5 @@
-// What plugins have said of nodes to pods of one template, kept for the next pod of that template as long as the node stays as
-// it is. Most pods of a cluster come from few templates, and one scheduling cycle changes one node: of all that a cycle would
+// Keeps the results of plugins about nodes for pods of one template, for the next pod of that template, as long as the node does not
+// change. Most pods of a cluster come from few templates, and one scheduling cycle changes one node: of all that a cycle would
 // compute, next to nothing is new.
 
 import type { SnapshotReader } from './snapshot.ts';
@@ -12,9 +12,9 @@ const NEVER = -1;
 
 /** Answers about the nodes of a snapshot, by position. */
 export class NodeAnswers<T> {
-  /** Of the snapshot's nodes as they are now. */
+  /** The present versions of the nodes of the snapshot. */
   readonly #current: Float64Array;
-  /** Of the nodes about which there are answers. */
+  /** The versions of the nodes to which the results belong. */
   readonly #versions: Float64Array;
   readonly #answers: T[];
   readonly #none: T;
@@ -35,7 +35,7 @@ export class NodeAnswers<T> {
     return this.#answers[position] as T;
   }
 
-  /** Of how many positions, from this one on and before `end`, there is an answer other than «none» for the node as it is now. */
+  /** Returns the number of positions, from this one on and before `end`, that have a current result other than «none». */
   runFrom(position: number, end: number): number {
     const current = this.#current;
     const versions = this.#versions;
@@ -89,7 +89,7 @@ export class NodeMemo<T> {
     this.#none = none;
   }
 
-  /** What is known for the template; undefined for one that is met for the first time. */
+  /** Returns the results for the template; undefined for a new template. */
   of(template: string, layout: Layout): NodeAnswers<T> | undefined {
     const { structure } = layout;
     if (structure !== this.#structure) {
@@ -112,7 +112,7 @@ export class NodeMemo<T> {
     return made;
   }
 
-  /** What was said of the node at this position holds no longer, for a reason that is not in the snapshot. */
+  /** Drops the results about the node at this position, for a reason that is not in the snapshot. */
   forget(position: number): void {
     for (const answers of this.#tables.values()) answers.forget(position);
   }

@@ -25,7 +25,7 @@ export class NodeToStatus {
   readonly #nodes: { readonly name: string }[] = [];
   readonly #positions: number[] = [];
   readonly #statuses: Status[] = [];
-  /** Those not in #nodes: a node is in one of both, and there once. */
+  /** The results that are not in #nodes. A node is in one of the two, once. */
   #known: KnownAnswers | undefined;
   #byName: Map<string, Status> | undefined;
   #counts: Map<Status, number> | undefined;
@@ -41,7 +41,7 @@ export class NodeToStatus {
     this.#counts = undefined;
   }
 
-  /** Of those of them that are refused and for which there was no `set`. Once, and they must stay as they are. */
+  /** Sets the results of rejected nodes for which `set` was not called. Called once; the results must not change afterwards. */
   setKnown(known: KnownAnswers): void {
     this.#known = known;
     this.#counts = undefined;

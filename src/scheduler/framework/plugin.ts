@@ -65,7 +65,7 @@ export interface PreFilterPlugin extends Plugin {
 export interface FilterPlugin extends Plugin {
   /**
    * Whether the pod could run on the node. Called for very many nodes: answer statuses made beforehand. `position`: the node is
-   * the one at that position of the snapshot; it is not told of all of these, and of none on which something is tried out.
+   * the one at that position of the snapshot; it is not called for all of these, and never for hypothetical ones.
    */
   filter(state: CycleState, pod: PodInfo, node: NodeInfo, position?: number): Answer;
   /**

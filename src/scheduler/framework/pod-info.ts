@@ -31,7 +31,7 @@ export class PodInfo {
   readonly hasAffinity: boolean;
   /** The claims that it mounts. */
   readonly claims: readonly ClaimUse[];
-  /** Those of its volumes that are disks of clouds. */
+  /** The volumes of the pod that are cloud disks. */
   readonly disks: readonly Immutable<Volume>[];
   /** Whether its volumes may keep other pods off its node: it has claims, or disks. */
   readonly hasVolumes: boolean;

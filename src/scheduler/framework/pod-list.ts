@@ -36,13 +36,13 @@ export class PodList implements Iterable<PodInfo> {
   }
 
   push(pod: PodInfo): void {
-    // Somebody who shares the items has added one of their own here.
+    // Another list that shares the items has added one here.
     if (this.#items.length !== this.#length) this.#unshare();
     this.#items.push(pod);
     this.#length++;
   }
 
-  /** What this has beyond `before`, if it is a copy of it to which pods were only added; else undefined. */
+  /** Returns the pods that were added since `before`, if this list is a copy of it with additions only; otherwise undefined. */
   addedTo(before: PodList): readonly PodInfo[] | undefined {
     if (this.#items !== before.#items || this.#length < before.#length) return undefined;
     return this.#items.slice(before.#length, this.#length);

@@ -1,4 +1,4 @@
-// What a pod asks of a node, counted as Kubernetes counts it (component-helpers/resource):
+// The resources that a pod requests, computed as in Kubernetes (component-helpers/resource):
 // containers run together, so their requests add up; init containers run one after the other before them, so each counts
 // only as far as it asks for more; a sidecar (an init container with restartPolicy Always) runs beside everything that
 // comes after it. Requests of the pod as a whole, if given, replace the sum. Overhead comes on top. While a pod is resized in
@@ -60,7 +60,7 @@ type Amounts = Map<string, number>;
 type SomeContainer = Immutable<Container>;
 type SomeStatus = Immutable<ContainerStatus>;
 
-/** What of a container counts. `status`: its own, if there is one. */
+/** Returns the resources of a container that count. `status`: the status of the container, if there is one. */
 type Asked = (container: SomeContainer, status: SomeStatus | undefined) => ResourceList | undefined;
 
 const inSpec: Asked = (container) => container.resources.requests;
@@ -99,7 +99,7 @@ function sumOf(pod: Pod, asked: Asked, defaults: Amounts | undefined): Amounts {
 
   const total: Amounts = new Map();
   for (const container of pod.spec.containers) plus(total, amountsOf(container));
-  /** What the sidecars that have started so far ask for. */
+  /** The requests of the sidecars that have started so far. */
   const sidecars: Amounts = new Map();
   /** The most that any step of initialization asks for. */
   const initialization: Amounts = new Map();

@@ -1,4 +1,4 @@
-// What is left of lists of plugins without those that skip.
+// Lists of plugins without those that skip.
 
 /** From pod to pod it is mostly the same plugins that skip: what was left last is kept. */
 export class Remainder<T> {

@@ -1,4 +1,4 @@
-// What has changed in a snapshot from one scheduling cycle to the next, for those who keep up with it.
+// Records which nodes have changed in a snapshot since the last scheduling cycle, for caches that follow it.
 
 /** Which positions of a snapshot have changed, in the order in which that happened. */
 export class SnapshotChanges {
@@ -15,7 +15,7 @@ export class SnapshotChanges {
 
   /** A position has changed, of `size` altogether. */
   add(position: number, size: number): void {
-    // Who is further behind than this is better off with looking at every node.
+    // For a reader that is further behind, visiting every node is cheaper.
     if (this.#positions.length > 2 * size + 1000) {
       const half = this.#positions.length >> 1;
       this.#positions = this.#positions.slice(half);

@@ -4,7 +4,7 @@ import type { NodeInfo } from './node-info.ts';
 import type { Pod } from './objects.ts';
 import type { SnapshotChanges } from './snapshot-changes.ts';
 
-/** What plugins may read. It does not change during a cycle. */
+/** The part of a snapshot that plugins may read. It does not change during a cycle. */
 export interface SnapshotReader {
   /** Every node that exists, in the order in which they are looked at: zones take turns. */
   readonly nodes: readonly NodeInfo[];

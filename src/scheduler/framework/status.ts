@@ -1,4 +1,4 @@
-// What a plugin answers: a code, the reasons that users read in events and conditions, and which plugin said so.
+// The result of a plugin: a code, the reasons that users read in events and conditions, and the name of the plugin.
 
 import { errorMessage } from '#machinery/error-message.ts';
 /**

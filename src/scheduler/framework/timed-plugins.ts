@@ -4,7 +4,7 @@ import type { Plugin, PluginsByPoint } from './plugin.ts';
 import { type Code, Status } from './status.ts';
 import type { FrameworkMetrics } from './metrics.ts';
 
-/** Of calls for very many nodes, one in so many is timed. */
+/** One of this many calls is timed, for calls that are made for each node. */
 const EVERY = 16;
 
 /** Method → what kube-scheduler's metrics call it. */

@@ -5,7 +5,7 @@ import { formatDuration } from '#machinery/text/duration.ts';
 import type { PodInfo } from './pod-info.ts';
 import { Status } from './status.ts';
 
-/** What a plugin can do with a pod that waits. */
+/** A pod that waits in Permit. Plugins allow or reject it. */
 export class WaitingPod {
   readonly pod: PodInfo;
   /** Resolves with undefined once all have allowed it, with a status once one has refused it or its time is over. */

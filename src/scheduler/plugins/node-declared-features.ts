@@ -24,7 +24,7 @@ const FEATURES: Readonly<Record<string, (spec: Pod['spec']) => boolean>> = {
   UserNamespacesHostNetworkSupport: ({ hostNetwork, hostUsers }) => hostNetwork === true && hostUsers === false,
 };
 
-export function requiredFeatures({ spec }: Pod): readonly string[] {
+function requiredFeatures({ spec }: Pod): readonly string[] {
   return Object.keys(FEATURES).filter((name) => FEATURES[name]?.(spec));
 }
 

@@ -28,7 +28,7 @@ export const nodeResourcesBalancedAllocation: PluginRegistration = {
 };
 
 /** 100 less the standard deviation of the shares in percent. */
-export function balance(pod: PodInfo, node: NodeInfo, resources: readonly WeightedResource[]): number {
+function balance(pod: PodInfo, node: NodeInfo, resources: readonly WeightedResource[]): number {
   const allocation: Allocation = { requested: 0, allocatable: 0 };
   const shares: number[] = [];
   for (const { name } of resources) {

@@ -31,7 +31,7 @@ export function compileNodeSelector(selector: Immutable<NodeSelector>): NodeMatc
 }
 
 /** All that a term says has to hold; a term that says nothing matches nothing. */
-export function compileTerm(term: Immutable<NodeSelectorTerm>): NodeMatcher {
+function compileTerm(term: Immutable<NodeSelectorTerm>): NodeMatcher {
   if (isEmptyTerm(term)) return () => false;
   const labels = (term.matchExpressions ?? []).map(compileRequirement);
   const fields = (term.matchFields ?? []).map(compileRequirement);
@@ -49,7 +49,7 @@ function compileRequirement({ key, operator, values }: Immutable<NodeSelectorReq
 }
 
 /** The labels that a pod's spec.nodeSelector asks for. */
-export function compileLabels(labels: Readonly<Record<string, string>>): NodeMatcher {
+function compileLabels(labels: Readonly<Record<string, string>>): NodeMatcher {
   const wanted = Object.entries(labels);
   return (node) => {
     const present = node.metadata.labels ?? NO_LABELS;

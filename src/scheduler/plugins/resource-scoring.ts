@@ -12,7 +12,7 @@ export interface WeightedResource {
   readonly weight: number;
 }
 
-export const CPU_AND_MEMORY: readonly WeightedResource[] = [
+const CPU_AND_MEMORY: readonly WeightedResource[] = [
   { name: 'cpu', weight: 1 },
   { name: 'memory', weight: 1 },
 ];

@@ -194,7 +194,7 @@ export class SchedulingQueue implements PodNominator {
     this.#inFlight.done(info.uid);
     const present = this.#pods.get(info.uid);
     if (present !== undefined) {
-      this.#logger.error('a pod came back that is in the queue already', { pod: info.key, place: present.place });
+      this.#logger.error('scheduling queue: pod is already queued', { pod: info.key, place: present.place });
       return;
     }
     pod.info = info;

@@ -57,7 +57,7 @@ export function snapshotOf(nodes: readonly NodeInfo[]): SnapshotReader {
 }
 
 /** For plugins that only compute: any call of the API fails the test. */
-export const noClient: Client = {
+const noClient: Client = {
   resource() {
     throw new Error('a test without API server called it');
   },

@@ -1,4 +1,4 @@
-// What to say when the data on disk is damaged.
+// The error for damaged data on the disk.
 
 import { StorageError } from '../interface.ts';
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Revision } from '../interface.ts';
 
-export const HEAD_MARK_FILE = 'storage.head';
+const HEAD_MARK_FILE = 'storage.head';
 
 /** A revision (f64) and the CRC-32 of its bytes, little-endian. */
 const MARK_BYTES = 12;

@@ -78,7 +78,7 @@ class EmbeddedEngine extends MvccEngine {
     this.#dataDir = dataDir;
   }
 
-  /** Of the database and its write-ahead log. */
+  /** The size of the database and its write-ahead log. */
   async sizeBytes(): Promise<number> {
     const sizes = await Promise.all(
       [DATABASE_FILE, `${DATABASE_FILE}-wal`].map((name) =>

@@ -10,7 +10,7 @@ import { corrupt } from './corrupt.ts';
 import type { LoadMessage } from './protocol.ts';
 import { readWrites } from './record.ts';
 
-/** What is on disk, read back. */
+/** The content of the disk. */
 export interface Loaded {
   readonly store: MvccStore;
   readonly expirations: readonly Expiration[];

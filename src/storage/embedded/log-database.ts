@@ -19,7 +19,7 @@ import type { Database } from './sqlite.ts';
 import { loadSqlite, sqliteFailure } from './sqlite.ts';
 
 export const DATABASE_FILE = 'storage.db';
-/** Holds the process id of whoever has the database open. Only to tell people: the lock itself is SQLite's. */
+/** Has the process id of the owner of the database, for messages. The lock itself is SQLite's. */
 const PID_FILE = 'storage.pid';
 
 /** Marks the file as ours («Cox1» in ASCII). */
@@ -132,7 +132,7 @@ export class LogDatabase {
       writeFileSync(join(dataDir, PID_FILE), `${process.pid}\n`, { mode: 0o600 });
       return new LogDatabase(opened, dataDir);
     } catch (error) {
-      // It holds a lock, and nobody else can close it.
+      // It holds a lock, and has no other owner that would close it.
       database?.close();
       throw openError(error, dataDir);
     }
@@ -217,7 +217,7 @@ export class LogDatabase {
     );
   }
 
-  /** What was acknowledged last must be there: a log that ends earlier was not torn by a crash, it was damaged. */
+  /** Checks that the last acknowledged write is present. A log that ends earlier was not cut by a crash but damaged. */
   #checkHead(last: Revision): void {
     const acknowledged = this.#head.read();
     if (acknowledged === undefined || acknowledged <= last) return;
@@ -348,7 +348,7 @@ export class LogDatabase {
   }
 }
 
-/** Creates the file, if there is none, for nobody else to read. Never opens one that exists: closing it would drop SQLite's lock. */
+/** Creates the file, readable by this user only, if there is none. Never opens an existing one: closing it would release SQLite's lock. */
 function createPrivately(path: string, dataDir: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
@@ -457,7 +457,7 @@ export function holder(dataDir: string): string {
     if (pid === process.pid) return 'this process itself';
     if (pid > 0) return `process ${pid}`;
   } catch {
-    // It is only a hint: whoever has the lock may not have written it yet.
+    // It is only a hint: the owner of the lock may not have written it yet.
   }
   return 'another process';
 }

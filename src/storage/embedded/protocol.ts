@@ -1,4 +1,4 @@
-// What the main thread and the worker that owns the database say to each other. One request at a time: the next one is sent
+// The messages between the main thread and the worker that owns the database. One request at a time: the next one is sent
 // when the one before is answered, so answers need no numbers.
 
 import type { Revision, StorageErrorReason } from '../interface.ts';
@@ -25,7 +25,7 @@ export type Response =
   | { readonly type: 'done' }
   | { readonly type: 'failed'; readonly reason: StorageErrorReason; readonly message: string };
 
-/** What the worker says before the first request: the rows in order of revision, in pieces, then `loaded`; or that it can't open. */
+/** Sent by the worker before the first request: the rows in order of revision, in pieces, then `loaded`; or the error of opening. */
 export type LoadMessage =
   | { readonly type: 'opened'; readonly compactedRevision: Revision }
   | { readonly type: 'rows'; readonly records: Uint8Array }

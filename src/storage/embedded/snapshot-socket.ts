@@ -1,4 +1,4 @@
-// A snapshot of a store that is in use: whoever has it open serves one to each connection to a socket beside it. The socket
+// Snapshots of a store that is in use: its owner sends one to each connection to a socket beside it. The socket
 // belongs to the owner of the store alone, as the store does; there is nothing else to ask it.
 
 import { chmodSync, rmSync } from 'node:fs';
@@ -34,7 +34,7 @@ export function serveSnapshots(config: {
     logger.warn('snapshots can be taken only while the store is not in use: the path of its directory is too long', { dataDir });
     return () => {};
   }
-  // Whoever made it is gone: the store has one owner, and this is it.
+  // The process that made it is gone: the store has one owner, which is this process.
   rmSync(path, { force: true });
   const server: Server = createServer((socket) => {
     pipeline(Readable.from(encode(), { objectMode: false }), socket).catch((err: unknown) => {
@@ -42,7 +42,7 @@ export function serveSnapshots(config: {
     });
   });
   server.on('error', (err) => logger.warn('snapshots cannot be taken while the store is in use', { dataDir, err }));
-  // Its directory lets nobody else in; the mode is for directories that somebody else made.
+  // The directory is closed to other users. The mode is for directories with other permissions.
   server.listen(path, () => chmodSync(path, 0o600));
   // It does not keep a process running.
   server.unref();
@@ -52,7 +52,7 @@ export function serveSnapshots(config: {
   };
 }
 
-/** The snapshot that the owner of the store serves; undefined if nobody does. */
+/** Returns the snapshot that the owner of the store serves; undefined if the store is not in use. */
 export async function fetchSnapshot(dataDir: string): Promise<Readable | undefined> {
   const path = socketPath(dataDir);
   if (path === undefined) return undefined;

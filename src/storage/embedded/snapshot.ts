@@ -101,7 +101,7 @@ async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>
   }
 }
 
-/** Of a directory: which files there are. */
+/** Returns the names of the files in a directory. */
 async function syncFile(path: string): Promise<void> {
   await withFile(path, (handle) => handle.sync());
 }

@@ -39,7 +39,7 @@ class FakeWorker extends EventEmitter implements WorkerPort {
 }
 
 class RecordingSink implements CommitSink {
-  readonly told: string[] = [];
+  readonly received: string[] = [];
 
   committed(writes: readonly PendingWrite[]): void {
     this.#tell('committed', writes);
@@ -54,7 +54,7 @@ class RecordingSink implements CommitSink {
   }
 
   #tell(what: string, writes: readonly PendingWrite[]): void {
-    this.told.push([what, ...writes.map((write) => write.revision)].join(' '));
+    this.received.push([what, ...writes.map((write) => write.revision)].join(' '));
   }
 }
 
@@ -96,14 +96,14 @@ describe('WorkerLog', () => {
     append(2);
     await turn();
     expect(worker.asked).toHaveLength(1);
-    expect(sink.told).toEqual([]);
+    expect(sink.received).toEqual([]);
     worker.answer();
     // The next batch is on its way at once.
     expect(worker.asked.slice(1)).toEqual(['commit 5 6 7']);
-    expect(sink.told).toEqual(['committed 2 3 4']);
+    expect(sink.received).toEqual(['committed 2 3 4']);
     worker.answer();
     await turn();
-    expect(sink.told).toEqual(['committed 2 3 4', 'committed 5 6 7']);
+    expect(sink.received).toEqual(['committed 2 3 4', 'committed 5 6 7']);
     expect(worker.asked).toHaveLength(2);
   });
 
@@ -115,7 +115,7 @@ describe('WorkerLog', () => {
     worker.answer();
     expect(worker.asked.slice(1)).toEqual(['commit 72 73 74']);
     worker.answer();
-    const counts = (): number[] => sink.told.map((told) => told.split(' ').length - 1);
+    const counts = (): number[] => sink.received.map((received) => received.split(' ').length - 1);
     expect(counts()).toEqual([24]);
     append();
     await turn();
@@ -123,11 +123,11 @@ describe('WorkerLog', () => {
     await turn();
     await turn();
     expect(counts()).toEqual([24, 24, 24, 1]);
-    const revisions = sink.told.flatMap((told) => told.split(' ').slice(1).map(Number));
+    const revisions = sink.received.flatMap((received) => received.split(' ').slice(1).map(Number));
     expect(revisions).toEqual(Array.from({ length: 73 }, (_, i) => i + 2));
     // Then it is as it was.
     worker.answer();
-    expect(sink.told.at(-1)).toBe('committed 75');
+    expect(sink.received.at(-1)).toBe('committed 75');
     const closed = log.close();
     worker.emit('exit', 0);
     await closed;
@@ -143,10 +143,10 @@ describe('WorkerLog', () => {
     append();
     worker.answer();
     fail(worker);
-    expect(sink.told.map((told) => told.split(' ').length)).toEqual([25, 47, last.split(' ').length]);
-    expect(sink.told.at(-1)).toBe(last);
+    expect(sink.received.map((received) => received.split(' ').length)).toEqual([25, 47, last.split(' ').length]);
+    expect(sink.received.at(-1)).toBe(last);
     await turn();
-    expect(sink.told).toHaveLength(3);
+    expect(sink.received).toHaveLength(3);
   });
 
   it('bounds a batch, but never a single value', async () => {
@@ -165,12 +165,12 @@ describe('WorkerLog', () => {
     await turn();
     append(2);
     worker.fail('NoSpace');
-    expect(sink.told).toEqual(['rolled back (NoSpace) 2 3 4 5']);
+    expect(sink.received).toEqual(['rolled back (NoSpace) 2 3 4 5']);
     append();
     await turn();
     worker.answer();
     expect(worker.asked).toEqual(['commit 2 3', 'commit 6']);
-    expect(sink.told.slice(1)).toEqual(['committed 6']);
+    expect(sink.received.slice(1)).toEqual(['committed 6']);
   });
 
   it.each([
@@ -184,7 +184,7 @@ describe('WorkerLog', () => {
     append();
     const waiting = [log.probe(), log.compact(2, [1])].map(reason);
     fail(worker);
-    expect(sink.told).toEqual(['failed (Unavailable) 2 3 4']);
+    expect(sink.received).toEqual(['failed (Unavailable) 2 3 4']);
     expect(await Promise.all(waiting)).toEqual(['Unavailable', 'Unavailable']);
     expect(await Promise.all([log.probe(), log.compact(2, [1])].map(reason))).toEqual(['Unavailable', 'Unavailable']);
     expect(() => append()).toThrow('after the failure');
@@ -192,7 +192,7 @@ describe('WorkerLog', () => {
     expect(worker.asked).toEqual(['commit 2 3', 'close']);
     worker.emit('exit', 0);
     await log.close();
-    expect(sink.told).toHaveLength(1);
+    expect(sink.received).toHaveLength(1);
   });
 
   it('commits what was appended before it closes', async () => {
@@ -210,7 +210,7 @@ describe('WorkerLog', () => {
     worker.emit('exit', 0);
     await closed;
     expect(await compaction).toBe('Closed');
-    expect(sink.told).toEqual(['committed 2', 'committed 3']);
+    expect(sink.received).toEqual(['committed 2', 'committed 3']);
   });
 
   it('deletes rows a few at a time, in turn with writes', async () => {

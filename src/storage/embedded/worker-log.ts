@@ -32,7 +32,7 @@ interface Compaction {
   readonly reject: (error: StorageError) => void;
 }
 
-/** What this needs of a worker thread. */
+/** The part of a worker thread that the log uses. */
 export interface WorkerPort {
   postMessage(request: Request, transfer: readonly ArrayBuffer[]): void;
   on(event: 'message', listener: (response: Response) => void): unknown;
@@ -45,7 +45,7 @@ interface Probe {
   readonly reject: (error: StorageError) => void;
 }
 
-/** What the worker is doing now. */
+/** The request that the worker is processing. */
 type InFlight<W> =
   | { readonly type: 'commit'; readonly writes: readonly W[] }
   /** As many rows of each, in their order. */
@@ -59,7 +59,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   /** Writes that are not sent yet, in order of revision. */
   #queue: W[] = [];
   #inFlight: InFlight<W> | undefined;
-  /** Writes that are committed and not told yet, in order of revision; they are told in the next turns. */
+  /** Writes that are committed and not yet published, in order of revision. They are published in the next turns. */
   #untold: W[] = [];
   /** In the order of the calls: older rows have to go first, so that a crash in between never leaves a value that was replaced. */
   #compactions: Compaction[] = [];
@@ -135,7 +135,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     const probe = this.#probes.shift();
     if (probe !== undefined) this.#send({ type: 'probe', probe }, { type: 'probe' });
     else if (this.#queue.length > 0 && (!compactions || this.#compactedLast)) this.#sendBatch();
-    // What is not compacted when the store is closed is found again when it is opened.
+    // Rows that are not deleted when the store is closed are found again when it is opened.
     else if (compactions && this.#closing === undefined) this.#sendCompaction();
     else if (this.#queue.length > 0) this.#sendBatch();
     else if (this.#closing !== undefined) {
@@ -201,11 +201,11 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
       case 'commit':
         if (full !== undefined) {
           this.#tellAll();
-          // What was decided on top of the failed batch goes with it.
+          // Writes that were checked against the failed batch fail with it.
           this.#sink.rolledBack([...done.writes, ...this.#queue.splice(0)], full);
           break;
         }
-        // First the next batch, so that the disk works while this one is told.
+        // The next batch goes first, so that the disk works while this one is published.
         this.#sendNext();
         this.#committed(done.writes);
         break;

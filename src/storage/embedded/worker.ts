@@ -23,7 +23,7 @@ async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
   }
   port.on('message', (request: Request) => {
     tell(answer(database, request));
-    // After the answer, so that nobody waits for it. What it throws ends the thread, and so the store.
+    // After the response, so that no writer waits for it. An error ends the thread, and so the store.
     if (request.type !== 'close') database.checkpointIfDue();
     // Without a listener the port does not keep the thread alive.
     if (request.type === 'close') port.close();

@@ -1,4 +1,4 @@
-// What is encrypted with what: Kubernetes' EncryptionConfiguration (apiserver.config.k8s.io/v1), read and checked.
+// Reads and checks an EncryptionConfiguration (apiserver.config.k8s.io/v1): which resources are encrypted, and with which keys.
 
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -25,7 +25,7 @@ export interface GroupResource {
   readonly resource: string;
 }
 
-/** Of several that name a resource, the first one counts. */
+/** The first entry that names a resource counts. */
 export type EncryptionConfiguration = readonly ResourceConfiguration[];
 
 const VERSIONS: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `text`: such as 'secrets', 'deployments.apps', '*.apps', '*.' (all of the core group), '*.*'. */
-export function parseGroupResource(text: string): GroupResource {
+function parseGroupResource(text: string): GroupResource {
   const dot = text.indexOf('.');
   return dot < 0 ? { group: '', resource: text } : { group: text.slice(dot + 1), resource: text.slice(0, dot) };
 }

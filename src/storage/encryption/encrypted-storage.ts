@@ -34,7 +34,7 @@ export class EncryptedStorage implements Storage {
   readonly #transformerFor: (key: string) => Transformer;
   /** Values that were read before: the same object below is the same here. */
   readonly #opened = new WeakMap<KeyValue, KeyValue>();
-  /** Of those, the ones to be written again when there is an occasion. */
+  /** The values among them that should be written again at the next update. */
   readonly #stale = new WeakSet<KeyValue>();
   readonly requestProgress?: () => void;
   readonly sizeBytes?: () => Promise<number>;

@@ -114,9 +114,9 @@ if (!hasEtcd()) {
             expect(text(await stored.get(key))).not.toContain('value of');
           }
           expect((await behind.list('/secrets/')).items.map(text)).toEqual(KEYS.map((key) => `value of ${key}`));
-          const told: StorageEvent[] = [];
-          for await (const event of watch) if (told.push(event) === KEYS.length) break;
-          expect(told.map((event) => event.type === 'put' && [text(event.kv), text(event.previous)])).toEqual(
+          const received: StorageEvent[] = [];
+          for await (const event of watch) if (received.push(event) === KEYS.length) break;
+          expect(received.map((event) => event.type === 'put' && [text(event.kv), text(event.previous)])).toEqual(
             KEYS.map((key) => [`value of ${key}`, `value of ${key}`]),
           );
         }

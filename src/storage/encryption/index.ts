@@ -11,7 +11,7 @@ export { type EncryptionConfiguration, type GroupResource, readEncryptionConfigu
 export interface EncryptionConfig {
   readonly storage: Storage;
   readonly configuration: EncryptionConfiguration;
-  /** Of which resource the object at this key is; undefined: of none, and never encrypted. */
+  /** Returns the resource of the object at a key; undefined for keys that belong to no resource and are never encrypted. */
   readonly resourceOf: (key: string) => GroupResource | undefined;
   readonly random: Random;
 }

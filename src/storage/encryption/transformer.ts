@@ -25,7 +25,7 @@ export interface Opened {
 }
 
 interface Cipher {
-  /** What a value begins with that this wrote. */
+  /** The prefix of values that this transformer wrote. */
   readonly prefix: Buffer;
   /** `context`: the key of the store. */
   seal(value: Uint8Array, context: string): Uint8Array;

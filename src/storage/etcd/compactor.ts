@@ -1,4 +1,4 @@
-// Compaction by one of all the servers on the cluster: whoever moves a common key first does the work of this interval, and
+// Compaction by one of all servers on the cluster: the first to update a common key does the work of an interval, and
 // compacts what was current an interval ago. The key is the one that kube-apiservers use, so that they take turns with these.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -15,7 +15,7 @@ export interface CompactorConfig {
   readonly intervalMs?: number;
 }
 
-export const COMPACTION_INTERVAL_MS = 300_000;
+const COMPACTION_INTERVAL_MS = 300_000;
 const KEY = new TextEncoder().encode('compact_rev_key');
 
 export class Compactor {

@@ -173,7 +173,7 @@ export class EtcdConnection {
   #leave(active: number, error: unknown): void {
     if (this.#closed || this.#active !== active || this.#members.length === 1) return;
     this.#active = (active + 1) % this.#members.length;
-    this.#logger.info('a member of etcd does not answer, the next one is asked', {
+    this.#logger.info('etcd: member does not respond, trying the next one', {
       member: this.#members[active]?.address,
       next: this.#members[this.#active]?.address,
       cause: detailsOf(error),

@@ -50,7 +50,7 @@ export function failureKind(error: unknown): FailureKind {
   return code !== undefined && REFUSALS.has(code) ? 'refused' : 'unknown';
 }
 
-/** What etcd or the connection to it said. */
+/** The message of etcd or of the connection. */
 export function detailsOf(error: unknown): string {
   const { details, message } = error as Partial<ServiceError>;
   return details !== undefined && details !== '' ? details : (message ?? String(error));

@@ -47,7 +47,7 @@ export interface EtcdStorageConfig {
   readonly tls?: EtcdTls;
   /** Where the objects are in etcd. Default: '/registry'. No '/' at its end. */
   readonly prefix?: string;
-  /** What every key of the store begins with; `prefix` stands in its place in etcd. Default: '/registry'. */
+  /** The prefix of every key of the store. In etcd, `prefix` replaces it. Default: '/registry'. */
   readonly logicalPrefix?: string;
   /** Events that may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
   readonly watchBufferEvents?: number;
@@ -65,7 +65,7 @@ const PAGE_KEYS = 5000;
 const HEALTH_TIMEOUT_MS = 2000;
 const RELIST_ATTEMPTS = 5;
 
-/** What is known of a key, and the revision at which that was so; no revision: it is only a guess. */
+/** A state of a key, and the revision at which it was read; no revision: a guess. */
 interface Seen {
   readonly kv: KeyValue | undefined;
   readonly revision: Revision | undefined;
@@ -138,7 +138,7 @@ class EtcdStorage implements Storage {
       try {
         return await this.#listAll(prefix, options);
       } catch (error) {
-        // The revision of the first page was compacted before the last one was read: it was nobody's wish, so once more.
+        // The revision of the first page was compacted before the last page was read. The caller did not ask for a revision, so the list begins again.
         const lost = error instanceof StorageError && error.reason === 'Expired' && !options.revision;
         if (!lost || attempt === RELIST_ATTEMPTS) throw error;
       }
@@ -182,7 +182,7 @@ class EtcdStorage implements Storage {
     if ('result' in first) return first.result;
     const end = await this.#turns.take(key);
     try {
-      // What was learned before waiting for the turn is old by now.
+      // The state that was read before waiting for the turn is stale.
       seen = undefined;
       for (;;) {
         const outcome = await this.#tryUpdate(key, update, seen);

@@ -8,9 +8,9 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export interface KeySpaceConfig {
-  /** What keys of the store begin with, such as '/registry'; may be ''. */
+  /** The prefix of keys in the store, such as '/registry'; may be ''. */
   readonly logicalPrefix: string;
-  /** What stands in its place in etcd; neither ends in '/'. */
+  /** The prefix that replaces it in etcd. Neither ends in '/'. */
   readonly physicalPrefix: string;
 }
 

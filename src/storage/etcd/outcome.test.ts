@@ -171,12 +171,12 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const now = await write(100);
     const last = now + 140;
     const follow = async (afterRevision: number): Promise<number[]> => {
-      const told: number[] = [];
+      const received: number[] = [];
       for await (const event of storage.watch('/p/', { afterRevision })) {
-        told.push(event.revision);
+        received.push(event.revision);
         if (event.revision === last) break;
       }
-      return told;
+      return received;
     };
     const offsets = [-100, -99, -50, -1, 0, 1, 50, 99, 100];
     const follows = offsets.map((offset) => follow(now + offset));
@@ -186,26 +186,26 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
       proxy.disconnect();
     }
     expect(await direct.currentRevision()).toBe(last);
-    for (const [i, told] of (await Promise.all(follows)).entries()) {
+    for (const [i, received] of (await Promise.all(follows)).entries()) {
       const first = now + (offsets[i] ?? 0) + 1;
-      expect(told).toEqual(Array.from({ length: last - first + 1 }, (_, each) => first + each));
+      expect(received).toEqual(Array.from({ length: last - first + 1 }, (_, each) => first + each));
     }
     expect(await tooOld).toMatchObject({ reason: 'Expired' });
   });
 
-  it('is told in one piece what etcd cuts in parts', async () => {
+  it('puts together what etcd sends in parts', async () => {
     const storage = await open();
     const begin = await storage.currentRevision();
     const value = new Uint8Array(1_000_000).fill(7);
     const revisions: number[] = [];
     for (let i = 0; i < 4; i++) revisions.push((await storage.create(`/p/${i}`, value)).modRevision);
     const stream = storage.watch('/p/', { afterRevision: begin });
-    const told: number[] = [];
+    const received: number[] = [];
     for await (const event of stream) {
-      told.push(event.revision);
-      if (told.length === revisions.length) break;
+      received.push(event.revision);
+      if (received.length === revisions.length) break;
     }
-    expect(told).toEqual(revisions);
+    expect(received).toEqual(revisions);
   });
 
   it('shares leases among keys that live equally long', async () => {

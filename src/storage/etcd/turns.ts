@@ -2,7 +2,7 @@
 // being beaten by them again and again over the network.
 
 export class Turns {
-  /** Who came last, by key; absent: nobody. */
+  /** The last waiting writer of each key. */
   readonly #last = new Map<string, Promise<void>>();
 
   /** Resolves when it is this one's turn, with what ends it. */

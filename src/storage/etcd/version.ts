@@ -1,4 +1,4 @@
-// What the versions of etcd can be relied on for.
+// Which features the versions of etcd have.
 
 /** The patch of a minor version since which an answer to a request for progress never overtakes the events that it covers. */
 const PROGRESS_SINCE_PATCH: Readonly<Record<number, number>> = { 4: 31, 5: 13 };

@@ -44,7 +44,7 @@ export class Watcher {
   readonly #config: WatcherConfig;
   readonly #prefixBytes: Uint8Array;
   #call: ClientDuplexStream<object, WatchResponse> | undefined;
-  /** Everything up to here was told. */
+  /** The revision up to which everything was delivered. */
   #seen: Revision;
   /** The current revision when the watch began: events up to it are from the past. Undefined: it has not begun. */
   #begun: Revision | undefined;
@@ -52,7 +52,7 @@ export class Watcher {
   #parts: EtcdEvent[] = [];
   #pauseMs = RECONNECT_MS;
   #toldProgress = false;
-  /** Progress was asked for by requestProgress, and has not been told since. */
+  /** Progress was requested, and has not been delivered since. */
   #asked = false;
   readonly #timers = new Set<Timer>();
 
@@ -96,7 +96,7 @@ export class Watcher {
       this.#call = undefined;
       call.cancel();
       failed(error);
-      this.#config.logger.debug('a watch on etcd broke, it is opened again', { prefix, cause: detailsOf(error) });
+      this.#config.logger.debug('etcd: watch failed, reopening', { prefix, cause: detailsOf(error) });
       this.#later(this.#pauseMs, () => this.#open());
       this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_RECONNECT_MS);
     };
@@ -147,7 +147,7 @@ export class Watcher {
     if (last === undefined) return;
     const known = this.#seen;
     this.#seen = Math.max(known, last.kv.modRevision);
-    // The engine's own key, or another prefix: whatever was before it has been told.
+    // The engine's own key, or another prefix: all earlier events have been delivered.
     if (last.kv.modRevision > known && !this.#concerns(last)) this.#progress(last.kv.modRevision);
   }
 
@@ -191,7 +191,7 @@ export class Watcher {
     this.queue.push({ type: 'progress', revision });
   }
 
-  /** Asks for progress now, if it is told at all; once for all who ask in the meantime. */
+  /** Requests progress, if the watch has any: once for all callers in the meantime. */
   requestProgress(): void {
     if (this.#config.progressIntervalMs === undefined || this.#asked) return;
     this.#asked = true;
@@ -206,7 +206,7 @@ export class Watcher {
     if (call === undefined || this.queue.ended) return;
     if (!this.#config.progressRequests) {
       this.#config.touch().catch((error: unknown) => {
-        this.#config.logger.debug('no progress can be made on etcd', { cause: detailsOf(error) });
+        this.#config.logger.debug('etcd: progress request failed', { cause: detailsOf(error) });
         if (!this.#toldProgress) this.#later(MAX_RECONNECT_MS, () => this.#askForProgress());
       });
       return;
@@ -239,7 +239,7 @@ export class Watcher {
   #end(): void {
     const call = this.#call;
     this.#call = undefined;
-    // What it says after this is of no interest, but must not bring the process down.
+    // Later errors are ignored, but must not be uncaught.
     call?.on('error', () => undefined);
     call?.cancel();
     for (const timer of this.#timers) timer.cancel();

@@ -29,7 +29,7 @@ export interface Write {
 
 export type WriteOutcome =
   | { readonly written: true; readonly revision: number }
-  /** Somebody else was quicker; `current` is the key as it is now. */
+  /** Another write was first; `current` is the present state of the key. */
   | { readonly written: false; readonly current: EtcdKeyValue | undefined; readonly revision: number };
 
 export interface WriterConfig {
@@ -57,7 +57,7 @@ const decoder = new TextDecoder();
 
 export class Writer {
   readonly #config: WriterConfig;
-  /** Slots that nobody uses now. */
+  /** Slots that are not in use. */
   readonly #free: Slot[] = [];
   #slots = 0;
   #lastMark = 0;

@@ -1,4 +1,4 @@
-// What the engine asks of whatever makes writes durable, and what it is told in return.
+// The interface between the engine and the log that makes its writes durable.
 
 import type { KeyValue, Revision } from '../interface.ts';
 import type { StorageError } from '../interface.ts';
@@ -14,7 +14,7 @@ export interface PendingWrite {
 }
 
 export interface CommitLog<W extends PendingWrite = PendingWrite> {
-  /** Queues the write. Revisions grow by one, and are committed in that order. The sink is told later, never inside this call. */
+  /** Queues the write. Revisions grow by one, and are committed in that order. The sink is called later, never inside this call. */
   append(write: W): void;
   /**
    * Deletes the versions of these revisions, in this order, and remembers that history before `compactedRevision` is gone.

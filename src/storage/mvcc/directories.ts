@@ -1,14 +1,14 @@
 // Which directories have keys, for those who ask about one that has none: whether a namespace has a quota is asked at each create, and
 // hardly any has. To look for the first key in the tree is to compare it with a score of others all over the memory.
 
-/** What lies directly in a directory: keys, and directories that have any. */
+/** The content of a directory: keys, and subdirectories that are not empty. */
 interface Directory {
   /** Ends in '/'. */
   readonly path: string;
   members: number;
 }
 
-/** Of the key '/a/b/c': '/', '/a/' and '/a/b/'. */
+/** Returns the directories above a key. For '/a/b/c': '/', '/a/' and '/a/b/'. */
 export class Directories {
   /** None without members. */
   readonly #byPath = new Map<string, Directory>();
@@ -20,7 +20,7 @@ export class Directories {
     return this.#byPath.has(prefix);
   }
 
-  /** Of a key that is not there yet. */
+  /** Adds a key that does not exist yet. */
   add(key: string): void {
     const last = this.#last;
     const length = key.lastIndexOf('/') + 1;
@@ -28,7 +28,7 @@ export class Directories {
     else this.#last = length === 0 ? undefined : this.#enter(key.slice(0, length));
   }
 
-  /** Of a key that is there. */
+  /** Removes a key that exists. */
   delete(key: string): void {
     for (let path = key.slice(0, key.lastIndexOf('/') + 1); path !== ''; path = parentOf(path)) {
       const directory = this.#byPath.get(path);

@@ -186,8 +186,8 @@ describe('a commit without space', () => {
 
 describe('a failed commit', () => {
   it('ends all writing, and no reading', async () => {
-    const told: string[] = [];
-    const { engine, log, logger } = setup({ onFailure: (error) => told.push(error.message) });
+    const received: string[] = [];
+    const { engine, log, logger } = setup({ onFailure: (error) => received.push(error.message) });
     const first = engine.create('/p/a', bytes('1'));
     log.commit();
     await first;
@@ -195,7 +195,7 @@ describe('a failed commit', () => {
     const conflict = engine.delete('/p/a', { expectedRevision: 2 });
     expect(await outcome(updated)).toBe('waiting');
     log.sink.failed(log.waiting.splice(0), new StorageError('Unavailable', 'the disk is gone'));
-    expect(told).toEqual(['the disk is gone']);
+    expect(received).toEqual(['the disk is gone']);
     const reasons: unknown[] = [];
     for (const each of [
       updated,

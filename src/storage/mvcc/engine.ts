@@ -3,9 +3,9 @@
 //
 // There are two states. The **committed** one (`MvccStore`) is what is read, listed and watched. The **head** is the committed
 // one with the pending writes on top: a new write is checked against the head and gets its revision there, so that many writes,
-// also of one key, can be on their way to the disk together. Whatever is answered because of a pending write (a conflict, for
-// example) waits until that write is committed; if it is rolled back instead, the operation looks again. So nobody ever learns
-// of a value that did not come to be.
+// also of one key, can be on their way to the disk together. A result that depends on a pending write (a conflict, for
+// example) waits until that write is committed; if it is rolled back instead, the operation is evaluated again. So no reader
+// ever sees a value that was rolled back.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -48,7 +48,7 @@ export interface EngineOptions extends Partial<HistoryLimits> {
   readonly logger: Logger;
   /** How many events may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
   readonly watchBufferEvents?: number;
-  /** Called once if the engine fails so that it will write no more: whoever serves it should stop. */
+  /** Called once if the engine fails and accepts no more writes. The server that uses it should stop. */
   readonly onFailure?: (error: StorageError) => void;
 }
 
@@ -156,7 +156,7 @@ export class MvccEngine implements Storage {
 
   addIndex(definition: IndexDefinition): StorageIndex {
     assertPrefix(definition.prefix);
-    // Writes have nothing to do for an index that nobody has used.
+    // An index that was never used is not built, so writes have nothing to update.
     let index: KeyIndex | undefined;
     return {
       list: async (value, options) => {
@@ -430,7 +430,7 @@ export class MvccEngine implements Storage {
   }
 
   #rolledBack(writes: readonly EngineWrite[], error: StorageError): void {
-    if (!this.#full) this.#logger.error('no space for writes, they are refused', { err: error });
+    if (!this.#full) this.#logger.error('store: no space left, rejecting writes', { err: error });
     this.#full = true;
     this.#pending.clear();
     this.#headRevision = this.#store.revision;
@@ -439,7 +439,7 @@ export class MvccEngine implements Storage {
 
   #failed(writes: readonly EngineWrite[], error: StorageError): void {
     this.#failure = error;
-    this.#logger.error('the store cannot write any more, reads go on', { err: error });
+    this.#logger.error('store: write failed, accepting reads only', { err: error });
     this.#pending.clear();
     for (const write of writes) write.reject(error);
     this.#onFailure?.(error);
@@ -457,7 +457,7 @@ export class MvccEngine implements Storage {
     for (const expiration of due) {
       this.delete(expiration.key, { expectedRevision: expiration.modRevision }).catch((error: unknown) => {
         const reason = error instanceof StorageError ? error.reason : undefined;
-        // Somebody else was quicker: the key is gone, or has a new value with an expiration of its own.
+        // Another write was first: the key is gone, or has a new value with an expiration of its own.
         if (reason === 'KeyNotFound' || reason === 'Conflict' || reason === 'Closed') return;
         if (reason === 'NoSpace') this.#expiry.set({ ...expiration, deadline: this.#clock.now() + EXPIRY_RETRY_MS });
         else this.#logger.warn('an expired key could not be deleted', { key: expiration.key, err: error });

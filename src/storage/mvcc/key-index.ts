@@ -154,7 +154,7 @@ export class KeyIndex {
     const items = this.#config.scan(after, SLICE);
     for (const kv of items) if (!this.#values.has(kv.key)) this.#begin(kv.key, this.#valueOf(kv), kv.modRevision);
     if (items.length === SLICE) return items.at(-1)?.key;
-    // What was deleted before its slice came is not in the index, so that the past is complete from now on only.
+    // Keys that were deleted before their slice was read are not in the index, so its past is complete only from now on.
     this.#start = this.#config.revision();
     return undefined;
   }

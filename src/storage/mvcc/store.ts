@@ -1,5 +1,5 @@
 // The readable state of an engine: every key's versions back to the compaction revision, and the log of events since then.
-// Purely a data structure: no time, no I/O, nobody is told. Everything that is in it is committed.
+// A pure data structure: no time, no I/O, no notifications. Everything in it is committed.
 
 import type {
   IndexDefinition,
@@ -19,7 +19,7 @@ import { endOfPrefix, lessFor, successor } from './key-order.ts';
 /** An event about a key: what a StorageEvent is, without progress. */
 export type ChangeEvent = Exclude<StorageEvent, { readonly type: 'progress' }>;
 
-/** What stands in a key's history for the time in which it did not exist. */
+/** The entry of a key's history for the time in which the key did not exist. */
 interface Tombstone {
   /** The revision of the deletion. */
   readonly modRevision: Revision;
@@ -67,7 +67,7 @@ const LAST_KEY = '\u{10ffff}';
 
 export class MvccStore {
   readonly #tree = new CountedTree<Entry>((entry) => entry.latest !== undefined);
-  /** Of the keys in the tree. */
+  /** The directories of the keys in the tree. */
   readonly #directories = new Directories();
   #indexes: KeyIndex[] = [];
   /** The events of revisions #compacted + 1 … #revision, one each, in order. */
@@ -178,7 +178,7 @@ export class MvccStore {
     this.#indexes = this.#indexes.filter((each) => each !== index);
   }
 
-  /** What the index, which is built and reaches back to the revision, has of the value. */
+  /** Returns the keys with the value in the index, which is built and reaches back to the revision. */
   listIndexed(index: KeyIndex, value: string, query: KeyQuery & { readonly revision: Revision }): IndexListResult {
     const { revision } = query;
     this.#checkReadable(revision);
@@ -255,7 +255,7 @@ export class MvccStore {
     return obsolete;
   }
 
-  /** What was written under the prefix after a revision that is readable or still to come. */
+  /** Returns the events under the prefix after a revision that is readable or in the future. */
   eventsAfter(revision: Revision, prefix: string): ChangeEvent[] {
     if (revision < this.#compacted) throw this.#expired(revision);
     const events: ChangeEvent[] = [];

@@ -29,7 +29,7 @@ export interface SubscribeOptions {
   /** Events from the past, which come first. */
   readonly replay: readonly ChangeEvent[];
   readonly progressIntervalMs: number | undefined;
-  /** The first progress is told after this. Absent: at once. */
+  /** When the first progress is sent. Absent: at once. */
   readonly ready?: Promise<unknown>;
 }
 

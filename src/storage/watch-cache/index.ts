@@ -2,7 +2,7 @@
 // there are, and still nobody reads anything old: before an answer the store is asked for its revision (one question for all who
 // wait), and the answer waits until the copy has come that far. Writes go to the store, with the copy as the first guess.
 //
-// What the copy cannot answer (a revision of the past, anything while it is being filled) is asked of the store itself.
+// Reads that the copy cannot serve (a revision of the past, anything while the copy is filled) go to the store itself.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -75,7 +75,7 @@ export async function openWatchCache(config: WatchCacheConfig): Promise<WatchCac
   return cache;
 }
 
-export class WatchCache implements Storage {
+class WatchCache implements Storage {
   readonly #config: WatchCacheConfig;
   readonly #storage: Storage;
   readonly #prefix: string;
@@ -323,9 +323,9 @@ export class WatchCache implements Storage {
       failure = error;
     }
     if (this.#closed || this.#watch !== watch) return;
-    this.#config.logger.warn('the watch that keeps the cache ended, it is filled again', { err: failure });
+    this.#config.logger.warn('watch cache: watch ended, listing again', { err: failure });
     this.#abandon();
-    // There may be a gap: whoever watches has to come back with what he saw last.
+    // There may be a gap: watchers have to resume from the last revision that they received.
     this.#hub.failAll(new StorageError('Unavailable', 'the watch on the store ended, and is begun again'));
     await this.#refill();
   }
@@ -336,7 +336,7 @@ export class WatchCache implements Storage {
       try {
         await this.fill();
       } catch (error) {
-        logger.debug('the cache could not be filled, once more in a moment', { err: error });
+        logger.debug('watch cache: initial list failed, retrying', { err: error });
         await clock.sleep(REFILL_PAUSE_MS);
       }
     }

@@ -100,27 +100,27 @@ export class CacheState {
     this.#indexes.delete(definition);
   }
 
-  /** Takes over a change; the revision is reached once all changes of it have come. Answers the event to tell. */
-  apply(told: ChangeEvent): ChangeEvent {
-    const key = keyOf(told);
+  /** Applies a change. Its revision is reached once all changes of it have arrived. Returns the event to publish. */
+  apply(incoming: ChangeEvent): ChangeEvent {
+    const key = keyOf(incoming);
     const entry = this.#tree.get(key);
     // The cache's own copy, so that a value is in memory once however many events have it.
-    const previous = entry?.kv.modRevision === told.previous?.modRevision ? entry?.kv : told.previous;
+    const previous = entry?.kv.modRevision === incoming.previous?.modRevision ? entry?.kv : incoming.previous;
     let event: ChangeEvent;
-    if (told.type === 'delete') {
+    if (incoming.type === 'delete') {
       this.#tree.delete(key);
-      event = { ...told, previous: previous ?? told.previous };
+      event = { ...incoming, previous: previous ?? incoming.previous };
     } else {
-      const kv = withValueOfItsOwn(told.kv);
+      const kv = withValueOfItsOwn(incoming.kv);
       if (entry === undefined) this.#tree.insert({ key, kv });
       else entry.kv = kv;
-      event = previous === undefined ? { ...told, kv } : { ...told, kv, previous };
+      event = previous === undefined ? { ...incoming, kv } : { ...incoming, kv, previous };
     }
-    for (const index of this.#indexes.values()) index.apply(key, event.type === 'put' ? event.kv : undefined, told.revision);
-    this.#newest = told.revision;
+    for (const index of this.#indexes.values()) index.apply(key, event.type === 'put' ? event.kv : undefined, incoming.revision);
+    this.#newest = incoming.revision;
     this.#events.push(event);
     this.#bytes += previous?.value.length ?? 0;
-    if (told.more !== true) this.reached(told.revision);
+    if (incoming.more !== true) this.reached(incoming.revision);
     return event;
   }
 
@@ -131,7 +131,7 @@ export class CacheState {
     this.#forget();
   }
 
-  /** What happened under the prefix after the revision; undefined: it is not remembered any more. */
+  /** Returns the events under the prefix after the revision; undefined if they are no longer kept. */
   eventsAfter(revision: Revision, prefix: string): ChangeEvent[] | undefined {
     if (revision < this.#ringStart) return undefined;
     // The first event after the revision.
@@ -150,7 +150,7 @@ export class CacheState {
     return found;
   }
 
-  /** What was before the revision is not answered any more. */
+  /** Drops the events up to the revision. */
   compact(revision: Revision): void {
     this.#forget(revision);
     this.#ringStart = Math.max(this.#ringStart, revision);

@@ -201,12 +201,12 @@ describe('watch cache', () => {
     const last = now + 140;
     let returns = 0;
     const follow = async (afterRevision: number): Promise<number[]> => {
-      const told: number[] = [];
+      const received: number[] = [];
       for (;;) {
         try {
-          for await (const event of storage.watch('/p/', { afterRevision: told.at(-1) ?? afterRevision })) {
-            told.push(event.revision);
-            if (event.revision === last) return told;
+          for await (const event of storage.watch('/p/', { afterRevision: received.at(-1) ?? afterRevision })) {
+            received.push(event.revision);
+            if (event.revision === last) return received;
           }
         } catch (error) {
           if (!(error instanceof StorageError) || error.reason !== 'Unavailable') throw error;
@@ -224,9 +224,9 @@ describe('watch cache', () => {
       broken?.stop();
       await systemClock.sleep(1);
     }
-    for (const [i, told] of (await Promise.all(follows)).entries()) {
+    for (const [i, received] of (await Promise.all(follows)).entries()) {
       const first = now + (offsets[i] ?? 0) + 1;
-      expect(told).toEqual(Array.from({ length: last - first + 1 }, (_, each) => first + each));
+      expect(received).toEqual(Array.from({ length: last - first + 1 }, (_, each) => first + each));
     }
     expect(returns).toBeGreaterThan(0);
     expect(await tooOld).toMatchObject({ reason: 'Expired' });

@@ -10,7 +10,7 @@ import { compareText } from './path-element.ts';
 import { toFieldSet } from './to-field-set.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
 
-export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Only this manager upgrades: who applies under another name wants to be somebody else. */
 export const UPGRADING_MANAGER = 'kubectl';

@@ -1,4 +1,4 @@
 // OpenAPI schemas of the API's types; the server adds paths.
 
-export { describeField } from './descriptions/index.ts';
+export { describeField, describeType } from './descriptions/index.ts';
 export { OpenApiDefinitions, type OpenApiOptions, type OpenApiSchema, PATCH_DEFINITION } from './schema.ts';

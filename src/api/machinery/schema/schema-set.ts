@@ -47,13 +47,7 @@ export const everywhereKinds: ReadonlySet<string> = new Set([
 ]);
 
 /** Kinds of meta/v1 that have no group. */
-export const ungroupedKinds: ReadonlySet<string> = new Set([
-  'Status',
-  'APIVersions',
-  'APIGroupList',
-  'APIGroup',
-  'APIResourceList',
-]);
+const ungroupedKinds: ReadonlySet<string> = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
 
 /** A kind that a schema describes. */
 export interface KnownKind {

@@ -24,7 +24,7 @@ import type { TableConvertor } from '#apiserver/tables/table.ts';
 export type ComponentCheck = () => Promise<void>;
 
 /** The components besides the store, by the names that upstream gives them. */
-export const CHECKED_COMPONENTS = ['controller-manager', 'scheduler'] as const;
+const CHECKED_COMPONENTS = ['controller-manager', 'scheduler'] as const;
 export type ComponentHealth = Readonly<Record<(typeof CHECKED_COMPONENTS)[number], ComponentCheck>>;
 
 /** A key that is never written. The check is whether the store answers at all. */

@@ -68,7 +68,7 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
   let last = Promise.resolve();
   function next(work: () => Promise<void>): Promise<void> {
     last = last.then(work).catch((err: unknown) => {
-      if (!apierrors.isNotFound(err)) logger.error('whether flow schemas dangle cannot be written', { err });
+      if (!apierrors.isNotFound(err)) logger.error('flow schemas: updating the condition Dangling failed', { err });
     });
     return last;
   }

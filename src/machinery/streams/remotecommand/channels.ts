@@ -1,4 +1,4 @@
-// What the two transports (SPDY, WebSocket) have in common once a client's streams are there: somewhere to run a command.
+// The part that both transports (SPDY, WebSocket) share once the streams of a client are open: running a command.
 
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -24,7 +24,7 @@ export async function endOutput(stream: Writable | undefined): Promise<void> {
 /** Runs the handler on the streams, tells the client how it ended, and lets the connection go. Never rejects. */
 export async function runOnChannels(channels: Channels, handler: RemoteCommandHandler): Promise<Status> {
   const { streams, signal } = channels;
-  // The peer may reset an output at any time; whoever writes learns of it, and nobody else has to.
+  // The peer may reset an output at any time. The writer gets the error; it must not be uncaught.
   for (const stream of [streams.stdin, streams.stdout, streams.stderr]) stream?.on('error', () => undefined);
   let status: Status;
   try {

@@ -158,7 +158,7 @@ export async function execOverSpdy(target: StreamingTarget, streams: ClientStrea
   const run = async (): Promise<RemoteCommandResult> => {
     const open = async (type: string): Promise<SpdyStream> => {
       const stream = await connection.createStream({ streamtype: [type] });
-      // Whoever reads or writes it learns of its end.
+      // The reader or writer of the stream gets the error.
       stream.on('error', () => undefined);
       return stream;
     };
@@ -204,7 +204,7 @@ export async function execOverWebSocket(target: StreamingTarget, streams: Client
         void refusal(response, response.statusCode ?? 0).then(reject, reject);
       });
     });
-    // What comes right after the handshake comes before anyone has heard that it is open, so the channels are there from the start.
+    // Messages right after the handshake arrive before the open event is handled, so the channels exist from the start.
     const channels = new WebSocketChannels(webSocket, { base64: false, jsonOutcome: true, closesChannels: true });
     const outcome = readAll(channels.reader(channel.error));
     const outputs = Promise.all([

@@ -5,8 +5,8 @@ import type { Status } from '#machinery/apierrors.ts';
 import type { RemoteCommandResult } from './types.ts';
 
 /** The reason of a Status that carries an exit code, and that of the cause which is the code. */
-export const nonZeroExitCode = 'NonZeroExitCode';
-export const exitCodeCause = 'ExitCode';
+const nonZeroExitCode = 'NonZeroExitCode';
+const exitCodeCause = 'ExitCode';
 
 const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
 

@@ -4,9 +4,9 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-export const spdyProtocolHeader = 'x-stream-protocol-version';
+const spdyProtocolHeader = 'x-stream-protocol-version';
 
-/** What a request wants to become. */
+/** The protocol that a request upgrades to. */
 export type UpgradeKind = 'spdy' | 'websocket' | 'none';
 
 export function upgradeKind(request: Pick<IncomingMessage, 'headers'>): UpgradeKind {

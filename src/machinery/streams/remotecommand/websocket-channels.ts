@@ -7,7 +7,7 @@ import type { RawData, WebSocket } from 'ws';
 
 export const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
-/** What this end knows, best first. */
+/** The subprotocols of this end, the best first. */
 export const webSocketProtocols = [
   'v5.channel.k8s.io',
   'v4.channel.k8s.io',
@@ -60,7 +60,7 @@ export class WebSocketChannels {
     socket.on('error', () => undefined);
   }
 
-  /** What arrives on a channel, until it or the connection is closed. */
+  /** Returns the data of a channel, until it or the connection is closed. */
   reader(number: number): Readable {
     const resume = (): void => {
       if (this.#full.delete(number) && this.#full.size === 0) this.#socket.resume();
@@ -112,7 +112,7 @@ export class WebSocketChannels {
     }
     const reader = this.#readers.get(number);
     const data = this.#protocol.base64 ? Buffer.from(rest.toString('latin1'), 'base64') : rest;
-    // A channel that nobody reads is dropped, as is an empty message, which only shows that the channel is there.
+    // Data of a channel without a reader is dropped, and so is an empty message, which only announces the channel.
     if (reader === undefined || data.length === 0 || reader.push(data)) return;
     this.#full.add(number);
     this.#socket.pause();

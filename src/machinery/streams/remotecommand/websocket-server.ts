@@ -80,7 +80,7 @@ export async function closeWebSocket(webSocket: WebSocket, clock: Clock, code = 
   if (webSocket.readyState === webSocket.CLOSED) return;
   const closed = new Promise<void>((resolve) => webSocket.once('close', () => resolve()));
   const timer = clock.setTimer(CLOSE_TIMEOUT_MS, () => webSocket.terminate());
-  // What the client still sends is dropped, so that its answer is seen.
+  // Further data of the client is dropped, so that its close frame is read.
   webSocket.resume();
   webSocket.close(code);
   await closed;

@@ -40,7 +40,7 @@ function lengthPrefixed(text: string): Buffer {
   return out;
 }
 
-/** What both ends start from. */
+/** The dictionary of both ends. */
 export const headerDictionary: Buffer = Buffer.concat([
   ...WORDS.split(' ').map((word) => lengthPrefixed(word.replace('_', ' '))),
   Buffer.from(TAIL, 'latin1'),

@@ -3,7 +3,7 @@
 import { Duplex } from 'node:stream';
 import type { Headers } from './header-compression.ts';
 
-/** What a stream needs of its connection. */
+/** The part of a connection that its streams use. */
 export interface StreamTransport {
   /** Sends data, or only a FIN if there is none; `done` when the socket has taken it. */
   sendData(streamId: number, data: Buffer | undefined, fin: boolean, done: (err?: Error | null) => void): void;

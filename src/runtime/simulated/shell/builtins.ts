@@ -18,7 +18,7 @@ const NAMES = new Set(
   ),
 );
 
-/** What a builtin sees of the shell that runs it. */
+/** The part of a shell that its builtins use. */
 export interface BuiltinShell {
   readonly state: ShellState;
   readonly streams: Streams;

@@ -3,7 +3,7 @@
 import type { Kernel } from './kernel.ts';
 
 export interface Output {
-  /** Resolves when the bytes were taken. Rejects with BrokenPipe if nobody will read them. */
+  /** Resolves when the bytes were taken. Rejects with BrokenPipe if there is no reader. */
   write(bytes: Uint8Array): Promise<void>;
 }
 

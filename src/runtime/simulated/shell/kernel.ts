@@ -1,10 +1,10 @@
-// What all processes of one simulated program share: time, limits, and the way in which it ends.
+// The state that all processes of one simulated program share: time, limits, and its end.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { FileSystem } from './file-system.ts';
 
-/** What happens to a program that is not simulated. */
+/** The behaviour for a program that is not simulated. */
 export type UnknownPolicy =
   /** The first process of a container: it is taken for a server, which runs until it is stopped. */
   | 'serve'
@@ -76,7 +76,7 @@ export class ProgramExit extends Error {
 const MAX_STEPS = 100_000;
 /** Commands between two turns of the event loop. */
 const STEPS_PER_TURN = 200;
-/** What variables, command substitutions and sorted input may hold, in bytes or characters. */
+/** The limit of variables, command substitutions and sorted input, in bytes or characters. */
 export const MAX_TEXT = 4 * 1024 * 1024;
 /** Subshells and function calls inside of each other. */
 export const MAX_CALL_DEPTH = 200;
@@ -122,7 +122,7 @@ export class Kernel {
     });
   }
 
-  /** What happens when a program is not known. Throws, or returns to let the caller fail. */
+  /** Handles an unknown program. Throws, or returns to let the caller fail. */
   unknown(): void {
     const { unknown } = this.config;
     if (unknown === 'serve') throw new RunsForever('not simulated');

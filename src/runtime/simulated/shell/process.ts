@@ -1,4 +1,4 @@
-// What a simulated command sees of the world.
+// The environment of a simulated command.
 
 import { FileError, resolvePath } from './file-system.ts';
 import { type Input, type Output, writeText } from './io.ts';

@@ -7,7 +7,7 @@ import { CommandError } from './process.ts';
 export type Dialect = 'basic' | 'extended' | 'fixed';
 
 const MAX_PATTERN = 1000;
-/** Of a line, only so much is matched. */
+/** The part of a line that is matched, at most. */
 const MAX_LINE = 64 * 1024;
 const TIMEOUT_MS = 20;
 const CLASSES: readonly (readonly [name: string, characters: string])[] = [

@@ -1,4 +1,4 @@
-// What a shell remembers: variables, functions, options, parameters and jobs. A subshell gets a copy.
+// The state of a shell: variables, functions, options, parameters and jobs. A subshell gets a copy.
 
 import type { Random } from '#machinery/random.ts';
 import type { Command } from './ast.ts';

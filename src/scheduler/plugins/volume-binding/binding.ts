@@ -31,7 +31,7 @@ export interface Assumed {
 }
 
 /** The pod has to be scheduled anew. */
-export class BindingError extends Error {
+class BindingError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'BindingError';

@@ -17,11 +17,11 @@ import type {
 const HTTPS_PORT = 443;
 const TIMEOUT_SECONDS = 10;
 
-export function setValidatingWebhookConfigurationDefaults({ webhooks = [] }: ValidatingWebhookConfiguration): void {
+function setValidatingWebhookConfigurationDefaults({ webhooks = [] }: ValidatingWebhookConfiguration): void {
   webhooks.forEach(setWebhookDefaults);
 }
 
-export function setMutatingWebhookConfigurationDefaults({ webhooks = [] }: MutatingWebhookConfiguration): void {
+function setMutatingWebhookConfigurationDefaults({ webhooks = [] }: MutatingWebhookConfiguration): void {
   for (const webhook of webhooks) {
     setWebhookDefaults(webhook);
     webhook.reinvocationPolicy ??= 'Never';
@@ -39,18 +39,18 @@ function setWebhookDefaults(webhook: ValidatingWebhook | MutatingWebhook): void 
   setRuleDefaults(webhook.rules);
 }
 
-export function setValidatingAdmissionPolicyDefaults({ spec }: ValidatingAdmissionPolicy): void {
+function setValidatingAdmissionPolicyDefaults({ spec }: ValidatingAdmissionPolicy): void {
   spec.failurePolicy ??= 'Fail';
   setMatchResourcesDefaults(spec.matchConstraints);
 }
 
-export function setMutatingAdmissionPolicyDefaults({ spec }: MutatingAdmissionPolicy): void {
+function setMutatingAdmissionPolicyDefaults({ spec }: MutatingAdmissionPolicy): void {
   spec.failurePolicy ??= 'Fail';
   setMatchResourcesDefaults(spec.matchConstraints);
 }
 
 /** Of both kinds of bindings. */
-export function setPolicyBindingDefaults({ spec }: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
+function setPolicyBindingDefaults({ spec }: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
   setMatchResourcesDefaults(spec.matchResources);
 }
 

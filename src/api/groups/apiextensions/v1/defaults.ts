@@ -6,7 +6,7 @@ import type { CustomResourceDefinition } from './types.ts';
 const HTTPS_PORT = 443;
 
 /** Sets the names that follow from the kind, the conversion strategy, the port of a webhook's service, and the stored versions. */
-export function setCustomResourceDefinitionDefaults(definition: CustomResourceDefinition): void {
+function setCustomResourceDefinitionDefaults(definition: CustomResourceDefinition): void {
   const { spec } = definition;
   const { names } = spec;
   if ((names.singular ?? '') === '') names.singular = names.kind.toLowerCase();

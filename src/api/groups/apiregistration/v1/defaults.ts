@@ -5,7 +5,7 @@ import type { APIService } from './types.ts';
 
 const HTTPS_PORT = 443;
 
-export function setAPIServiceDefaults({ spec: { service } }: APIService): void {
+function setAPIServiceDefaults({ spec: { service } }: APIService): void {
   if (service !== undefined) service.port ??= HTTPS_PORT;
 }
 

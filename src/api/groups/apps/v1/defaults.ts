@@ -8,7 +8,7 @@ import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from './types.ts'
 const REVISION_HISTORY_LIMIT = 10;
 const PROGRESS_DEADLINE_SECONDS = 600;
 
-export function setDeploymentDefaults({ spec }: Deployment): void {
+function setDeploymentDefaults({ spec }: Deployment): void {
   setPodTemplateDefaults(spec.template);
   spec.replicas ??= 1;
   const { strategy } = spec;
@@ -22,12 +22,12 @@ export function setDeploymentDefaults({ spec }: Deployment): void {
   spec.progressDeadlineSeconds ??= PROGRESS_DEADLINE_SECONDS;
 }
 
-export function setReplicaSetDefaults(replicaSet: ReplicaSet): void {
+function setReplicaSetDefaults(replicaSet: ReplicaSet): void {
   replicaSet.spec.replicas ??= 1;
   setPodTemplateDefaults(replicaSet.spec.template);
 }
 
-export function setStatefulSetDefaults({ spec }: StatefulSet): void {
+function setStatefulSetDefaults({ spec }: StatefulSet): void {
   setPodTemplateDefaults(spec.template);
   for (const claim of spec.volumeClaimTemplates ?? []) {
     // A template is the whole object that is made of it.
@@ -55,7 +55,7 @@ export function setStatefulSetDefaults({ spec }: StatefulSet): void {
 /** The server counts changes of the template in it. */
 export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
-export function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
+function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
   // Whoever writes a daemon set owns it, too: to clients that know the field that it once was, none is 0.
   if (metadata.annotations?.[TEMPLATE_GENERATION] === undefined) {
     metadata.annotations = mergedMap(metadata.annotations, { [TEMPLATE_GENERATION]: '0' });

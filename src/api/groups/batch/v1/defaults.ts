@@ -7,7 +7,7 @@ import type { CronJob, Job, JobSpec } from './types.ts';
 const BACKOFF_LIMIT = 6;
 const MAX_INT32 = 2 ** 31 - 1;
 
-export function setJobDefaults({ metadata, spec }: Job): void {
+function setJobDefaults({ metadata, spec }: Job): void {
   setJobTemplateDefaults(spec);
   // One and the same map, so that the strategy sees that the labels it generates for the template are the job's, too.
   const { labels } = spec.template.metadata;
@@ -22,7 +22,7 @@ export function setJobDefaults({ metadata, spec }: Job): void {
   spec.manualSelector ??= false;
 }
 
-export function setCronJobDefaults({ spec }: CronJob): void {
+function setCronJobDefaults({ spec }: CronJob): void {
   setJobTemplateDefaults(spec.jobTemplate.spec);
   spec.concurrencyPolicy ??= 'Allow';
   spec.suspend ??= false;

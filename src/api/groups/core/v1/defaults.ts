@@ -54,7 +54,7 @@ export function setPodTemplateDefaults(template: PodTemplateSpec): void {
   setPodSpecDefaults(template.spec);
 }
 
-export function setReplicationControllerDefaults(controller: ReplicationController): void {
+function setReplicationControllerDefaults(controller: ReplicationController): void {
   const { spec, metadata } = controller;
   spec.replicas ??= 1;
   const labels = spec.template?.metadata.labels;
@@ -66,13 +66,13 @@ export function setReplicationControllerDefaults(controller: ReplicationControll
 }
 
 /** Every namespace can be selected by its name. One whose name is still to be generated gets the label later. */
-export function setNamespaceDefaults(namespace: Namespace): void {
+function setNamespaceDefaults(namespace: Namespace): void {
   const { metadata } = namespace;
   if ((metadata.name ?? '') !== '') metadata.labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name };
   namespace.status.phase ??= 'Active';
 }
 
-export function setNodeDefaults(node: Node): void {
+function setNodeDefaults(node: Node): void {
   const { spec, status } = node;
   const cidrs = firstOf(spec.podCIDR, spec.podCIDRs);
   if (cidrs !== undefined) {
@@ -90,7 +90,7 @@ export function setPersistentVolumeClaimDefaults({ spec, status }: PersistentVol
   for (const list of [status.capacity, status.allocatedResources]) roundUp(list);
 }
 
-export function setPersistentVolumeDefaults({ spec, status }: PersistentVolume): void {
+function setPersistentVolumeDefaults({ spec, status }: PersistentVolume): void {
   status.phase ??= 'Pending';
   spec.persistentVolumeReclaimPolicy ??= 'Retain';
   spec.volumeMode ??= 'Filesystem';
@@ -103,15 +103,15 @@ export function setPersistentVolumeSpecDefaults(spec: PersistentVolumeSpec): voi
   setSourceDefaults(spec);
 }
 
-export function setPodTemplateObjectDefaults({ template }: PodTemplate): void {
+function setPodTemplateObjectDefaults({ template }: PodTemplate): void {
   setPodTemplateDefaults(template);
 }
 
-export function setResourceQuotaDefaults({ spec, status }: ResourceQuota): void {
+function setResourceQuotaDefaults({ spec, status }: ResourceQuota): void {
   for (const list of [spec.hard, status.hard, status.used]) roundUp(list);
 }
 
-export function setLimitRangeDefaults({ spec }: LimitRange): void {
+function setLimitRangeDefaults({ spec }: LimitRange): void {
   for (const item of spec.limits ?? []) {
     for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio]) roundUp(list);
     if (item.type === 'Container') setContainerLimitDefaults(item);
@@ -126,7 +126,7 @@ function setContainerLimitDefaults(item: LimitRangeItem): void {
   if (Object.keys(requests).length > 0) item.defaultRequest = requests;
 }
 
-export function setSecretDefaults(secret: Secret): void {
+function setSecretDefaults(secret: Secret): void {
   // What was written as text is kept as data; the text is never answered.
   if (secret.stringData !== undefined && Object.keys(secret.stringData).length > 0) {
     const data = { ...secret.data };
@@ -137,11 +137,11 @@ export function setSecretDefaults(secret: Secret): void {
   secret.type ??= 'Opaque';
 }
 
-export function setEndpointsDefaults({ subsets = [] }: Endpoints): void {
+function setEndpointsDefaults({ subsets = [] }: Endpoints): void {
   for (const { ports = [] } of subsets) for (const port of ports) port.protocol ??= 'TCP';
 }
 
-export function setServiceDefaults(service: Service): void {
+function setServiceDefaults(service: Service): void {
   const { spec } = service;
   spec.sessionAffinity ??= 'None';
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;

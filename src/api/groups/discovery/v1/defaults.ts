@@ -4,7 +4,7 @@
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { EndpointSlice } from './types.ts';
 
-export function setEndpointSliceDefaults({ ports }: EndpointSlice): void {
+function setEndpointSliceDefaults({ ports }: EndpointSlice): void {
   for (const port of ports ?? []) {
     port.name ??= '';
     port.protocol ??= 'TCP';

@@ -9,7 +9,7 @@ import type { Event } from './types.ts';
 type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** Without kind and apiVersion. */
-export function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
+function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
   const {
     metadata,
     eventTime,

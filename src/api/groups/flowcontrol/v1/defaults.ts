@@ -9,11 +9,11 @@ const HAND_SIZE = 8;
 const QUEUES = 64;
 const QUEUE_LENGTH = 50;
 
-export function setFlowSchemaDefaults({ spec }: FlowSchema): void {
+function setFlowSchemaDefaults({ spec }: FlowSchema): void {
   if ((spec.matchingPrecedence ?? 0) === 0) spec.matchingPrecedence = MATCHING_PRECEDENCE;
 }
 
-export function setPriorityLevelConfigurationDefaults({ spec: { limited, exempt } }: PriorityLevelConfiguration): void {
+function setPriorityLevelConfigurationDefaults({ spec: { limited, exempt } }: PriorityLevelConfiguration): void {
   if (exempt !== undefined) {
     exempt.nominalConcurrencyShares ??= 0;
     exempt.lendablePercent ??= 0;

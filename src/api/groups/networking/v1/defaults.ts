@@ -4,7 +4,7 @@
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { IngressClass, NetworkPolicy } from './types.ts';
 
-export function setNetworkPolicyDefaults({ spec }: NetworkPolicy): void {
+function setNetworkPolicyDefaults({ spec }: NetworkPolicy): void {
   for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) {
     for (const port of rule.ports ?? []) port.protocol ??= 'TCP';
   }
@@ -13,7 +13,7 @@ export function setNetworkPolicyDefaults({ spec }: NetworkPolicy): void {
   }
 }
 
-export function setIngressClassDefaults({ spec: { parameters } }: IngressClass): void {
+function setIngressClassDefaults({ spec: { parameters } }: IngressClass): void {
   if (parameters !== undefined) parameters.scope ??= 'Cluster';
 }
 

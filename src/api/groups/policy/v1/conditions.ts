@@ -6,7 +6,7 @@ import type * as policy from './types.ts';
 type Condition = Immutable<MutableCondition>;
 type Status = Immutable<policy.PodDisruptionBudgetStatus>;
 
-export const DISRUPTION_ALLOWED = 'DisruptionAllowed';
+const DISRUPTION_ALLOWED = 'DisruptionAllowed';
 export const SYNC_FAILED = 'SyncFailed';
 
 export function disruptionAllowedCondition({ conditions = [] }: Status): Condition | undefined {

@@ -7,7 +7,7 @@ import type { ClusterRoleBinding, RoleBinding, Subject } from './types.ts';
 export const GROUP = 'rbac.authorization.k8s.io';
 
 /** Of both kinds of bindings. */
-export function setRoleBindingDefaults(binding: RoleBinding | ClusterRoleBinding): void {
+function setRoleBindingDefaults(binding: RoleBinding | ClusterRoleBinding): void {
   binding.roleRef.apiGroup ||= GROUP;
   for (const subject of binding.subjects ?? []) setSubjectDefaults(subject);
 }

@@ -10,12 +10,12 @@ import type {
   ResourceClaimTemplate,
 } from './types.ts';
 
-export function setResourceClaimDefaults({ spec, status }: ResourceClaim): void {
+function setResourceClaimDefaults({ spec, status }: ResourceClaim): void {
   setClaimSpecDefaults(spec);
   for (const { tolerations } of status.allocation?.devices.results ?? []) setTolerationDefaults(tolerations);
 }
 
-export function setResourceClaimTemplateDefaults({ spec }: ResourceClaimTemplate): void {
+function setResourceClaimTemplateDefaults({ spec }: ResourceClaimTemplate): void {
   setClaimSpecDefaults(spec.spec);
 }
 

@@ -4,7 +4,7 @@
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import type { PriorityClass } from './types.ts';
 
-export function setPriorityClassDefaults(priorityClass: PriorityClass): void {
+function setPriorityClassDefaults(priorityClass: PriorityClass): void {
   priorityClass.preemptionPolicy ??= 'PreemptLowerPriority';
 }
 

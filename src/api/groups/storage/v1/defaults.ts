@@ -5,17 +5,17 @@ import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setPersistentVolumeSpecDefaults } from '#api/groups/core/v1/defaults.ts';
 import type { CSIDriver, StorageClass, VolumeAttachment } from './types.ts';
 
-export function setStorageClassDefaults(storageClass: StorageClass): void {
+function setStorageClassDefaults(storageClass: StorageClass): void {
   storageClass.reclaimPolicy ??= 'Delete';
   storageClass.volumeBindingMode ??= 'Immediate';
 }
 
-export function setVolumeAttachmentDefaults({ spec }: VolumeAttachment): void {
+function setVolumeAttachmentDefaults({ spec }: VolumeAttachment): void {
   const { inlineVolumeSpec } = spec.source;
   if (inlineVolumeSpec !== undefined) setPersistentVolumeSpecDefaults(inlineVolumeSpec);
 }
 
-export function setCSIDriverDefaults({ spec }: CSIDriver): void {
+function setCSIDriverDefaults({ spec }: CSIDriver): void {
   spec.attachRequired ??= true;
   spec.podInfoOnMount ??= false;
   spec.storageCapacity ??= false;

@@ -5,7 +5,7 @@ import { MAX_BODY_VALUES } from '../limits.ts';
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const BYTES = 2;
-export const FIXED32 = 5;
+const FIXED32 = 5;
 
 /** The bytes are no protobuf message, or not of the type. */
 export class ProtobufError extends Error {

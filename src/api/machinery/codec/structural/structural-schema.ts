@@ -71,7 +71,7 @@ export function valuesOf({ additionalProperties }: StructuralSchema): Structural
 }
 
 /** Returns the schemas inside of allOf, anyOf, oneOf and not, in that order. */
-export function nestedIn({ allOf, anyOf, oneOf, not }: JSONSchemaProps): readonly JSONSchemaProps[] {
+function nestedIn({ allOf, anyOf, oneOf, not }: JSONSchemaProps): readonly JSONSchemaProps[] {
   return [...(allOf ?? []), ...(anyOf ?? []), ...(oneOf ?? []), ...(not === undefined || not === null ? [] : [not])];
 }
 

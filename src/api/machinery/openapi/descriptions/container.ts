@@ -127,6 +127,7 @@ export const container: Descriptions = {
   'core/v1.ContainerStatus': {
     type: 'How a container is.',
     fields: {
+      allocatedResourcesStatus: 'The health of the devices of the container.',
       name: 'The name of the container.',
       state: 'How it is now.',
       lastState: 'How it ended the last time.',

@@ -1,17 +1,41 @@
-// What `kubectl explain` says of types and fields: one sentence each, in our own words, as many as are written so far. A test
-// checks that every name here is one of the schema's.
+// Descriptions of all types and fields: for `kubectl explain`, OpenAPI documents and editors (docstrings in types.ts). Tests check that
+// every field has one, and that every name here is one of the schema's.
 
+import { access } from './access.ts';
 import { apps } from './apps.ts';
 import { container } from './container.ts';
 import { core } from './core.ts';
+import { devices } from './devices.ts';
+import { extension } from './extension.ts';
 import type { Descriptions } from './form.ts';
 import { meta } from './meta.ts';
+import { network } from './network.ts';
 import { node } from './node.ts';
+import { others } from './others.ts';
 import { pod } from './pod.ts';
+import { scheduling } from './scheduling.ts';
 import { service } from './service.ts';
+import { volumes } from './volumes.ts';
+import { workloads } from './workloads.ts';
 
 /** By type key, such as core/v1.Pod. */
-export const descriptions: Descriptions = { ...meta, ...core, ...pod, ...container, ...node, ...service, ...apps };
+export const descriptions: Descriptions = {
+  ...meta,
+  ...core,
+  ...pod,
+  ...container,
+  ...node,
+  ...service,
+  ...apps,
+  ...workloads,
+  ...volumes,
+  ...scheduling,
+  ...network,
+  ...access,
+  ...extension,
+  ...devices,
+  ...others,
+};
 
 /** Scalar types that have a definition of their own, by its short name; the unions of apiextensions, by key. */
 const scalars: Readonly<Record<string, string>> = {
@@ -35,8 +59,8 @@ const common: Readonly<Record<string, string>> = {
   kind: 'The kind of object that it is, in CamelCase.',
   metadata: "Standard object's metadata: name, namespace, labels, annotations, owners.",
   items: 'The objects of the list.',
-  lastTransitionTime: 'When the status last changed from one value to another.',
-  observedGeneration: 'The generation of the object that this status was made for.',
+  lastTransitionTime: 'When the status last changed.',
+  observedGeneration: 'The generation of the object that this status describes.',
 };
 
 /** The same for kinds of lists, whose `metadata` is another type. */
@@ -46,11 +70,19 @@ const commonOfLists: Readonly<Record<string, string>> = {
 
 /** The same for kinds only. */
 const commonOfKinds: Readonly<Record<string, string>> = {
-  spec: 'What is wanted.',
-  status: 'What is observed.',
+  spec: 'The desired state.',
+  status: 'The observed state.',
 };
 
-/** What is said of a type, by its key (core/v1.Pod; a scalar type by its name alone). */
+/** The same for conditions. */
+const commonOfConditions: Readonly<Record<string, string>> = {
+  type: 'The type of the condition.',
+  status: 'True, False or Unknown.',
+  reason: 'Why, as one word for programs.',
+  message: 'Why, for people.',
+};
+
+/** Returns the description of a type, by its key (core/v1.Pod; a scalar type by its name alone). */
 export function describeType(key: string): string | undefined {
   const own = ownDescription(descriptions, key)?.type ?? ownDescription(scalars, key);
   if (own !== undefined || !key.endsWith('List')) return own;
@@ -59,16 +91,24 @@ export function describeType(key: string): string | undefined {
     : undefined;
 }
 
-/** What is said of a field, by the key of its type and its name. */
+/** Returns the description of a field, by the key of its type and its name. */
 export function describeField(typeKey: string, field: string, isKind: boolean): string | undefined {
-  const fields = ownDescription(descriptions, typeKey)?.fields ?? {};
   const isList = isKind && typeKey.endsWith('List');
   return (
-    ownDescription(fields, field) ??
+    inheritedDescription(typeKey, field) ??
+    (typeKey.endsWith('Condition') ? ownDescription(commonOfConditions, field) : undefined) ??
     (isList ? ownDescription(commonOfLists, field) : undefined) ??
     ownDescription(common, field) ??
     (isKind ? ownDescription(commonOfKinds, field) : undefined)
   );
+}
+
+/** Returns what the type says about the field, or the type that it is like. */
+function inheritedDescription(typeKey: string, field: string): string | undefined {
+  const description = ownDescription(descriptions, typeKey);
+  if (description === undefined) return undefined;
+  const own = ownDescription(description.fields ?? {}, field);
+  return own ?? (description.like === undefined ? undefined : inheritedDescription(description.like, field));
 }
 
 function ownDescription<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {

@@ -26,6 +26,7 @@ export const meta: Descriptions = {
   'meta/v1.ListMeta': {
     type: 'What every list has: the version it was read at, and where the next page begins.',
     fields: {
+      shardInfo: 'The part of the collection that the list has.',
       selfLink: 'No longer used.',
       resourceVersion: 'The version of the cluster that the list was read at; a watch can begin there.',
       continue: 'Ask for the next page with this token; there is no next page without one.',

@@ -158,7 +158,7 @@ export class ClusterIPs {
       }
     } catch (err) {
       if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) {
-        this.#config.logger.warn('a cluster IP could not be given back', { address: text, err });
+        this.#config.logger.warn('releasing a cluster IP failed', { address: text, err });
         return;
       }
     }

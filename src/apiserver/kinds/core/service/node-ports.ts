@@ -66,7 +66,7 @@ export class NodePorts {
     try {
       await this.change((taken) => ports.forEach((port) => taken.release(port)));
     } catch (err) {
-      this.#config.logger.warn('node ports could not be given back', { ports: ports.join(','), err });
+      this.#config.logger.warn('releasing node ports failed', { ports: ports.join(','), err });
     }
   }
 

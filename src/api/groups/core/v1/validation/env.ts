@@ -113,7 +113,7 @@ function fileKeyRef({ key, volumeName, path }: FileKeySelector, at: FieldPath): 
 }
 
 /** The key in a path such as metadata.labels['app'], and the path without it. */
-export function splitSubscript(path: string): { readonly path: string; readonly subscript?: string } {
+function splitSubscript(path: string): { readonly path: string; readonly subscript?: string } {
   const match = /^(.+?)\['(.*)'\]$/s.exec(path);
   return match === null ? { path } : { path: match[1] as string, subscript: match[2] };
 }

@@ -48,7 +48,7 @@ export function validateIngressUpdate(ingress: Ingress, old: Ingress): FieldErro
   });
 }
 
-export function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErrorList {
+function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErrorList {
   const at = field.path('spec');
   const { rules = [], defaultBackend, tls = [], ingressClassName } = spec;
   const errors: FieldErrorList = [];

@@ -17,7 +17,7 @@ type AnyRequest = Immutable<resource.ExactDeviceRequest | resource.DeviceSubRequ
 type Selector = Immutable<resource.DeviceSelector>;
 type Configuration = Immutable<resource.DeviceConfiguration>;
 
-export const MAX_REQUESTS = 32;
+const MAX_REQUESTS = 32;
 export const MAX_CONFIGS = 32;
 const MAX_CONSTRAINTS = 32;
 const MAX_SELECTORS = 32;

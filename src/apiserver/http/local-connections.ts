@@ -1,0 +1,132 @@
+// Serves HTTP/1.1 on connections inside the process, whose user is known: clients that speak HTTP reach the server without a port.
+// The user is fixed for each connection; headers cannot change it, apart from impersonation, which the handler chain authorizes.
+
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import type { Logger } from '#machinery/log.ts';
+import { LinkedList } from '#machinery/collections/linked-list.ts';
+import { duplexPair } from '#machinery/streams/duplex-pair.ts';
+import type { ApiRequest, Handler, RequestBody, Upgrade, UserInfo } from '../request.ts';
+import { RequestState } from '../request-state.ts';
+import { bodyOf, noBody } from './body-reader.ts';
+import { ANSWERED, answerWithoutUpgrade, CLIENT_GONE, flat, giveUp, Http1Sink, splitTarget } from './http1.ts';
+import { respond } from './respond.ts';
+import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
+
+export interface LocalConnectionsConfig {
+  readonly handler: Handler;
+  readonly logger: Logger;
+}
+
+/** Selectors may be long: the limit of the secure port. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
+export class LocalConnections {
+  readonly #config: LocalConnectionsConfig;
+  /** Parses requests. It never listens. */
+  readonly #server: Server;
+  readonly #users = new WeakMap<object, UserInfo>();
+  readonly #connections = new Set<Duplex>();
+  readonly #requests = new LinkedList<RequestState>();
+
+  constructor(config: LocalConnectionsConfig) {
+    this.#config = config;
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
+    this.#server.on('request', (message, response) => this.#request(message, response));
+    this.#server.on('upgrade', (message, socket, head) => this.#upgrade(message, socket, head));
+    this.#server.on('clientError', (_error, socket) => socket.destroy());
+  }
+
+  /** Returns the client's end of a new connection. All requests on it are made by `user`. */
+  open(user: UserInfo): Duplex {
+    const [near, far] = duplexPair();
+    this.#users.set(far, user);
+    this.#connections.add(far);
+    far.once('close', () => this.#connections.delete(far));
+    far.on('error', (error) => this.#config.logger.debug('a connection in the process failed', { err: error }));
+    this.#server.emit('connection', far);
+    return near;
+  }
+
+  /** The requests in flight. */
+  get requests(): Iterable<ApiRequest & { abort(reason: unknown): void }> {
+    return this.#requests;
+  }
+
+  /** Aborts every request and closes every connection. */
+  close(reason: unknown): void {
+    for (const request of this.#requests) request.abort(reason);
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  #state(message: IncomingMessage, body: RequestBody, upgrade?: Upgrade): RequestState {
+    const { path, query } = splitTarget(message.url ?? '');
+    const request = new RequestState({
+      method: message.method ?? '',
+      path,
+      query,
+      headers: flat(message.headers),
+      rawHeaders: message.rawHeaders,
+      body,
+      remoteAddress: '127.0.0.1',
+      user: this.#users.get(message.socket),
+      upgrade,
+    });
+    this.#requests.add(request);
+    return request;
+  }
+
+  #request(message: IncomingMessage, response: ServerResponse): void {
+    const length = message.headers['content-length'];
+    const hasBody = length !== undefined || message.headers['transfer-encoding'] !== undefined;
+    const request = this.#state(message, hasBody ? bodyOf(message, length) : noBody);
+    response.on('close', () => request.abort(CLIENT_GONE));
+    response.on('error', (error) => request.abort(error));
+    void this.#serve(request, new Http1Sink(response));
+  }
+
+  async #serve(request: RequestState, sink: Http1Sink): Promise<void> {
+    try {
+      const response = await this.#config.handler(request);
+      if (sink.open) await respond(request, response, sink);
+      else if (response.body.kind === 'watch') response.body.events.stop();
+    } catch (error) {
+      this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
+      giveUp(request, sink);
+    } finally {
+      request.abort(ANSWERED);
+      this.#requests.delete(request);
+    }
+  }
+
+  #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
+    let taken = false;
+    const ignore = (): void => undefined;
+    const request = this.#state(message, noBody, {
+      take: () => {
+        taken = true;
+        socket.off('error', ignore);
+        return { socket, head };
+      },
+    });
+    socket.on('error', ignore);
+    socket.once('close', () => request.abort(CLIENT_GONE));
+    void this.#config
+      .handler(request)
+      .then(async (response) => {
+        if (response.body.kind === 'taken') await response.body.done;
+        else if (!taken && goesOverWebSocket(request, response)) await sendOverWebSocket(response, message, socket, head);
+        else if (!taken) await answerWithoutUpgrade(request, response, message, socket, () => void socket.end());
+      })
+      .catch((error: unknown) => {
+        this.#config.logger.error('an upgraded connection failed', { path: request.path, err: error });
+        socket.destroy();
+      })
+      .finally(() => {
+        request.abort(ANSWERED);
+        this.#requests.delete(request);
+      });
+  }
+}

@@ -1,0 +1,3 @@
+// `coxswain/scheduler`: plugins of the scheduler (docs/writing-a-scheduler-plugin.md).
+
+export * from '#scheduler/framework/index.ts';

@@ -1,0 +1,270 @@
+// The rules of tidy: what a file must not contain, each with the way out. They read text, not syntax trees: quick, and easy to extend.
+
+import { basename } from 'node:path';
+
+export interface Violation {
+  /** From 1. */
+  readonly line: number;
+  /** What is wrong, and what to do. */
+  readonly message: string;
+}
+
+export interface Rule {
+  readonly name: string;
+  /** Reports whether the rule applies to the file at this path from the root of the repository. */
+  applies(path: string): boolean;
+  check(path: string, text: string): readonly Violation[];
+}
+
+const isCode = (path: string): boolean => /\.(ts|js|cjs)$/.test(path);
+const isTest = (path: string): boolean => /\.test\.ts$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
+const isGenerated = (path: string): boolean =>
+  /^src\/api\/.*\/(types|index)\.ts$|^docs\/(api-report|conformance|api-coverage)\./.test(path);
+
+/** Checks each line of a file with a function that returns what is wrong with it. */
+function eachLine(text: string, check: (line: string) => string | undefined): Violation[] {
+  const violations: Violation[] = [];
+  text.split('\n').forEach((line, index) => {
+    const message = check(line);
+    if (message !== undefined) violations.push({ line: index + 1, message });
+  });
+  return violations;
+}
+
+/** Words that make readers guess what is meant, each with what to write. */
+const WORDS: Readonly<Record<string, string>> = {
+  whoever: 'name the caller, the client or the component',
+  whom: 'name the thing, or write "which"',
+  nobody: 'write "no client", "nothing", or the passive voice',
+  somebody: 'name the user, the client or the component',
+  told: 'write "notified", "published", "recorded" or "called with"',
+};
+const WORD = new RegExp(`\\b(${Object.keys(WORDS).join('|')})\\b`, 'i');
+
+/** Lines in which a word is right: names of others, and texts of upstream. */
+const WORDS_ALLOWED: readonly (readonly [path: string, text: string])[] = [
+  ['', "'nobody'"],
+  ['', 'nobody:'],
+  ['', '(nobody'],
+];
+
+const words: Rule = {
+  name: 'words',
+  applies: (path) => (isCode(path) || path.endsWith('.md')) && !isGenerated(path) && !path.startsWith('tools/tidy/'),
+  check: (path, text) =>
+    eachLine(text, (line) => {
+      const word = WORD.exec(line)?.[1];
+      if (word === undefined) return undefined;
+      if (WORDS_ALLOWED.some(([file, allowed]) => path.startsWith(file) && line.includes(allowed))) return undefined;
+      return `"${word}": ${WORDS[word.toLowerCase()]}`;
+    }),
+};
+
+/** The first word of a comment that does not say what its subject is. */
+const OPENING = /^\s*(?:\/\*\*|\/\/)\s+(What|Of|Those|Who|Whom|Whoever|Whose)\b(?! is the\b)/;
+
+const openings: Rule = {
+  name: 'openings',
+  applies: (path) => isCode(path) && !isGenerated(path),
+  check: (_path, text) =>
+    eachLine(text, (line) => {
+      const word = OPENING.exec(line)?.[1];
+      return word === undefined
+        ? undefined
+        : `a comment begins with "${word}": begin with a verb ("Returns …") or name the subject ("The nodes …")`;
+    }),
+};
+
+const MAX_LINE = 120;
+
+const lineLength: Rule = {
+  name: 'line-length',
+  applies: (path) => isCode(path) && !isGenerated(path),
+  check: (_path, text) =>
+    eachLine(text, (line) => (line.length > MAX_LINE ? `${line.length} characters: break the line at ${MAX_LINE}` : undefined)),
+};
+
+/** Parts of modules that touch nothing outside the process. */
+const PURE_NAMES: ReadonlySet<string> = new Set([
+  'isIP',
+  'isIPv4',
+  'isIPv6',
+  'BlockList',
+  'SocketAddress',
+  'STATUS_CODES',
+  'constants',
+]);
+
+/** Modules that touch the system, and where each may be imported: paths below src/, or their beginnings. */
+const IO: Readonly<Record<string, readonly string[]>> = {
+  fs: [
+    'cli/',
+    'client/connect.ts',
+    'client/credentials/',
+    'client/kubeconfig.ts',
+    'cluster/',
+    'dns/system/',
+    'kubelet/garbage.ts',
+    'kubelet/logs/',
+    'kubelet/node/',
+    'kubelet/parts.ts',
+    'kubelet/runtime/runtime-manager.ts',
+    'kubelet/static-pods.ts',
+    'kubelet/volumes/',
+    'machinery/files/',
+    'machinery/serving/connection-table.ts',
+    'machinery/worker-source.ts',
+    'network/',
+    'proxy/nftables/bridge.ts',
+    'runtime/',
+    'scheduler/extenders/post.ts',
+    'storage/embedded/',
+  ],
+  net: [
+    'apiserver/http/',
+    'apiserver/webhooks/client/',
+    'cluster/',
+    'dns/system/',
+    'kubelet/handlers/network.ts',
+    'kubelet/server/',
+    'machinery/net/',
+    'machinery/serving/',
+    'network/',
+    'proxy/health/',
+    'proxy/userspace/',
+    'runtime/process/',
+    'storage/embedded/snapshot-socket.ts',
+  ],
+  dgram: ['dns/system/', 'network/', 'proxy/userspace/'],
+  child_process: [
+    'cli/',
+    'client/credentials/run-command.ts',
+    'cluster/install.ts',
+    'cluster/reset.ts',
+    'kubelet/volumes/mounter.ts',
+    'network/',
+    'proxy/execute.ts',
+    'runtime/',
+  ],
+  http: [
+    'apiserver/aggregator/proxy/',
+    'apiserver/http/',
+    'apiserver/node-proxy/',
+    'apiserver/webhooks/client/',
+    'client/http/',
+    'cluster/',
+    'dns/system/',
+    'ingress/',
+    'kubelet/handlers/network.ts',
+    'kubelet/server/',
+    'machinery/net/',
+    'machinery/serving/',
+    'machinery/streams/remotecommand/',
+    'proxy/health/',
+    'scheduler/extenders/post.ts',
+  ],
+  https: [
+    'client/http/',
+    'cluster/',
+    'ingress/',
+    'kubelet/handlers/network.ts',
+    'machinery/streams/remotecommand/',
+    'scheduler/extenders/post.ts',
+  ],
+  http2: ['apiserver/http/', 'client/http/', 'ingress/'],
+  tls: [
+    'apiserver/aggregator/proxy/',
+    'apiserver/http/',
+    'apiserver/webhooks/client/',
+    'client/http/',
+    'cluster/',
+    'ingress/',
+    'kubelet/server/',
+    'machinery/net/',
+    'machinery/serving/',
+  ],
+  dns: ['apiserver/webhooks/client/', 'kubelet/handlers/network.ts', 'machinery/net/'],
+  worker_threads: [
+    'apiserver/endpoints/',
+    'client/thread/',
+    'cluster/thread/',
+    'machinery/streams/port-duplex.ts',
+    'storage/embedded/',
+  ],
+};
+
+const IMPORT = /^import (?!type\b)(.*?) from 'node:(\w+)(?:\/promises)?'/;
+
+/** Reports whether an import brings anything that touches the system. */
+function importsIo(clause: string): boolean {
+  if (!clause.startsWith('{')) return true;
+  const names = clause
+    .replace(/[{}]/g, '')
+    .split(',')
+    .map((name) => name.trim());
+  return names.some((name) => name !== '' && !name.startsWith('type ') && !PURE_NAMES.has(name));
+}
+
+const io: Rule = {
+  name: 'io',
+  applies: (path) => path.startsWith('src/') && path.endsWith('.ts') && !isTest(path),
+  check: (path, text) =>
+    eachLine(text, (line) => {
+      const [, clause = '', module = ''] = IMPORT.exec(line) ?? [];
+      const allowed = IO[module];
+      if (allowed === undefined || !importsIo(clause) || allowed.some((place) => path.startsWith(`src/${place}`)))
+        return undefined;
+      return `node:${module} is used in ${allowed.join(', ')} only: declare an interface here, and implement it there`;
+    }),
+};
+
+/** A folder README fits on one screen. */
+const MAX_README_LINES = 60;
+const MAX_README_WORDS = 700;
+
+const readmes: Rule = {
+  name: 'readme-size',
+  applies: (path) => path.startsWith('src/') && basename(path) === 'README.md',
+  check: (_path, text) => {
+    const lines = text.trimEnd().split('\n').length;
+    const count = text.split(/\s+/).length;
+    return lines > MAX_README_LINES || count > MAX_README_WORDS
+      ? [
+          {
+            line: 1,
+            message: `${lines} lines, ${count} words: at most ${MAX_README_LINES} and ${MAX_README_WORDS}; move the rest to docs/`,
+          },
+        ]
+      : [];
+  },
+};
+
+/** Rules about one file each. */
+export const rules: readonly Rule[] = [words, openings, lineLength, io, readmes];
+
+const EXPORT = /^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm;
+
+const NAMESPACE = /(?:import|export) \* as \w+ from '(?:[^']*\/)?([^'/]+)'/g;
+
+/** Returns exported values that no other file names, by file. A name that occurs anywhere in another file counts as used. */
+export function deadExports(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly Violation[]> {
+  const filesOf = new Map<string, number>();
+  for (const [path, text] of files) {
+    if (!isCode(path)) continue;
+    for (const word of new Set(text.match(/\b[A-Za-z_]\w*\b/g))) filesOf.set(word, (filesOf.get(word) ?? 0) + 1);
+  }
+  // Files that others import as a whole.
+  const namespaces = new Set([...files.values()].flatMap((text) => [...text.matchAll(NAMESPACE)].map((match) => match[1])));
+  const dead = new Map<string, Violation[]>();
+  for (const [path, text] of files) {
+    if (namespaces.has(basename(path)) || !/^(src|tools|test|bench)\/.*\.ts$/.test(path) || isGenerated(path)) continue;
+    for (const match of text.matchAll(EXPORT)) {
+      const name = match[1] as string;
+      if ((filesOf.get(name) ?? 0) > 1) continue;
+      const line = text.slice(0, match.index).split('\n').length;
+      const message = `no other file uses ${name}: remove it, or the word "export"`;
+      dead.set(path, [...(dead.get(path) ?? []), { line, message }]);
+    }
+  }
+  return dead;
+}
