@@ -33,6 +33,7 @@ export default defineConfig({
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
             'test/differential/**/*.test.ts',
+            'test/gateway/**/*.test.ts',
             'test/kubectl-commands/**/*.test.ts',
             'test/torture/**/*.test.ts',
           ],
@@ -46,6 +47,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/e2e/clean-up.ts'],
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 240_000,

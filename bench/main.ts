@@ -161,9 +161,17 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
     });
   },
+  async policy() {
+    const { policy } = await import('./policy/bench.ts');
+    await policy();
+  },
   async proxy() {
     const { proxy } = await import('./proxy/bench.ts');
     await proxy();
+  },
+  async 'pod-network'() {
+    const { podNetwork } = await import('./pod-network/bench.ts');
+    await podNetwork();
   },
   async steps() {
     const { steps } = await import('./steps/bench.ts');

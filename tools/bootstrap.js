@@ -181,6 +181,10 @@ const commands = {
     ensureBuilt();
     run(bin('tsx'), [inRoot('test', 'kubectl-commands', 'main.ts'), ...args]);
   },
+  gateway() {
+    ensureBuilt();
+    run(bin('tsx'), [inRoot('test', 'gateway', 'main.ts'), ...args]);
+  },
   operators() {
     ensureDependencies();
     run(bin('tsx'), [inRoot('test', 'e2e', 'operators', 'main.ts'), ...args]);
@@ -194,7 +198,7 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | differential | fuzz | conformance | kubectl-commands | operators | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | differential | fuzz | conformance | gateway | kubectl-commands | operators | torture | clean\n',
     );
   },
 };

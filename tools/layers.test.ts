@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   proxy: ['machinery', 'api', 'client'],
   dns: ['machinery', 'api', 'client'],
   network: ['machinery', 'api', 'client'],
+  ingress: ['machinery', 'api', 'client'],
   kubelet: ['machinery', 'api', 'client', 'cri'],
   runtime: ['machinery', 'cri'],
   cluster: [
@@ -35,6 +36,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'proxy',
     'dns',
     'network',
+    'ingress',
     'kubelet',
     'runtime',
   ],

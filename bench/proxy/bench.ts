@@ -12,12 +12,12 @@ import type { Client } from '#client/client.ts';
 import { startCluster } from '#cluster/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
+import { NftSession } from '#machinery/net/nft/index.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { ProxyHealth } from '#proxy/health/proxy-health.ts';
 import { ProxyMetrics } from '#proxy/metrics.ts';
 import type { Backend } from '#proxy/model.ts';
 import { NftablesBackend } from '#proxy/nftables/nftables-backend.ts';
-import { systemNft } from '#proxy/nftables/system.ts';
 import { Proxier } from '#proxy/proxier.ts';
 import { heading, note, quantile, show } from '../report.ts';
 
@@ -152,6 +152,7 @@ async function runProxier(client: Client, work: (nextSync: () => Promise<number>
       synced?.(systemClock.monotonic() - start);
     },
   });
+  const nft = new NftSession({ clock: systemClock, prefix: INSIDE });
   const proxier = new Proxier({
     ...common,
     client,
@@ -160,7 +161,7 @@ async function runProxier(client: Client, work: (nextSync: () => Promise<number>
       timed(
         new NftablesBackend({
           ...common,
-          nft: systemNft(INSIDE),
+          nft,
           families: ['IPv4', 'IPv6'],
           settings: () => ({
             table: 'coxswain',
@@ -189,6 +190,7 @@ async function runProxier(client: Client, work: (nextSync: () => Promise<number>
   await work(nextSync);
   abort.abort();
   await running;
+  await nft.close();
   return seconds;
 }
 

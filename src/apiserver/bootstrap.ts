@@ -10,6 +10,7 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { keepFlowControlObjects } from './kinds/flowcontrol/bootstrap.ts';
 import type { Catalog } from './catalog/catalog.ts';
+import type { StartWrites } from './start-writes.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
@@ -22,6 +23,8 @@ export interface BootstrapConfig {
   /** Where the API server listens. */
   readonly port: number;
   readonly clock: Clock;
+  /** Writes what webhooks may reject. */
+  readonly writes: StartWrites;
 }
 
 /** How long another server may take to make the Service, whose address it has reserved. */
@@ -30,18 +33,24 @@ const SERVICE_RETRY_MS = 50;
 
 /** Safe to be run at every start: what is there stays as it is. */
 export async function createBootstrapObjects(config: BootstrapConfig): Promise<void> {
-  await Promise.all(NAMESPACES.map((name) => createNamespace(config.client, name)));
+  const { writes } = config;
+  await writes.attempt('namespaces', async () => {
+    await Promise.all(NAMESPACES.map((name) => createNamespace(config.client, name)));
+  });
   const snapshot = config.catalog.snapshot();
   const serves = (group: string): boolean => snapshot.group(group)?.served === true;
   const classes = serves(priorityClasses.group) ? SYSTEM_PRIORITY_CLASSES : [];
-  await Promise.all(
-    classes.map(({ name, value, description }) => {
-      const access = config.client.resource(priorityClasses);
-      return ensure(access.get(name), () => access.create({ metadata: { name }, value, description }));
-    }),
-  );
-  if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
-  await keepKubernetesService(config);
+  const createClass = ({ name, value, description }: (typeof SYSTEM_PRIORITY_CLASSES)[number]): Promise<void> => {
+    const access = config.client.resource(priorityClasses);
+    return ensure(access.get(name), () => access.create({ metadata: { name }, value, description }));
+  };
+  await writes.attempt('priority classes', async () => {
+    await Promise.all(classes.map(createClass));
+  });
+  await writes.attempt('flow control objects', async () => {
+    if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
+  });
+  await writes.attempt('the Service kubernetes', () => keepKubernetesService(config));
 }
 
 async function createNamespace(client: Client, name: string): Promise<void> {

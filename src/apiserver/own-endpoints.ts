@@ -1,11 +1,11 @@
 // Where the API servers can be reached: the endpoints of the Service `kubernetes`. It selects no pods, so no controller keeps them.
 
 import { isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
-import { isServiceInterface } from '#machinery/net/service-interface.ts';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
 import { endpoints } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { Client } from '#client/client.ts';
+import { SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { semanticEqual } from '#machinery/deep.ts';
@@ -14,7 +14,6 @@ import type { Storage } from '#storage/interface.ts';
 import { type ServerAddress, ServerLeases } from './server-leases.ts';
 
 const NAME = 'kubernetes';
-const SERVICE_LABEL = 'kubernetes.io/service-name';
 const RENEW_MS = 10_000;
 /** So often a write is tried that others make at the same time. */
 const ATTEMPTS = 5;
@@ -85,8 +84,8 @@ export class OwnEndpoints {
 export function advertisedAddress(bindAddress: string): string | undefined {
   const isOwn = isIP(bindAddress) !== 0 && !['0.0.0.0', '::', '::1'].includes(bindAddress) && !bindAddress.startsWith('127.');
   if (isOwn) return bindAddress;
-  const all = Object.entries(networkInterfaces())
-    .flatMap(([name, list]) => (isServiceInterface(name) ? [] : (list ?? [])))
+  const all = Object.values(machineInterfaces())
+    .flatMap((list) => list ?? [])
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));
   return (all.find(({ family }) => family === 'IPv4') ?? all[0])?.address;
 }
@@ -125,7 +124,7 @@ async function publishAsEndpoints(client: Client, groups: readonly Group[]): Pro
 /** One slice for each port, since all endpoints of a slice have the same; all servers but those of a test have one. */
 async function publishAsSlices(client: Client, groups: readonly Group[], addressType: 'IPv4' | 'IPv6'): Promise<void> {
   const slices = client.resource(endpointSlices).namespace('default');
-  const { items } = await slices.list({ labelSelector: `${SERVICE_LABEL}=${NAME}` });
+  const { items } = await slices.list({ labelSelector: `${SERVICE_NAME_LABEL}=${NAME}` });
   const present = new Map(items.map((slice) => [slice.metadata.name, slice]));
   for (const [index, group] of groups.entries()) {
     const name = index === 0 ? NAME : `${NAME}-${group.port}`;
@@ -142,7 +141,7 @@ async function publishAsSlices(client: Client, groups: readonly Group[], address
     }
     if (slice === undefined) {
       await slices.create({
-        metadata: { name, namespace: 'default', labels: { [SERVICE_LABEL]: NAME } },
+        metadata: { name, namespace: 'default', labels: { [SERVICE_NAME_LABEL]: NAME } },
         addressType,
         ...content,
       });

@@ -162,12 +162,13 @@ export type ResponseBody =
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
   | { readonly kind: 'bytes'; readonly contentType: string; readonly bytes: Uint8Array }
-  /** `contentType`: '' for none. `length`: of the whole body, if it is known. */
+  /** `contentType`: '' for none. `length`: of the whole body, if it is known. `gzip`: the same body, which is kept compressed. */
   | {
       readonly kind: 'stream';
       readonly contentType: string;
       readonly stream: AsyncIterable<Uint8Array>;
       readonly length?: number | undefined;
+      readonly gzip?: { readonly gzipLength: number; gzip(): Iterable<Uint8Array> };
     }
   /** The connection was taken over (see Upgrade): nothing is written. `done` resolves when both sides have ended. */
   | { readonly kind: 'taken'; readonly done: Promise<void> };

@@ -8,8 +8,10 @@ import { PodSecurityMetrics } from './admission/pod-security/metrics.ts';
 import { CelMetrics } from './admission/policy/cel-metrics.ts';
 import { PolicyMetrics } from './admission/policy/metrics.ts';
 import { WebhookMetrics } from './admission/webhook/index.ts';
+import { ConversionMetrics } from './extensions/conversion/index.ts';
 import { RequestMetrics } from './endpoints/request-metrics.ts';
 import { StorageMetrics } from './registry/storage-metrics.ts';
+import { CertificateMetrics } from './webhooks/client/index.ts';
 
 export interface ServerMetricsConfig {
   readonly clock: Clock;
@@ -24,14 +26,17 @@ export class ServerMetrics {
   readonly storage: StorageMetrics;
   readonly admission = new AdmissionMetrics();
   readonly cel: CelMetrics;
+  readonly conversions: ConversionMetrics;
   readonly policies = { validating: new PolicyMetrics('validating'), mutating: new PolicyMetrics('mutating') };
   readonly webhooks = new WebhookMetrics();
+  readonly webhookCertificates = new CertificateMetrics('apiserver_webhooks');
   readonly podSecurity: PodSecurityMetrics;
 
   constructor({ clock, logger, storage, version }: ServerMetricsConfig) {
     this.requests = new RequestMetrics({ clock });
     this.storage = new StorageMetrics({ storage, logger });
     this.cel = new CelMetrics({ clock });
+    this.conversions = new ConversionMetrics({ clock });
     this.podSecurity = new PodSecurityMetrics({ version });
   }
 
@@ -40,8 +45,8 @@ export class ServerMetrics {
     return [
       () => this.requests.text(),
       () => this.storage.text(),
-      () => this.admission.text() + this.webhooks.text(),
-      () => this.cel.text(),
+      () => this.admission.text() + this.webhooks.text() + this.webhookCertificates.text(),
+      () => this.cel.text() + this.conversions.text(),
       () => this.policies.mutating.text() + this.policies.validating.text() + this.podSecurity.text(),
     ];
   }

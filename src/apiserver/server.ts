@@ -31,6 +31,7 @@ import type { ApiServerConfig } from './config.ts';
 import { Router } from './endpoints/router.ts';
 import { CustomResourceInstaller } from './extensions/installer.ts';
 import { DefinitionConditions } from './extensions/conditions/index.ts';
+import { DefinitionFollower } from './extensions/definitions.ts';
 import { Deadlines } from './filters/deadline.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
@@ -40,6 +41,7 @@ import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
 import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { StartWrites } from './start-writes.ts';
 import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
@@ -77,6 +79,7 @@ export class ApiServer {
   /** Forwards requests to other API servers. */
   readonly #aggregator: Aggregator;
   /** Serves the kinds of CustomResourceDefinitions. */
+  readonly #definitions: DefinitionFollower;
   readonly #customResources: CustomResourceInstaller;
   /** The status of CustomResourceDefinitions. */
   readonly #conditions: DefinitionConditions;
@@ -84,6 +87,7 @@ export class ApiServer {
   readonly #background = new AbortController();
   #backgroundWork: Promise<unknown> = Promise.resolve();
   #ownEndpoints: OwnEndpoints | undefined;
+  #startWrites: StartWrites | undefined;
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
@@ -100,12 +104,18 @@ export class ApiServer {
     const { clock, logger, random, storage, version = DEFAULT_VERSION, scheme = newDefaultScheme() } = config;
     const { catalog } = this;
     this.#config = config;
+    const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#objects = new InternalClient({ catalog, clock });
-    this.#webhooks = new WebhookClients({ find: this.#objects.find, findAll: this.#objects.findAll, clock, random });
+    this.#webhooks = new WebhookClients({
+      find: this.#objects.find,
+      findAll: this.#objects.findAll,
+      clock,
+      random,
+      certificateMetrics: metrics.webhookCertificates,
+    });
     this.#loopback = createClient(
       createInProcessTransport({ handler: this.inProcess(API_SERVER_USER), userAgent: 'kube-apiserver' }),
     );
-    const metrics = new ServerMetrics({ clock, logger, storage, version });
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
 
     this.#roles = new RoleCache({ catalog, clock, logger });
@@ -124,6 +134,7 @@ export class ApiServer {
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
+    this.#definitions = new DefinitionFollower({ catalog, clock, logger });
     this.#conditions = new DefinitionConditions({
       catalog,
       clock,
@@ -139,6 +150,8 @@ export class ApiServer {
       catalog,
       scheme,
       webhooks: this.#webhooks,
+      conversionMetrics: metrics.conversions,
+      ruleTimes: metrics.cel,
       storage,
       storageMetrics: metrics.storage,
       clock,
@@ -268,20 +281,24 @@ export class ApiServer {
     const health = this.#health;
     // The storage was opened, and its caches filled, before there was a server.
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
-    await this.#customResources.start();
-    await this.#conditions.start();
+    // The conditions depend on what is installed.
+    await this.#definitions.start([this.#customResources, this.#conditions]);
     health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
-    await repair.begin();
+    const writes = new StartWrites({ hasWebhooks: () => this.#hasWebhooks(), clock, logger });
+    this.#startWrites = writes;
+    await writes.attempt('addresses of services', () => repair.begin());
     health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
-    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock });
+    await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock, writes });
     await this.#aggregator.start();
-    await this.#aggregator.registerLocal();
+    await writes.attempt('API services', () => this.#aggregator.registerLocal());
     health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
     health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
-    await keepBootstrapPolicy(client, this.catalog.snapshot());
+    await writes.attempt('roles', () => keepBootstrapPolicy(client, this.catalog.snapshot()));
     health.finish('rbac/bootstrap-roles');
-    if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
+    if (this.#config.serviceAccounts !== undefined) {
+      await writes.attempt('the ConfigMap of token tracking', () => keepTokenTracking(client, clock));
+    }
     health.finish('start-legacy-token-tracking-controller');
     if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
     health.finish('generic-apiserver-start-informers');
@@ -303,6 +320,15 @@ export class ApiServer {
       this.#ownEndpoints?.run(signal),
       this.#aggregator.run(signal),
     ]);
+  }
+
+  /** Reports whether an admission webhook is configured. */
+  async #hasWebhooks(): Promise<boolean> {
+    const group = 'admissionregistration.k8s.io';
+    const lists = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'].map(async (resource) =>
+      this.#objects.findAll(group, resource, ''),
+    );
+    return (await Promise.all(lists)).some((list) => list.length > 0);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -380,11 +406,10 @@ export class ApiServer {
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
-    this.#customResources.stop();
+    this.#definitions.stop();
     this.#roles.stop();
     this.#nodeGraph.stop();
     this.#aggregator.stop();
-    this.#conditions.stop();
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();
     this.catalog.close();
@@ -392,7 +417,7 @@ export class ApiServer {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
     const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
-    await Promise.all([closed, this.#backgroundWork]);
+    await Promise.all([closed, this.#backgroundWork, this.#startWrites?.stop()]);
     timer.cancel();
     this.#deadlines.stop();
     for (const request of this.#inProcess) request.abort(STOPPING);

@@ -5,9 +5,10 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
 import { COXSWAIN_VERSION, KUBERNETES_VERSION } from '#cluster/version.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
-import { address, list, port, settings } from './flags.ts';
+import { address, addresses, list, POOL_HELP, port, settings } from './flags.ts';
 import { describeError } from './describe-error.ts';
 import { typed } from './own-command.ts';
+import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
 import { readArguments } from './upstream/arguments.ts';
 
@@ -106,15 +107,38 @@ export function createProgram(build?: Build): Command {
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
-    .option('--pod-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16, wider for more than 256 nodes)')
+    .option(
+      '--pod-cidr <cidrs>',
+      'addresses of pods: one range, or one of each IP family, separated by a comma (default: 10.244.0.0/16, wider for more than 256 nodes)',
+    )
+    .addOption(podNetworkOption())
+    .addOption(vxlanIdOption())
+    .addOption(vxlanPortOption())
     .option(
       '--service-cidr <cidrs>',
       'addresses of services: one range, or one of each IP family, separated by a comma',
       '10.96.0.0/16',
     )
+    .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--dns', "run the cluster's DNS (default: with containerd, if its address and port are free)")
     .option('--no-dns', "run no DNS: pods have the node's name servers")
+    .option('--no-network-policy', 'do not enforce network policies: for a CNI plugin that does')
     .option('--cluster-domain <domain>', 'domain of the names of services and pods (default: cluster.local)')
+    .option('--ingress', 'serve Ingresses and Gateways (GatewayClass and IngressClass: coxswain)')
+    .option(
+      '--ingress-address <addresses>',
+      "addresses at which they are served, separated by commas (default: the machine's and 127.0.0.1)",
+      addresses,
+    )
+    .option('--ingress-http-port <port>', 'port of Ingresses without TLS (default: 80)', port)
+    .option('--ingress-https-port <port>', 'port of Ingresses with TLS (default: 443)', port)
+    .option('--ingress-trusted-proxies <ranges>', 'proxies whose X-Forwarded headers are kept (default: none)', list)
+    .option('--ingress-access-log', 'log every request (with --verbose)')
+    .option(
+      '--gateway-addresses <ranges>',
+      'addresses of this machine of which each Gateway gets one (default: Gateways share the addresses of Ingresses)',
+      list,
+    )
     .option(
       '--runtime-config <settings>',
       "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
@@ -146,6 +170,10 @@ Examples:
     .command('down')
     .description('stop a cluster that runs in the background; its data stays')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .option(
+      '--clean',
+      'also end its pods, and remove rules, addresses, bridges and routes from this machine, those of killed clusters, too; if it does not run, only that',
+    )
     .action(async (options) => {
       const { down } = await import('./down.ts');
       await down(options);
@@ -246,6 +274,39 @@ Examples:
       process.stdout.write(completionScript(program, shell));
     });
 
+  addEnvtest(program);
   addRoleCommands(program);
   return program;
+}
+
+function addEnvtest(program: Command): void {
+  const envtest = program
+    .command('envtest')
+    .description(
+      "lay out a folder for KUBEBUILDER_ASSETS, with this server in the place of upstream's programs, and print its path",
+    )
+    .option('--dir <dir>', 'the folder (default: one in the cache of the user)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ KUBEBUILDER_ASSETS=$(cox envtest) go test ./...                          with controllers
+  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      and with nodes on which pods run
+  $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
+    )
+    .action(async (options: { readonly dir?: string }) => {
+      const { envtest: layOut } = await import('./envtest/envtest.ts');
+      layOut(options);
+    });
+  envtest
+    .command('etcd', { hidden: true })
+    .description('stand in for etcd: answer health checks')
+    .requiredOption('--listen-client-urls <urls>', 'where to listen', list)
+    // Suites pass etcd's flags about storage and peers: there are neither.
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (options: { readonly listenClientUrls: readonly string[] }) => {
+      const { envtestEtcd } = await import('./envtest/envtest.ts');
+      await envtestEtcd(options);
+    });
 }

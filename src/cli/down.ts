@@ -3,6 +3,7 @@
 import { systemClock } from '#machinery/clock.ts';
 import * as wait from '#machinery/wait.ts';
 import { dataDirLayout, readClaim, runningProcess } from '#cluster/data-dir.ts';
+import { cleanMachine } from '#cluster/clean.ts';
 import { leftoversOf } from '#cluster/reset.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { typed } from './own-command.ts';
@@ -10,7 +11,24 @@ import { shortest } from './terminal.ts';
 
 const STOP_TIMEOUT_MS = 60_000;
 
-export async function down(options: { dataDir: string }): Promise<void> {
+export interface DownOptions {
+  readonly dataDir: string;
+  /** Also ends the pods, and removes all that clusters without a process have in the kernel. Default: false. */
+  readonly clean?: boolean;
+}
+
+export async function down(options: DownOptions): Promise<void> {
+  if (options.clean !== true) return stop(options);
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) throw new UserError('--clean needs Linux and root');
+  const layout = dataDirLayout(options.dataDir);
+  if ((await runningProcess(layout)) !== undefined) await stop(options, false);
+  const removed = await cleanMachine(layout, systemClock);
+  if (removed.length === 0) process.stdout.write('nothing to clean\n');
+  for (const text of removed) process.stdout.write(`removed: ${text}\n`);
+}
+
+/** @param tellsLeftovers whether to say what goes on without the cluster */
+async function stop(options: DownOptions, tellsLeftovers = true): Promise<void> {
   const layout = dataDirLayout(options.dataDir);
   const running = await runningProcess(layout);
   if (running === undefined) throw new UserError(`no cluster runs on ${layout.root}`);
@@ -27,6 +45,7 @@ export async function down(options: { dataDir: string }): Promise<void> {
     });
   }
   process.stdout.write(`stopped; the data stays in ${layout.root}\n`);
+  if (!tellsLeftovers) return;
   const { processes, mounts } = leftoversOf(options.dataDir);
   if (processes === 0 && mounts === 0) return;
   const left = [amount(processes, 'process', 'processes'), amount(mounts, 'mount', 'mounts')].filter((text) => text !== '');

@@ -26,12 +26,24 @@ export const yesOrNo = (text: string): boolean => {
   return text === 'true';
 };
 
+export const POOL_HELP =
+  'addresses for services of type LoadBalancer: 10.0.0.240-10.0.0.250,fd00::/120 (default: those of nodes)';
+
 export const list = (text: string): string[] => text.split(',').filter((item) => item !== '');
 
 export const count = (text: string): number => {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('a whole number, 1 or more.');
   return Number(text);
 };
+
+/** Returns a parser of whole numbers from 1. `what`: as in 'a network identifier'. */
+export const numberUpTo =
+  (max: number, what: string) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^[1-9]\d*$/.test(text) || value > max) throw new InvalidArgumentError(`${what} is a whole number from 1 to ${max}.`);
+    return value;
+  };
 
 /** 'a=true,b=false,c', after those that were given before. */
 export const settings = (text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {

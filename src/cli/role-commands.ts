@@ -11,12 +11,14 @@ import {
   labels,
   list,
   logLevel,
+  POOL_HELP,
   port,
   repeated,
   settings,
   wholeNumber,
   yesOrNo,
 } from './flags.ts';
+import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import type { UpstreamFlag } from './upstream/flag.ts';
 import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
 import { KUBE_CONTROLLER_MANAGER_FLAGS } from './upstream/kube-controller-manager.ts';
@@ -40,6 +42,7 @@ export function addRoleCommands(program: Command): void {
   addKubelet(program);
   addProxy(program);
   addDns(program);
+  addIngress(program);
   addCerts(program);
 }
 
@@ -86,6 +89,12 @@ function addApiServer(program: Command): void {
           .choices(['etcd', 'memory'])
           .default('etcd'),
       )
+      .option(
+        '--with-controllers <names>',
+        "run the scheduler and these controllers here, with --store memory: '*' all, 'foo' this one, '-foo' not this one",
+        list,
+      )
+      .option('--with-nodes <count>', 'run so many simulated nodes here, with --store memory', wholeNumber)
       .addOption(new Option('--reported-version <version>', 'as --version=v…').argParser(reportedVersion).hideHelp())
       .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', list)
       .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
@@ -230,6 +239,7 @@ function addControllerManager(program: Command): void {
     .option('--use-service-account-credentials [bool]', 'let each controller work as an account of its own', yesOrNo, true)
     .option('--cluster-cidr <cidrs>', 'addresses of pods, of which each node gets a part (default: nodes get none)')
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services, which nodes do not get')
+    .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs init' makes them")
     .option('--root-ca-file <file>', 'authority to publish in every namespace (default: CERT-DIR/ca.crt)')
     .option('--cluster-signing-cert-file <file>', 'authority that signs approved certificate requests (default: none are signed)')
@@ -274,6 +284,7 @@ function addProxy(program: Command): void {
         "addresses of the node that serve node ports (default: primary, the Node's own)",
         list,
       )
+      .option('--load-balancer-pool <ranges>', 'addresses of load balancers that this machine may announce by ARP and NDP')
       .option('--masquerade-all [bool]', 'masquerade all traffic to cluster IPs', yesOrNo, false)
       .option('--healthz-bind-address <address>', 'where /healthz and /livez are; empty: nowhere', '0.0.0.0:10256')
       .option('--metrics-bind-address <address>', 'where /metrics and /proxyMode are; empty: nowhere', '127.0.0.1:10249')
@@ -294,7 +305,7 @@ function addKubelet(program: Command): void {
     program
       .command('kubelet')
       .description('run this machine as a node of a cluster')
-      .requiredOption('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
+      .option('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
@@ -327,13 +338,22 @@ function addKubelet(program: Command): void {
       )
       .option('--authorization-webhook-cache-authorized-ttl <duration>', 'how long a permission holds (default: 5m)', duration)
       .option('--authorization-webhook-cache-unauthorized-ttl <duration>', 'how long a denial holds (default: 30s)', duration)
-      .option('--pod-cidr <cidr>', 'addresses of its pods (default: those that the node has already)')
+      .option('--pod-cidr <cidrs>', 'addresses of its pods (default: those that the controller manager gives it)')
+      .option('--cluster-cidr <cidrs>', 'addresses of all pods: other nodes cannot claim any outside')
+      .addOption(podNetworkOption())
+      .addOption(vxlanIdOption())
+      .addOption(vxlanPortOption())
+      .option('--print-permissions', 'print the role that nodes need for --pod-network, for an administrator to apply, and end')
       .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)
       .option('--max-pods <number>', 'number of pods that may run on it (default: 110)', count)
       .option('--pod-manifest-path <dir>', 'manifests of pods that run here without the API')
       .option('--cluster-dns <addresses>', "addresses of the cluster's DNS", list)
       .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
+      .option(
+        '--network-policy-kubeconfig <file>',
+        'identity of what enforces network policies (system:coxswain:network-policy); without it they are not enforced here',
+      )
       .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
       .addHelpText(
         'after',
@@ -341,7 +361,8 @@ function addKubelet(program: Command): void {
 Examples:
   $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -o worker-1.conf
   $ cox certs node worker-1 --cert-dir pki --hosts 127.0.0.1
-  $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --pod-cidr 10.244.1.0/24 --runtime simulated`,
+  $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --runtime simulated
+  $ cox kubelet --print-permissions | kubectl apply -f -`,
       ),
   ).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }
@@ -380,6 +401,38 @@ Examples:
   ).action(async (options) => (await import('./roles.ts')).dns(options));
 }
 
+function addIngress(program: Command): void {
+  withLogFlags(
+    program
+      .command('ingress')
+      .description('serve Ingresses and Gateways alone')
+      .option('--kubeconfig <file>', 'identity of the controller (system:coxswain-ingress), and address of the API server')
+      .option(
+        '--bind-address <addresses>',
+        "addresses to listen on, separated by commas (default: the machine's and 127.0.0.1)",
+        addresses,
+      )
+      .option('--http-port <port>', 'port of Ingresses without TLS', port, 80)
+      .option('--https-port <port>', 'port of Ingresses with TLS', port, 443)
+      .option('--gateway-addresses <ranges>', 'addresses of this machine of which each Gateway gets one', list)
+      .option('--publish-addresses <addresses>', 'addresses in statuses (default: those that it listens on)', addresses)
+      .option('--trusted-proxies <ranges>', 'proxies whose X-Forwarded headers are kept (default: none)', list)
+      .option('--max-request-body <bytes>', "limit of a request's body (default: none)", wholeNumber)
+      .option('--access-log', 'log every request', false)
+      .option('--no-update-status', 'write no statuses: another one does')
+      .option('--metrics-port <port>', 'port of 127.0.0.1 that serves metrics by HTTP (default: none)', port)
+      .option('--print-permissions', 'print the roles that it needs, for an administrator to apply, and end')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  $ cox ingress --print-permissions | kubectl apply -f -
+  $ cox certs kubeconfig ingress --cert-dir pki --server https://127.0.0.1:6443
+  $ cox ingress --kubeconfig ingress.conf`,
+      ),
+  ).action(async (options) => (await import('./roles.ts')).ingress(options));
+}
+
 function addCerts(program: Command): void {
   const certs = program
     .command('certs')
@@ -402,7 +455,7 @@ Examples:
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
-    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet or dns')
+    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy')
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')

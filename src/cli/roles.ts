@@ -7,7 +7,8 @@ import { startApiServerRole, type ApiServerRoleConfig } from '#cluster/roles/api
 import { startControllerManagerRole, type ControllerManagerRoleConfig } from '#cluster/roles/controller-manager.ts';
 import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
-import { startKubeletRole, type KubeletRoleConfig } from '#cluster/roles/kubelet.ts';
+import { ingressPermissionsYaml, type IngressRoleConfig, startIngressRole } from '#cluster/roles/ingress.ts';
+import { podNetworkPermissionsYaml, startKubeletRole, type KubeletRoleConfig } from '#cluster/roles/kubelet.ts';
 import { type KubeletConfiguration, readKubeletConfiguration } from '#cluster/roles/kubelet-configuration.ts';
 import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
@@ -90,8 +91,20 @@ export async function proxy(options: CommonOptions & Given<ProxyRoleConfig>): Pr
 }
 
 export async function kubelet(
-  options: CommonOptions & Omit<Given<KubeletRoleConfig>, 'progress' | 'signal'> & { readonly config?: string },
+  options: CommonOptions &
+    Omit<Given<KubeletRoleConfig>, 'progress' | 'signal' | 'kubeconfig'> & {
+      readonly kubeconfig?: string;
+      readonly config?: string;
+      readonly printPermissions?: boolean;
+    },
 ): Promise<void> {
+  if (options.printPermissions === true) {
+    process.stdout.write(await podNetworkPermissionsYaml());
+    return;
+  }
+  const { kubeconfig } = options;
+  if (kubeconfig === undefined)
+    throw new UserError('--kubeconfig is needed: identity of the node, and address of the API server');
   const { options: inFile, warnings }: KubeletConfiguration =
     options.config === undefined ? { options: {}, warnings: [] } : readKubeletConfiguration(options.config);
   for (const warning of warnings) process.stderr.write(`cox: warning: ${warning}\n`);
@@ -100,7 +113,7 @@ export async function kubelet(
   const merged = { ...others, ...options, featureGates: gates };
   await run(merged, (role, progress, signal, faults) => {
     endAfterUncaught(faults);
-    return startKubeletRole({ ...merged, ...role, progress, signal, flags: flagValues(merged) });
+    return startKubeletRole({ ...merged, ...role, kubeconfig, progress, signal, flags: flagValues(merged) });
   });
 }
 
@@ -118,6 +131,26 @@ export async function dns(
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startDnsRole({ ...options, ...role, kubeconfig });
+  });
+}
+
+export async function ingress(
+  options: CommonOptions &
+    Partial<Given<IngressRoleConfig>> &
+    Pick<IngressRoleConfig, 'httpPort' | 'httpsPort' | 'updateStatus'> & {
+      readonly bindAddress?: readonly string[];
+      readonly printPermissions?: boolean;
+    },
+): Promise<void> {
+  if (options.printPermissions === true) {
+    process.stdout.write(await ingressPermissionsYaml());
+    return;
+  }
+  const { kubeconfig, bindAddress } = options;
+  if (kubeconfig === undefined) throw new UserError('--kubeconfig is needed: who the controller is, and where the API server is');
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startIngressRole({ ...options, ...role, kubeconfig, ...(bindAddress !== undefined && { addresses: bindAddress }) });
   });
 }
 

@@ -9,8 +9,16 @@ import { systemClock } from '#machinery/clock.ts';
 import { dataDirLayout } from '#cluster/data-dir.ts';
 import { UncaughtErrors } from '#cluster/faults/index.ts';
 import { mergeKubeconfig } from '#cluster/kubeconfig.ts';
+import type { IngressRequest } from '#cluster/prepare-ingress.ts';
 import { UserError } from '#cluster/user-error.ts';
-import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '#cluster/launch.ts';
+import {
+  type EtcdConfig,
+  launch,
+  type LaunchConfig,
+  type LaunchedCluster,
+  type RuntimeChoice,
+  type StoreChoice,
+} from '#cluster/launch.ts';
 import type { Build } from './build.ts';
 import { keepCompiledOnce } from './keep-compiled.ts';
 import { typed } from './own-command.ts';
@@ -33,11 +41,23 @@ export interface UpOptions {
   readonly containerRuntimeEndpoint?: string;
   readonly nodes: number;
   readonly podCidr?: string;
+  readonly podNetwork?: LaunchConfig['podNetwork'];
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
   readonly serviceCidr: string;
+  readonly loadBalancerPool?: string;
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
   readonly dns?: boolean;
+  readonly networkPolicy: boolean;
   readonly clusterDomain?: string;
+  readonly ingress?: boolean;
+  readonly ingressAddress?: readonly string[];
+  readonly ingressHttpPort?: number;
+  readonly ingressHttpsPort?: number;
+  readonly ingressTrustedProxies?: readonly string[];
+  readonly ingressAccessLog?: boolean;
+  readonly gatewayAddresses?: readonly string[];
   readonly rootDir?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
@@ -76,11 +96,17 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
       nodes: options.nodes,
       podCidr: options.podCidr,
+      podNetwork: options.podNetwork,
+      vxlanId: options.vxlanId,
+      vxlanPort: options.vxlanPort,
       serviceCidr: options.serviceCidr,
+      loadBalancerPool: options.loadBalancerPool,
       runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
       dns: options.dns,
+      networkPolicy: options.networkPolicy,
       clusterDomain: options.clusterDomain,
+      ingress: ingressRequest(options),
       rootDir: options.rootDir,
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
@@ -158,6 +184,32 @@ function etcdConfig(options: UpOptions): EtcdConfig | undefined {
     certFile: etcdCertfile,
     keyFile: etcdKeyfile,
     prefix: etcdPrefix,
+  };
+}
+
+function ingressRequest(options: UpOptions): IngressRequest | undefined {
+  const { ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses } =
+    options;
+  if (options.ingress !== true) {
+    const values = {
+      '--ingress-address': ingressAddress,
+      '--ingress-http-port': ingressHttpPort,
+      '--ingress-https-port': ingressHttpsPort,
+      '--ingress-trusted-proxies': ingressTrustedProxies,
+      '--ingress-access-log': ingressAccessLog,
+      '--gateway-addresses': gatewayAddresses,
+    };
+    const given = Object.entries(values).find(([, value]) => value !== undefined);
+    if (given !== undefined) throw new UserError(`${given[0]} needs --ingress`);
+    return undefined;
+  }
+  return {
+    httpPort: ingressHttpPort ?? 80,
+    httpsPort: ingressHttpsPort ?? 443,
+    accessLog: ingressAccessLog ?? false,
+    ...(ingressAddress !== undefined && { addresses: ingressAddress }),
+    ...(ingressTrustedProxies !== undefined && { trustedProxies: ingressTrustedProxies }),
+    ...(gatewayAddresses !== undefined && { gatewayAddresses }),
   };
 }
 

@@ -96,6 +96,8 @@ class InProcessTransport implements Transport {
       case 'bytes':
         // Documents such as OpenAPI exist only encoded.
         return JSON.parse(body.kind === 'text' ? body.text : new TextDecoder().decode(body.bytes)) as T;
+      case 'stream':
+        return JSON.parse(await textOf(body.stream)) as T;
       default:
         throw unexpected(request, body.kind);
     }
@@ -120,12 +122,8 @@ class InProcessTransport implements Transport {
         return body.text;
       case 'bytes':
         return new TextDecoder().decode(body.bytes);
-      case 'stream': {
-        const decoder = new TextDecoder();
-        let text = '';
-        for await (const chunk of body.stream) text += decoder.decode(chunk, { stream: true });
-        return text + decoder.decode();
-      }
+      case 'stream':
+        return textOf(body.stream);
       case 'none':
         return '';
       case 'object':
@@ -268,4 +266,11 @@ async function* releasing(chunks: AsyncIterable<Uint8Array>, call: LinkedAbort):
   } finally {
     call.release();
   }
+}
+
+async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
 }

@@ -61,6 +61,7 @@ describe('a kubeconfig', () => {
     ['controller-manager', undefined, 'CN=system:kube-controller-manager'],
     ['scheduler', undefined, 'CN=system:kube-scheduler'],
     ['kubelet', 'worker-1', 'O=system:nodes\nCN=system:node:worker-1'],
+    ['network-policy', undefined, 'CN=system:coxswain:network-policy'],
   ] as const)('of %s says who that is', async (role, node, subject) => {
     await init();
     await write(role, { node });

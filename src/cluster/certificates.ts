@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
+import { INGRESS_USER } from '#ingress/index.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { ADMIN_USER } from './cluster.ts';
 import { openFrontProxy } from './front-proxy.ts';
@@ -12,7 +13,16 @@ import { Pki } from './pki.ts';
 import { UserError } from './user-error.ts';
 
 /** The roles that have a kubeconfig. */
-export const KUBECONFIG_ROLES = ['admin', 'controller-manager', 'scheduler', 'proxy', 'kubelet', 'dns'] as const;
+export const KUBECONFIG_ROLES = [
+  'admin',
+  'controller-manager',
+  'scheduler',
+  'proxy',
+  'kubelet',
+  'dns',
+  'ingress',
+  'network-policy',
+] as const;
 export type KubeconfigRole = (typeof KUBECONFIG_ROLES)[number];
 
 export interface InitCertificatesConfig {
@@ -91,6 +101,10 @@ function identityOf(role: KubeconfigRole, node: string | undefined): { commonNam
       return { commonName: `system:kube-${role}` };
     case 'dns':
       return { commonName: 'system:coredns' };
+    case 'ingress':
+      return { commonName: INGRESS_USER };
+    case 'network-policy':
+      return { commonName: 'system:coxswain:network-policy' };
     case 'kubelet':
       if (node === undefined) throw new UserError('the role kubelet needs the name of its node: --node NAME');
       checkNode(node);

@@ -19,11 +19,13 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import type { Storage } from '#storage/interface.ts';
+import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
 import { componentOf, Components, type ControlConfig, type RunningComponents, type User } from './components.ts';
 import type { ComponentsRunner } from './thread/index.ts';
 import { ClusterDns, type DnsSettings } from './cluster-dns.ts';
+import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
 import type { DnsServer } from '#dns/index.ts';
 import { keepRunning, type UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
@@ -50,6 +52,8 @@ export interface ClusterConfig {
   readonly kubeletPorts?: KubeletPorts;
   /** The cluster's DNS server. Absent: there is none, and pods have the node's. */
   readonly dns?: DnsSettings;
+  /** Ingresses and Gateways are served. Absent: they are not. */
+  readonly ingress?: IngressSettings;
   /** Default: 'cluster.local'. With `dns`, it is that of the server. */
   readonly clusterDomain?: string;
   /** Their runtimes are closed when the cluster stops. */
@@ -64,9 +68,11 @@ export interface ClusterConfig {
     /** The file in which their containers are recorded. Absent: they end with the process. */
     readonly journal?: string;
   };
-  readonly podCidr: string;
+  readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer, as IpPool.parse reads them. Default: those of nodes. */
+  readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
@@ -94,6 +100,7 @@ export interface StartProgress {
 
 const AUTHENTICATED = 'system:authenticated';
 const DNS = 'dns';
+const INGRESS = 'ingress';
 
 export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters'] } as const;
 
@@ -109,6 +116,8 @@ export class Cluster {
   readonly #server: ApiServer;
   readonly #dns: ClusterDns | undefined;
   #dnsRunning: Promise<void> | undefined;
+  readonly #ingress: ClusterIngress | undefined;
+  #ingressRunning: Promise<void> | undefined;
   /** The certificate that the API server was started with. */
   readonly #tls: Certificates | undefined;
   /** The client certificate that the API server presents to other API servers. */
@@ -191,7 +200,9 @@ export class Cluster {
       version: KUBERNETES_VERSION.gitVersion,
       otherMetrics: async () => {
         const texts = await Promise.all(this.#running.map(async (components) => components.metrics()));
-        return texts.join('') + (this.#dns?.metrics() ?? '') + (config.faults?.metrics() ?? '');
+        return (
+          texts.join('') + (this.#dns?.metrics() ?? '') + (this.#ingress?.metrics() ?? '') + (config.faults?.metrics() ?? '')
+        );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
@@ -216,6 +227,17 @@ export class Cluster {
             clock: config.faults?.clockOf(DNS, clock) ?? clock,
             random: random.derive(DNS),
             logger: logger.with({ component: DNS }),
+          });
+    this.#ingress =
+      config.ingress === undefined
+        ? undefined
+        : new ClusterIngress({
+            settings: config.ingress,
+            client: this.client,
+            clientOf: (user) => this.#clientOf(user),
+            clock: config.faults?.clockOf(INGRESS, clock) ?? clock,
+            random: random.derive(INGRESS),
+            logger: logger.with({ component: INGRESS }),
           });
   }
 
@@ -242,6 +264,7 @@ export class Cluster {
       this.#keepCertificates();
     }
     await this.#server.start();
+    await this.#permitPodNetwork();
     const total = this.#nodeNames().length;
     progress?.({ step: 'starting nodes', done: 0, total });
     const started = { here: 0, inThread: 0 };
@@ -249,9 +272,11 @@ export class Cluster {
       started.here = count;
       progress?.({ step: 'starting nodes', done: started.here + started.inThread, total });
     };
-    this.#startDns();
+    this.#dnsRunning = this.#keep(DNS, this.#dns);
+    this.#ingressRunning = this.#keep(INGRESS, this.#ingress);
     await Promise.all([
       this.#dns?.started,
+      this.#ingress?.started,
       this.#components.start(),
       thread?.components.start({
         handlerOf: (user) => this.#handlerOf(user),
@@ -271,24 +296,33 @@ export class Cluster {
     await this.#waitForNodes();
   }
 
-  /** Without DNS the cluster goes on: its failure is logged, and with `faults` it is restarted. */
-  #startDns(): void {
-    const dns = this.#dns;
-    if (dns === undefined) return;
+  /** For this machine's node, and for other machines that join. A cluster without it works on this machine. */
+  async #permitPodNetwork(): Promise<void> {
+    if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
+    try {
+      await grantPodNetworkPermissions(this.client);
+    } catch (err) {
+      this.#config.logger.warn('nodes could not be permitted to read the nodes of the cluster', { err });
+    }
+  }
+
+  /** Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is restarted. */
+  #keep(name: string, part: { run(until: AbortSignal): Promise<void> } | undefined): Promise<void> | undefined {
+    if (part === undefined) return undefined;
     const { clock, logger, faults } = this.#config;
     const { signal } = this.#abort;
-    const run = (until: AbortSignal): Promise<void> => dns.run(until);
-    this.#dnsRunning =
-      faults === undefined
-        ? run(signal).catch(() => undefined)
-        : keepRunning({ name: DNS, folder: DNS, clock, logger, faults, run }, signal);
+    const run = (until: AbortSignal): Promise<void> => part.run(until);
+    return faults === undefined
+      ? run(signal).catch(() => undefined)
+      : keepRunning({ name, folder: name, clock, logger, faults, run }, signal);
   }
 
   #control(): ControlConfig {
-    const { podCidr, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } = this.#config;
+    const { podCidrs, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } = this.#config;
     return {
-      podCidr,
+      podCidrs,
       serviceCidr,
+      loadBalancerPool: this.#config.loadBalancerPool,
       schedulerConfiguration,
       schedulerPlugins,
       controllers,
@@ -418,7 +452,7 @@ export class Cluster {
       for (const result of await Promise.allSettled(steps)) if (result.status === 'rejected') problems.push(result.reason);
     };
     this.#abort.abort(new Error('the cluster stops'));
-    await all([this.#dnsRunning ?? Promise.resolve()]);
+    await all([this.#dnsRunning ?? Promise.resolve(), this.#ingressRunning ?? Promise.resolve()]);
     await all(this.#running.map((components) => components.stop()));
     await all([this.#server.stop()]);
     await all([this.#config.storage.close()]);

@@ -16,7 +16,9 @@ import { TlsListeners } from '#kubelet/server/listeners.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
+import { IpPool } from '#machinery/net/ip-pool.ts';
 import type { Random } from '#machinery/random.ts';
+import { type AnnouncerSettings, NodePolicies, runAnnouncer, runPodNetwork } from '#network/index.ts';
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
@@ -36,9 +38,12 @@ export interface User {
 
 /** For the controllers and the scheduler. */
 export interface ControlConfig {
-  readonly podCidr: string;
+  /** One range, or one of each family. */
+  readonly podCidrs: readonly string[];
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer. Default: those of nodes. */
+  readonly loadBalancerPool?: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
@@ -49,6 +54,8 @@ export interface ControlConfig {
   readonly leaderElect?: boolean;
   /** Published in every namespace, and signs what is approved. */
   readonly authority?: KeyPair;
+  /** PEM: published in every namespace for pods to verify the API server. Default: the authority's certificate. */
+  readonly rootCa?: string;
   /** PEM: what signs the tokens of ServiceAccounts. */
   readonly serviceAccountKey?: string;
 }
@@ -107,6 +114,8 @@ const AUTHENTICATED = 'system:authenticated';
 const CONTROLLER_MANAGER = 'controller-manager';
 const SCHEDULER = 'scheduler';
 const PROXY = 'kube-proxy';
+const ANNOUNCER = 'announcer';
+const NETWORK_POLICY = 'network-policy';
 
 /** The component that a user is, as it calls itself: the owner of the fields that it writes. */
 export function componentOf(user: string): string {
@@ -121,6 +130,8 @@ export class Components implements RunningComponents {
   readonly #listeners: TlsListeners | undefined;
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
+  /** By node. They outlive kubelets that are restarted. */
+  readonly #policies = new Map<string, NodePolicies>();
   /** By node: kubelets that are being restarted after an error. */
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #backoffs = new Map<string, RestartBackoff>();
@@ -147,15 +158,33 @@ export class Components implements RunningComponents {
     const { control, nodes, onNodeStarted } = this.#config;
     if (control !== undefined) this.#startControl(control);
     let started = 0;
+    for (const node of nodes) this.#startPolicies(node);
     await forEachOf(nodes, STARTING_KUBELETS, async (node) => {
       await this.#startNode(node);
       onNodeStarted?.(++started);
     });
-    for (const node of nodes) this.#startProxy(node);
+    for (const node of nodes) {
+      this.#startPodNetwork(node);
+      this.#startProxy(node);
+    }
+  }
+
+  /** As the node itself: it writes its own Node, and may read the others'. */
+  #startPodNetwork({ name, podNetwork }: ClusterNode): void {
+    if (podNetwork === undefined) return;
+    const { random, logger } = this.#config;
+    const label = `pod-network/${name}`;
+    const clock = this.#clockOf(label);
+    const client = this.#clientOf(nodeUser(name));
+    const onChange = (): void => this.#kubelets.get(name)?.checkNode();
+    this.#supervise(label, 'network', (signal) =>
+      runPodNetwork({ ...podNetwork, client, nodeName: name, onChange, clock, random: random.derive(label), logger }, signal),
+    );
   }
 
   /** The proxy begins when the node does, but nothing waits for it. */
-  #startProxy({ name, proxy: settings }: ClusterNode): void {
+  #startProxy({ name, proxy: settings, announcer }: ClusterNode): void {
+    if (announcer !== undefined) this.#startAnnouncer(name, announcer);
     if (settings === undefined) return;
     const { random, logger } = this.#config;
     const label = `${PROXY}/${name}`;
@@ -165,6 +194,33 @@ export class Components implements RunningComponents {
     this.#supervise(label, 'proxy', (signal) =>
       runNodeProxy({ client, nodeName: name, settings, metrics, clock, random: random.derive(label), logger }, signal),
     );
+  }
+
+  #startAnnouncer(name: string, settings: AnnouncerSettings): void {
+    const { random, logger } = this.#config;
+    const label = `${ANNOUNCER}/${name}`;
+    const clock = this.#clockOf(label);
+    const client = this.#clientOf(component('system:kube-proxy'));
+    this.#supervise(label, 'network', (signal) =>
+      runAnnouncer({ client, nodeName: name, settings, clock, random: random.derive(label), logger }, signal),
+    );
+  }
+
+  /** Before the node's kubelet, which waits for what policies say of its pods. */
+  #startPolicies({ name, networkPolicy: settings }: ClusterNode): void {
+    if (settings === undefined) return;
+    const { random, logger } = this.#config;
+    const label = `${NETWORK_POLICY}/${name}`;
+    const policies = new NodePolicies({
+      client: this.#clientOf(component('system:coxswain:network-policy')),
+      nodeName: name,
+      settings,
+      clock: this.#clockOf(label),
+      random: random.derive(label),
+      logger,
+    });
+    this.#policies.set(name, policies);
+    this.#supervise(label, 'network', (signal) => policies.run(signal));
   }
 
   #startControl(control: ControlConfig): void {
@@ -181,10 +237,14 @@ export class Components implements RunningComponents {
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
       ...(control.controllers !== undefined && { controllers: control.controllers }),
-      ...(authority !== undefined && { rootCa: authority.cert, signing: { authority } }),
+      rootCa: control.rootCa ?? authority?.cert,
+      ...(authority !== undefined && { signing: { authority } }),
       ...(serviceAccountKey !== undefined && { serviceAccountKey }),
-      clusterCidrs: [control.podCidr],
-      settings: { 'node-ipam': { serviceCidrs: control.serviceCidr.split(',') } },
+      clusterCidrs: control.podCidrs,
+      settings: {
+        'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
+        ...(control.loadBalancerPool !== undefined && { 'service-lb': { pool: IpPool.parse(control.loadBalancerPool) } }),
+      },
     });
     const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
     const schedulerLogger = logger.with({ component: 'scheduler' });
@@ -263,17 +323,19 @@ export class Components implements RunningComponents {
   async #startNode(node: ClusterNode): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
+    const policies = this.#policies.get(node.name);
     const kubelet = new Kubelet({
-      client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
+      client: this.#clientOf(nodeUser(node.name)),
       runtime: node.runtime,
       clock,
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
-      podCIDRs: [node.podCidr],
+      podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,
+      ...(policies !== undefined && { networkReadiness: policies }),
       clusterDNS: podDns?.servers,
       clusterDomain: podDns?.clusterDomain,
       ...eventPace(nodesInAll),
@@ -383,6 +445,11 @@ export class Components implements RunningComponents {
   #clientOf(user: User, userAgent = componentOf(user.name)): Client {
     return this.#config.clientOf(user, userAgent);
   }
+}
+
+/** Who a node is, to the server. */
+function nodeUser(name: string): User {
+  return { name: `system:node:${name}`, groups: ['system:nodes', AUTHENTICATED] };
 }
 
 /** Who the components of this package are, to the server. */

@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
+import type { PodNetworkMode } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
 import { StorageError, type Storage } from '#storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
@@ -22,10 +23,21 @@ import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { isLoopback, KUBELET_PORT, makeKubeletPorts } from './kubelet-ports.ts';
 import { openPodAccess } from './pod-access.ts';
+import type { IngressSettings } from './cluster-ingress.ts';
 import { checkClusterDomain, prepareDns } from './prepare-dns.ts';
+import { type IngressRequest, parseTrustedProxies, prepareIngress } from './prepare-ingress.ts';
 import { DEFAULT_CLUSTER_DOMAIN } from '#dns/index.ts';
-import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
+import {
+  checkApart,
+  checkLoadBalancerPool,
+  defaultPodRange,
+  nodeRanges,
+  parsePodRange,
+  parseServiceRanges,
+  type PodRange,
+} from './network-ranges.ts';
 import { Pki } from './pki.ts';
+import { policyTableOf, removePolicies } from './policy-table.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
@@ -55,8 +67,14 @@ export interface LaunchConfig {
   readonly nodes: number;
   /** Default: see defaultPodRange. */
   readonly podCidr?: string;
+  /** See PodNetworkFlags. */
+  readonly podNetwork?: PodNetworkMode;
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Addresses for services of type LoadBalancer: ranges and networks, with commas between them. Default: the node's. */
+  readonly loadBalancerPool?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
@@ -65,8 +83,12 @@ export interface LaunchConfig {
   readonly rootDir?: string;
   /** Whether the cluster runs DNS. Default: with containerd, if nothing is in the way. */
   readonly dns?: boolean;
+  /** Whether network policies are enforced for pods of this machine. Default: true. */
+  readonly networkPolicy?: boolean;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
+  /** Where Ingresses and Gateways are served. Absent: they are not. */
+  readonly ingress?: IngressRequest;
   /** The text of a KubeSchedulerConfiguration. */
   readonly schedulerConfig?: string;
   /** Whether missing programs may be installed. */
@@ -102,9 +124,12 @@ const CONTEXT_NAME = 'coxswain';
 
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
-  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
-  checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
-  nodeRange(podRange, config.nodes - 1);
+  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parsePodRange('--pod-cidr', config.podCidr);
+  checkApart(podRange, parseServiceRanges('--service-cidr', config.serviceCidr));
+  if (config.loadBalancerPool !== undefined) {
+    checkLoadBalancerPool(config.loadBalancerPool, [...podRange.cidr.split(','), ...config.serviceCidr.split(',')]);
+  }
+  nodeRanges(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
@@ -124,7 +149,7 @@ export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
 async function start(
   config: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   cleanup: (() => Promise<void> | void)[],
   undo: () => Promise<void>,
 ): Promise<LaunchedCluster> {
@@ -163,7 +188,14 @@ async function start(
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidr: nodeRange(podRange, 0),
+      podCidrs: nodeRanges(podRange, 0),
+      podNetwork: {
+        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
+        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
+        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
+        clusterCidrs: podRange.cidr.split(','),
+        serviceCidrs: config.serviceCidr.split(','),
+      },
       ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
       layout,
       clock,
@@ -176,19 +208,21 @@ async function start(
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
   const kubeletPorts = await makeKubeletPorts(pki, config.bindAddress, [machineName()]);
+  if (config.networkPolicy === false) await removePolicies(layout);
   const dns = await prepareDns({
     wanted: config.dns,
     clusterDomain: config.clusterDomain ?? DEFAULT_CLUSTER_DOMAIN,
     serviceCidr: config.serviceCidr,
-    podCidr: podRange.cidr,
+    podCidrs: podRange.cidr.split(','),
     podNetwork: runtime.podNetwork,
     nodeName: machineName(),
     ...(kubeletPorts.nodeAddress !== undefined && { nodeAddress: kubeletPorts.nodeAddress }),
-    openToMachines: !isLoopback(config.bindAddress),
+    hasOtherMachines: !isLoopback(config.bindAddress),
     interfaceOf: layout.root,
     logger,
   });
   if (dns !== undefined) cleanup.push(() => dns.undo());
+  const ingress = await ingressSettings(config);
   // Steps to undo when the cluster has stopped.
   const last: (() => Promise<void> | void)[] = [];
   if (dns !== undefined) last.push(() => dns.undo());
@@ -202,11 +236,13 @@ async function start(
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
+    ...(ingress !== undefined && { ingress }),
     ...(config.clusterDomain !== undefined && { clusterDomain: config.clusterDomain }),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
-    podCidr: podRange.cidr,
+    podCidrs: podRange.cidr.split(','),
     serviceCidr: config.serviceCidr,
+    ...(config.loadBalancerPool !== undefined && { loadBalancerPool: config.loadBalancerPool }),
     schedulerConfiguration,
     ...(controllers !== undefined && { controllers }),
     ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
@@ -308,7 +344,7 @@ function deservesThread({ nodes }: LaunchConfig): boolean {
 function nodesOf(
   config: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   first: PreparedRuntime,
   thread: ComponentsRunner | undefined,
   last: (() => Promise<void> | void)[],
@@ -318,13 +354,18 @@ function nodesOf(
     first: true,
     runtime: first.runtime,
     simulated: first.simulated,
-    podCidr: nodeRange(podRange, 0),
+    podCidrs: nodeRanges(podRange, 0),
     rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
     podLogsDir: layout.logs,
+    ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
+    ...(first.proxy !== undefined &&
+      config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
+    ...(config.networkPolicy !== false &&
+      first.podNetwork && { networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge) }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
-    return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };
+    return { name: `simulated-${index + 2}`, podCidrs: nodeRanges(podRange, index + 1) };
   });
   const path = keepsSimulation(config) && others.length > 0 ? join(layout.simulated, 'nodes.jsonl') : undefined;
   if (thread !== undefined) {
@@ -339,7 +380,7 @@ function nodesOf(
 /** See PodAccess. A cluster without it works, but its pods do not reach the API server. */
 async function openToPods(
   { bindAddress, logger }: LaunchConfig,
-  podRange: Range,
+  podRange: PodRange,
   port: number,
   cleanup: (() => Promise<void> | void)[],
 ): Promise<void> {
@@ -350,7 +391,7 @@ async function openToPods(
       address,
       port,
       server: { host: bindAddress, port },
-      podCidrs: [podRange.cidr],
+      podCidrs: podRange.cidr.split(','),
       ownAddresses: () => Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
     });
     cleanup.push(() => access.close());
@@ -365,21 +406,43 @@ async function openToPods(
 
 /** The machine's proxy. Its rules have a name of their own for each cluster, so that none touches those of another. */
 function proxyOf(
-  { securePort }: LaunchConfig,
+  { securePort, ingress }: LaunchConfig,
   layout: DataDirLayout,
-  podRange: Range,
+  podRange: PodRange,
   { mode, bridge }: NonNullable<PreparedRuntime['proxy']>,
 ): NodeProxySettings {
   return {
     mode,
     ...(bridge !== undefined && { bridge }),
     table: proxyTable(layout),
-    clusterCidrs: [podRange.cidr],
+    clusterCidrs: podRange.cidr.split(','),
     nodePortAddresses: 'all',
-    reservedPorts: [securePort, KUBELET_PORT, PROXY_HEALTH_PORT].map((port) => `tcp/${port}`),
+    reservedPorts: [
+      securePort,
+      KUBELET_PORT,
+      PROXY_HEALTH_PORT,
+      ...(ingress === undefined ? [] : [ingress.httpPort, ingress.httpsPort]),
+    ].map((port) => `tcp/${port}`),
     healthz: { host: '127.0.0.1', port: PROXY_HEALTH_PORT, optional: true },
   };
 }
+
+async function ingressSettings({ ingress }: LaunchConfig): Promise<IngressSettings | undefined> {
+  if (ingress === undefined) return undefined;
+  return {
+    facts: await prepareIngress(ingress, INGRESS_FLAGS),
+    trustedProxies: parseTrustedProxies(INGRESS_FLAGS.trustedProxies, ingress.trustedProxies),
+    accessLog: ingress.accessLog ?? false,
+  };
+}
+
+const INGRESS_FLAGS = {
+  addresses: '--ingress-address',
+  httpPort: '--ingress-http-port',
+  httpsPort: '--ingress-https-port',
+  gatewayAddresses: '--gateway-addresses',
+  trustedProxies: '--ingress-trusted-proxies',
+};
 
 /** The port of upstream's proxy for /healthz. */
 const PROXY_HEALTH_PORT = 10_256;

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { checkApart, defaultPodRange, firstServiceAddress, nodeRange, parseRange, parseServiceRanges } from './network-ranges.ts';
+import {
+  checkApart,
+  defaultPodRange,
+  firstServiceAddress,
+  nodeRanges,
+  parsePodRange,
+  parseServiceRanges,
+} from './network-ranges.ts';
 
+const pods = (text: string) => parsePodRange('--pod-cidr', text);
 const parse = (text: string) => parseServiceRanges('--service-cidr', text);
 
 describe('ranges of services', () => {
@@ -28,8 +36,31 @@ describe('ranges of services', () => {
   });
 
   test('have no address of a pod', () => {
-    checkApart('10.244.0.0/16', parse('10.96.0.0/16,fd00::/112'));
-    expect(() => checkApart('10.96.8.0/24', parse('fd00::/112,10.96.0.0/16'))).toThrow(/overlap/);
+    checkApart(pods('10.244.0.0/16,fd00:1::/56'), parse('10.96.0.0/16,fd00::/112'));
+    expect(() => checkApart(pods('10.96.8.0/24'), parse('fd00::/112,10.96.0.0/16'))).toThrow(/overlap/);
+    expect(() => checkApart(pods('10.244.0.0/16,fd00::/56'), parse('10.96.0.0/16,fd00::/112'))).toThrow(/fd00::\/56 .* overlap/);
+  });
+});
+
+describe('ranges of pods', () => {
+  test('of one family or two: a node gets a part of each', () => {
+    expect(nodeRanges(pods('fd00:10:244::/56'), 255)).toEqual(['fd00:10:244:ff::/64']);
+    expect(nodeRanges(pods('10.1.0.0/16,fd00:10:244::/56'), 2)).toEqual(['10.1.2.0/24', 'fd00:10:244:2::/64']);
+    expect(nodeRanges(pods('fd00:1:2:3::/64,10.1.2.0/26'), 0)).toEqual(['fd00:1:2:3::/64', '10.1.2.0/26']);
+    expect(() => nodeRanges(pods('10.0.0.0/8,fd00:10:244::/60'), 16)).toThrow(/fd00:10:244::\/60 has room for 16 nodes/);
+  });
+
+  test.each([
+    ['10.1.0.0', /takes an IPv4 range/],
+    ['10.1.0.0/7', /takes an IPv4 range/],
+    ['10.1.0.0/29', /takes an IPv4 range/],
+    ['fd00::/40', /takes an IPv4 range/],
+    ['fd00::/72', /takes an IPv4 range/],
+    ['10.1.0.0/16,10.2.0.0/16', /one of each/],
+    ['10.1.0.0/16,fd00::/56,10.2.0.0/16', /one of each/],
+    ['10.1.2.3/16', /did you mean 10\.1\.0\.0\/16\?/],
+  ])('not %j', (text, problem) => {
+    expect(() => pods(text)).toThrow(problem);
   });
 });
 
@@ -44,22 +75,23 @@ describe('ranges of nodes', () => {
   ])('%i nodes get a /24 each, no two the same, from %s', (nodes, cidr) => {
     const range = defaultPodRange(nodes);
     expect(range.cidr).toBe(cidr);
-    expect(range.base).toBe(parseRange('--pod-cidr', cidr, 28).base);
-    const parts = new Set(Array.from({ length: nodes }, (_, index) => nodeRange(range, index)));
+    expect(range.parts).toMatchObject(pods(cidr).parts);
+    const parts = new Set(Array.from({ length: nodes }, (_, index) => nodeRanges(range, index)[0]));
     expect(parts.size).toBe(nodes);
     for (const part of parts) expect(part).toMatch(/\.0\/24$/);
-    checkApart(range.cidr, parse('10.96.0.0/16'));
+    checkApart(range, parse('10.96.0.0/16'));
   });
 
   test('stay the same when nodes are added', () => {
-    const of = (nodes: number): string[] => Array.from({ length: 200 }, (_, index) => nodeRange(defaultPodRange(nodes), index));
+    const of = (nodes: number): string[] =>
+      Array.from({ length: 200 }, (_, index) => nodeRanges(defaultPodRange(nodes), index)[0]);
     expect(of(200)[1]).toBe('10.244.1.0/24');
     for (const nodes of [300, 1000, 2000, 10_000]) expect(of(nodes)).toEqual(of(200));
   });
 
   test('must fit into a range that is given', () => {
-    const range = parseRange('--pod-cidr', '10.1.0.0/16', 28);
-    expect(nodeRange(range, 255)).toBe('10.1.255.0/24');
-    expect(() => nodeRange(range, 256)).toThrow(/room for 256 nodes/);
+    const range = pods('10.1.0.0/16');
+    expect(nodeRanges(range, 255)).toEqual(['10.1.255.0/24']);
+    expect(() => nodeRanges(range, 256)).toThrow(/room for 256 nodes/);
   });
 });

@@ -1,15 +1,19 @@
 // Checks address ranges that a person gives.
 
-import { isIPv4 } from 'node:net';
 import { formatIp, overlaps, parseCidr } from '#machinery/net/ip.ts';
 import type { IpFamily, IpRange } from '#machinery/net/ip.ts';
+import { IpPool } from '#machinery/net/ip-pool.ts';
 import { UserError } from './user-error.ts';
 
-export interface Range {
+/** Where pods get their addresses: one range, or one of each family. */
+export interface PodRange {
+  /** As it is written, with a comma between two. */
   readonly cidr: string;
-  /** The network's own address, as a number. */
-  readonly base: number;
-  readonly prefix: number;
+  readonly parts: readonly [FamilyRange, ...FamilyRange[]];
+}
+
+export interface FamilyRange extends IpRange {
+  readonly cidr: string;
   /** Index, within the range, of the part that the first node gets; the parts before it follow those at the end. Default: 0. */
   readonly firstPart?: number;
 }
@@ -20,30 +24,44 @@ const DEFAULT_POD_BASE = 0x0a_f4_00_00;
  * The range of pods of a cluster with so many nodes where none is given: 10.244.0.0/16, or as many bits shorter as are needed for a /24 for
  * each node (/14 for 1,000). A node with a given index always gets the same /24, so that the number of nodes may change between starts.
  */
-export function defaultPodRange(nodes: number): Range {
+export function defaultPodRange(nodes: number): PodRange {
   const prefix = Math.min(16, 24 - Math.ceil(Math.log2(nodes)));
   const base = DEFAULT_POD_BASE - (DEFAULT_POD_BASE % 2 ** (32 - prefix));
-  return { cidr: `${formatAddress(base)}/${prefix}`, base, prefix, firstPart: (DEFAULT_POD_BASE - base) / 256 };
+  const cidr = `${formatIp({ family: 'IPv4', value: BigInt(base) })}/${prefix}`;
+  const range = parseCidr(cidr) as IpRange;
+  return { cidr, parts: [{ ...range, cidr, firstPart: (DEFAULT_POD_BASE - base) / 256 }] };
 }
 
-/** Throws UserError, which names the flag. `longest`: the most bits that the prefix may have. */
-export function parseRange(flag: string, cidr: string, longest: number): Range {
-  const [address = '', prefixText = '', ...rest] = cidr.split('/');
-  const prefix = Number(prefixText);
-  if (rest.length > 0 || !isIPv4(address) || !/^\d{1,2}$/.test(prefixText) || prefix < 8 || prefix > longest) {
-    throw new UserError(
-      `${flag} takes an IPv4 range with a prefix of 8 to ${longest} bits, such as 10.244.0.0/16, not '${cidr}'`,
-    );
-  }
-  const value = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-  const base = value - (value % 2 ** (32 - prefix));
-  if (base !== value)
-    throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${formatAddress(base)}/${prefix}?`);
-  return { cidr, base, prefix };
+/** How many bits a node's part has, unless the range is smaller than that. */
+const NODE_PREFIXES: Readonly<Record<IpFamily, number>> = { IPv4: 24, IPv6: 64 };
+/** Bits of ranges. As with upstream's, a node's part of an IPv6 range has at most 16 bits more. */
+const POD_PREFIXES: Readonly<Record<IpFamily, readonly [shortest: number, longest: number]>> = {
+  IPv4: [8, 28],
+  IPv6: [48, 64],
+};
+
+/** Throws UserError, which names the flag. */
+export function parsePodRange(flag: string, text: string): PodRange {
+  const wanted =
+    'an IPv4 range with a prefix of 8 to 28 bits, an IPv6 range with one of 48 to 64, or one of each, ' +
+    'such as 10.244.0.0/16,fd00:10:244::/56';
+  const parse = (cidr: string): FamilyRange => {
+    const range = parseCidr(cidr);
+    const [shortest, longest] = POD_PREFIXES[range?.family ?? 'IPv4'];
+    if (range === undefined || range.prefix < shortest || range.prefix > longest)
+      throw new UserError(`${flag} takes ${wanted}, not '${text}'`);
+    return { ...range, cidr: canonicalCidr(flag, cidr, range) };
+  };
+  const [first, second, ...more] = text.split(',').map(parse) as [FamilyRange, ...FamilyRange[]];
+  if (more.length > 0 || second?.family === first.family) throw new UserError(`${flag} takes ${wanted}, not '${text}'`);
+  return { cidr: text, parts: second === undefined ? [first] : [first, second] };
 }
 
-export function formatAddress(number: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
+/** Throws UserError if the range does not begin where it should. */
+function canonicalCidr(flag: string, cidr: string, { family, first, prefix }: IpRange): string {
+  const canonical = `${formatIp({ family, value: first })}/${prefix}`;
+  if (canonical !== cidr) throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${canonical}?`);
+  return cidr;
 }
 
 export interface ServiceRange extends IpRange {
@@ -69,9 +87,7 @@ export function parseServiceRanges(flag: string, text: string): readonly [Servic
           `such as 10.96.0.0/16,fd00:10:96::/112, not '${text}'`,
       );
     }
-    const canonical = `${formatIp({ family: range.family, value: range.first })}/${range.prefix}`;
-    if (canonical !== cidr) throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${canonical}?`);
-    return { ...range, cidr };
+    return { ...range, cidr: canonicalCidr(flag, cidr, range) };
   };
   const [first, second, ...more] = text.split(',').map(parse) as [ServiceRange, ...ServiceRange[]];
   if (more.length > 0 || second?.family === first.family) {
@@ -81,13 +97,30 @@ export function parseServiceRanges(flag: string, text: string): readonly [Servic
 }
 
 /** Throws UserError if pods and services could have the same addresses. */
-export function checkApart(podCidr: string, services: readonly ServiceRange[]): void {
-  const pods = parseCidr(podCidr);
+export function checkApart({ parts }: Pick<PodRange, 'parts'>, services: readonly ServiceRange[]): void {
   for (const range of services) {
-    if (pods !== undefined && overlaps(pods, range)) {
-      throw new UserError(`--pod-cidr ${podCidr} and --service-cidr ${range.cidr} overlap`);
-    }
+    const pods = parts.find((part) => overlaps(part, range));
+    if (pods !== undefined) throw new UserError(`--pod-cidr ${pods.cidr} and --service-cidr ${range.cidr} overlap`);
   }
+}
+
+/** Returns the pool of --load-balancer-pool. Throws UserError for text that is none, and if pods or services could have its addresses. */
+export function checkLoadBalancerPool(text: string, cidrs: readonly string[]): IpPool {
+  let pool: IpPool;
+  try {
+    pool = IpPool.parse(text);
+  } catch (err) {
+    if (!(err instanceof RangeError)) throw err;
+    throw new UserError(
+      `--load-balancer-pool takes ranges and networks, such as 10.0.0.240-10.0.0.250,fd00::/120: ${err.message}`,
+      { cause: err },
+    );
+  }
+  for (const cidr of cidrs) {
+    const range = parseCidr(cidr);
+    if (range !== undefined && pool.meets(range)) throw new UserError(`--load-balancer-pool ${text} and ${cidr} overlap`);
+  }
+  return pool;
 }
 
 /** The address that the Service `kubernetes` gets: the first of the first range. */
@@ -99,18 +132,20 @@ export function dnsServiceAddress([{ family, first, last }]: readonly [ServiceRa
   return first + 10n < last ? formatIp({ family, value: first + 10n }) : undefined;
 }
 
-/** How many bits a node's part of the pod range has: 24, unless the range is smaller than that. */
-const nodePrefix = (range: Range): number => Math.max(24, range.prefix);
+/** The part of the pod range that belongs to the node with this index, of each family. Throws UserError if there are too few. */
+export function nodeRanges({ parts }: PodRange, index: number): readonly [string, ...string[]] {
+  return parts.map((range) => nodeRange(range, index)) as [string, ...string[]];
+}
 
-/** The part of the pod range that belongs to the node with this index. Throws UserError if there are too few. */
-export function nodeRange(range: Range, index: number): string {
-  const prefix = nodePrefix(range);
-  const available = 2 ** (prefix - range.prefix);
+function nodeRange({ family, first, prefix, cidr, firstPart = 0 }: FamilyRange, index: number): string {
+  const own = Math.max(NODE_PREFIXES[family], prefix);
+  const available = 2 ** (own - prefix);
   if (index >= available) {
     throw new UserError(
-      `--pod-cidr ${range.cidr} has room for ${available} nodes (a /${prefix} each); take a larger range or fewer nodes`,
+      `--pod-cidr ${cidr} has room for ${available} nodes (a /${own} each); take a larger range or fewer nodes`,
     );
   }
-  const part = ((range.firstPart ?? 0) + index) % available;
-  return `${formatAddress(range.base + part * 2 ** (32 - prefix))}/${prefix}`;
+  const part = (firstPart + index) % available;
+  const size = 1n << BigInt((family === 'IPv4' ? 32 : 128) - own);
+  return `${formatIp({ family, value: first + BigInt(part) * size })}/${own}`;
 }

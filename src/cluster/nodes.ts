@@ -2,7 +2,9 @@
 
 import type { NodeAddress, ResourceList } from '#api/groups/core/v1/index.ts';
 import type { Runtime } from '#cri/index.ts';
+import type { AnnouncerSettings, PolicyTableSettings } from '#network/index.ts';
 import type { NodeProxySettings } from '#proxy/index.ts';
+import type { NodePodNetwork } from './pod-network.ts';
 
 export interface ClusterNode {
   readonly name: string;
@@ -11,20 +13,26 @@ export interface ClusterNode {
   readonly runtime: Runtime;
   /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
   readonly simulated: boolean;
-  /** The node's part of the pod range. */
-  readonly podCidr: string;
+  /** The node's part of the pod range, of each family. */
+  readonly podCidrs: readonly [string, ...string[]];
   /** The kubelet's directory. Not used by simulated nodes. */
   readonly rootDir?: string;
   readonly podLogsDir?: string;
   readonly addresses?: readonly NodeAddress[];
   /** Absent: services are not proxied on this node. */
   readonly proxy?: NodeProxySettings;
+  /** Absent: this node announces no addresses of load balancers. */
+  readonly announcer?: AnnouncerSettings;
+  /** Absent: nothing of ours connects its pods to those of other machines. */
+  readonly podNetwork?: NodePodNetwork;
+  /** Absent: network policies are not enforced on this node. */
+  readonly networkPolicy?: PolicyTableSettings;
   readonly capacity?: ResourceList;
 }
 
 /** A node whose pods only pretend to run. */
 export interface SimulatedNode {
   readonly name: string;
-  /** The node's part of the pod range. */
-  readonly podCidr: string;
+  /** The node's part of the pod range, of each family. */
+  readonly podCidrs: readonly [string, ...string[]];
 }

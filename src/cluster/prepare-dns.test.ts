@@ -6,11 +6,11 @@ const request: DnsRequest = {
   wanted: undefined,
   clusterDomain: 'cluster.local',
   serviceCidr: '10.96.0.0/16',
-  podCidr: '10.244.0.0/16',
+  podCidrs: ['10.244.0.0/16'],
   podNetwork: false,
   nodeName: 'machine',
   nodeAddress: '192.0.2.1',
-  openToMachines: false,
+  hasOtherMachines: false,
   interfaceOf: '/nowhere',
   logger: new RecordingLogger(),
 };
@@ -37,10 +37,9 @@ test('asked for, it listens at the node’s address, and for pods and this machi
   await prepared?.undo();
 });
 
-test('where other machines may join, clients with private addresses are answered', async () => {
-  const prepared = await prepareDns({ ...request, wanted: true, openToMachines: true });
-  expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.0.0.0/8', '192.168.0.0/16']));
-  expect(prepared?.settings.allowedClients).not.toContain('0.0.0.0/0');
+test('where other machines can join, pods of those come with private addresses of their nodes', async () => {
+  const prepared = await prepareDns({ ...request, wanted: true, hasOtherMachines: true });
+  expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.0.0.0/8', '192.168.0.0/16', 'fc00::/7']));
   await prepared?.undo();
 });
 

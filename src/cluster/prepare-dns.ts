@@ -20,14 +20,14 @@ export interface DnsRequest {
   readonly wanted: boolean | undefined;
   readonly clusterDomain: string;
   readonly serviceCidr: string;
-  readonly podCidr: string;
+  readonly podCidrs: readonly string[];
   /** Pods have a network of their own, on this machine. */
   readonly podNetwork: boolean;
   readonly nodeName: string;
+  /** Other machines can join the cluster: clients with private addresses are answered. Otherwise only this machine and its pods are. */
+  readonly hasOtherMachines: boolean;
   /** Default: the machine's first address. */
   readonly nodeAddress?: string;
-  /** Nodes on other machines may join: clients with private addresses are answered. Otherwise only this machine and its pods are. */
-  readonly openToMachines: boolean;
   /** See serviceInterfaceName. */
   readonly interfaceOf: string;
   readonly logger: Logger;
@@ -64,7 +64,7 @@ export async function prepareDns(request: DnsRequest): Promise<PreparedDns | und
 }
 
 async function prepare(request: DnsRequest): Promise<PreparedDns> {
-  const { serviceCidr, podCidr, clusterDomain, nodeName, podNetwork } = request;
+  const { serviceCidr, podCidrs, clusterDomain, nodeName, podNetwork } = request;
   const serviceAddress = dnsServiceAddress(parseServiceRanges('--service-cidr', serviceCidr));
   if (serviceAddress === undefined) throw new Error(`--service-cidr ${serviceCidr} has no tenth address`);
   const first = machineAddresses().find((address) => isIPv4(address) === isIPv4(serviceAddress));
@@ -78,11 +78,14 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
     ...(nodeAddress !== undefined && { nodeAddress }),
     nodeName,
     allowedClients: [
-      podCidr,
+      ...podCidrs,
       ...serviceCidr.split(','),
+      '127.0.0.0/8',
+      '::1',
       ...machineAddresses(),
       ...(nodeAddress === undefined ? [] : [nodeAddress]),
-      ...(request.openToMachines ? PRIVATE_RANGES : ['127.0.0.0/8', '::1']),
+      // Pods of other machines come with the address of their node.
+      ...(request.hasOtherMachines ? PRIVATE_RANGES : []),
     ],
   };
   if (!reachable) return { settings, undo: () => Promise.resolve() };

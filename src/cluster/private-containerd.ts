@@ -1,21 +1,24 @@
-// The containerd of a cluster's own: started with the network configuration of its node, started again if it dies (its
-// containers outlive it), stopped with the cluster. The bridge of the pod network goes when no pod is left on it.
+// The containerd of a cluster's own: started again if it dies (its containers outlive it), stopped with the cluster. It reads the network
+// configuration of its node, which may be written later. The pod network goes when no pod is left on its bridge.
 
-import { readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
-import { bridgeName, bridgeNetwork, findCniPlugins, removeBridgeNetwork, writeCniConfig } from '#network/index.ts';
+import { bridgeName, findCniPlugins } from '#network/index.ts';
 import { launchContainerd, type LaunchContainerdConfig, type LaunchedContainerd } from '#runtime/containerd/index.ts';
-import { findProgram } from './install.ts';
+import { type NodePodNetwork, preparePodNetwork, removePodNetwork, SYSTEM_CNI } from './pod-network.ts';
 import { UserError } from './user-error.ts';
 
 export interface PrivateContainerdConfig {
   /** Everything of it is below. */
   readonly dir: string;
-  /** The pod range of the node. */
-  readonly podCidr: string;
+  /** Undefined: another program makes the network of pods, and configures it where every runtime looks. */
+  readonly podNetwork: NodePodNetwork | undefined;
+  /** The node's ranges of pods, if they are known before the node is registered. */
+  readonly podCidrs: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
   /** Aborts the start. */
@@ -32,16 +35,16 @@ export interface PrivateContainerd {
 const RESTART_BACKOFF = { durationMs: 500, factor: 2, capMs: 30_000 } as const;
 
 export async function startPrivateContainerd(config: PrivateContainerdConfig): Promise<PrivateContainerd> {
-  const { dir, podCidr, clock, logger, signal } = config;
-  const cniBinDir = findCniPlugins();
+  const { dir, podNetwork, podCidrs, clock, logger, signal } = config;
+  const cniBinDir = podNetwork === undefined ? SYSTEM_CNI.binDir : findCniPlugins();
   if (cniBinDir === undefined) {
     throw new UserError('cannot run containerd: the CNI plugins bridge, host-local, loopback and portmap are not installed');
   }
-  const cniConfDir = join(dir, 'cni');
-  const bridge = bridgeName(dir);
-  // Without iptables on the host, pods would not start with the plugin that maps host ports.
-  const hostPorts = findProgram('iptables') !== undefined;
-  await writeCniConfig(cniConfDir, bridgeNetwork({ podCidr, bridge, dataDir: dir, hostPorts }));
+  if (podNetwork === undefined && !existsSync(join(cniBinDir, 'loopback')))
+    throw new UserError(`--pod-network none: the CNI plugins, loopback at least, have to be in ${cniBinDir}`);
+  const cniConfDir = podNetwork?.cni.confDir ?? SYSTEM_CNI.confDir;
+  await mkdir(cniConfDir, { recursive: true });
+  if (podNetwork !== undefined && podCidrs.length > 0) await preparePodNetwork(podNetwork, podCidrs, logger);
   const launchConfig: LaunchContainerdConfig = { dir, cniConfDir, cniBinDir, clock, logger };
 
   let current: LaunchedContainerd = await launchContainerd({ ...launchConfig, signal });
@@ -76,7 +79,7 @@ export async function startPrivateContainerd(config: PrivateContainerdConfig): P
       stopping.abort(new Error('the cluster stops'));
       await supervising;
       await current.stop();
-      if (await hasNoPorts(bridge)) await removeBridgeNetwork({ bridge, dataDir: dir });
+      if (podNetwork !== undefined && (await hasNoPorts(bridgeName(dir)))) await removePodNetwork(dir);
     },
   };
 }

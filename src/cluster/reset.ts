@@ -10,14 +10,6 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
 import type { Clock } from '#machinery/clock.ts';
-import {
-  bridgeName,
-  removeBridgeNetwork,
-  removePodNetworks,
-  removeServiceAddress,
-  serviceInterfaceName,
-} from '#network/index.ts';
-import { removeTable, systemNft } from '#proxy/index.ts';
 import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
@@ -28,10 +20,10 @@ import {
   entriesOf,
   isDataDir,
   isOwnEntry,
-  proxyTable,
   runningProcess,
   tagDataDir,
 } from './data-dir.ts';
+import { removeKernelState } from './machine/kernel-state.ts';
 import { UserError } from './user-error.ts';
 
 const run = promisify(execFile);
@@ -92,25 +84,11 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
   const release = await claim(layout);
   try {
     progress('ending containers');
-    const namespaces = new Set<string>();
-    for (const dir of pathsOf(layout.root)) {
-      const { runtime, containerd } = dataDirLayout(dir);
-      result.processes += await killContainers(runtime, clock);
-      const remains = containerdRemains(containerd);
-      result.processes += await killContainerd(containerd, clock);
-      removeRemains(remains);
-      for (const name of remains.networkNamespaces) namespaces.add(name);
-    }
+    const { processes, namespaces } = await endContainers(layout.root, clock);
+    result.processes = processes;
     if (process.platform === 'linux' && process.getuid?.() === 0) {
       progress('removing networks');
-      for (const dir of pathsOf(layout.root)) {
-        const { containerd } = dataDirLayout(dir);
-        const bridge = bridgeName(containerd);
-        await removePodNetworks({ bridge, namespaces });
-        await removeBridgeNetwork({ bridge, dataDir: containerd });
-        await removeProxyRules(proxyTable(dataDirLayout(dir)));
-        await removeServiceAddress(serviceInterfaceName(dir));
-      }
+      await removeKernelState(pathsOf(layout.root), namespaces);
     }
     progress('unmounting');
     const kubeletDirs = [layout.kubelet, ...(options.rootDir === undefined ? [] : [resolve(options.rootDir)])];
@@ -137,13 +115,22 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
   return { ...result, kept };
 }
 
-/** Without nft there are no rules either. */
-async function removeProxyRules(table: string): Promise<void> {
-  try {
-    await removeTable(systemNft(), table);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+/** Ends all containers of a cluster that does not run. Idempotent. Returns their number, and network namespaces of pods. */
+export async function endContainers(
+  root: string,
+  clock: Clock,
+): Promise<{ readonly processes: number; readonly namespaces: ReadonlySet<string> }> {
+  const namespaces = new Set<string>();
+  let processes = 0;
+  for (const dir of pathsOf(root)) {
+    const { runtime, containerd } = dataDirLayout(dir);
+    processes += await killContainers(runtime, clock);
+    const remains = containerdRemains(containerd);
+    processes += await killContainerd(containerd, clock);
+    removeRemains(remains);
+    for (const name of remains.networkNamespaces) namespaces.add(name);
   }
+  return { processes, namespaces };
 }
 
 /** Returns what is still there of a cluster that has stopped: containers outlive it by design. */
@@ -168,8 +155,8 @@ async function claim(layout: DataDirLayout): Promise<() => void> {
   }
 }
 
-/** The directory by the name that was given and by its real one: processes and mounts may have either. */
-function pathsOf(root: string): readonly string[] {
+/** Returns the directory by the name that was given and by its real one: processes and mounts may have either. */
+export function pathsOf(root: string): readonly string[] {
   return [...new Set([root, realPath(root)])];
 }
 

@@ -1,5 +1,6 @@
 // Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
 
+import { join } from 'node:path';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
@@ -7,10 +8,10 @@ import type { Runtime } from '#cri/index.ts';
 import { SimulationJournal } from '#runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '#runtime/simulated/runtime.ts';
 import { machineAddresses } from '#kubelet/node/machine.ts';
-import { bridgeName } from '#network/index.ts';
 import type { ProxyMode } from '#proxy/index.ts';
 import type { DataDirLayout } from './data-dir.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
+import { type NodePodNetwork, nodePodNetwork, type PodNetworkFlags, SYSTEM_CNI } from './pod-network.ts';
 import { UserError } from './user-error.ts';
 
 export type RuntimeChoice = 'auto' | 'containerd' | 'process' | 'simulated';
@@ -21,8 +22,9 @@ export interface RuntimeRequest {
   readonly endpoint?: string;
   /** Whether missing programs may be installed. */
   readonly install: boolean;
-  /** The pod range of the first node. */
-  readonly podCidr: string;
+  /** The node's ranges of pods. Empty: they are not known before the node is registered. */
+  readonly podCidrs: readonly string[];
+  readonly podNetwork: PodNetworkFlags;
   /** The file in which the simulated runtime records its containers. Absent: they end with the process. */
   readonly simulationJournal?: string;
   readonly layout: DataDirLayout;
@@ -38,6 +40,8 @@ export interface PreparedRuntime {
   readonly simulated: boolean;
   /** Pods have a network of their own on this machine. */
   readonly podNetwork: boolean;
+  /** What connects them to pods of other machines. Undefined: nothing of ours. */
+  readonly network?: NodePodNetwork;
   /** For the person at the terminal. */
   readonly description: string;
   /** Which proxy its pods need. Undefined: none, they only pretend to run. */
@@ -54,6 +58,7 @@ export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedR
   }
   switch (request.choice) {
     case 'simulated':
+      checkPodNetwork(request, 'simulated pods');
       return simulated(request);
     case 'process':
       return hostProcesses(request, 'host processes');
@@ -79,13 +84,13 @@ async function obstacleToContainerd({ install, progress }: RuntimeRequest): Prom
   return installTools(progress);
 }
 
-function simulated({ clock, random, logger, podCidr, simulationJournal: path }: RuntimeRequest): PreparedRuntime {
+function simulated({ clock, random, logger, podCidrs: [podCidr], simulationJournal: path }: RuntimeRequest): PreparedRuntime {
   const journal = path === undefined ? undefined : new SimulationJournal({ path, logger });
   return {
     runtime: createSimulatedRuntime({
       clock,
       random,
-      podCidr,
+      ...(podCidr === undefined ? { awaitsPodCidr: true } : { podCidr }),
       ...(journal !== undefined && { journal: journal.node('') }),
       ...realistic,
     }),
@@ -96,7 +101,17 @@ function simulated({ clock, random, logger, podCidr, simulationJournal: path }: 
   };
 }
 
-async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, description: string): Promise<PreparedRuntime> {
+/** Throws UserError if a network was asked for that pods of this runtime cannot have. */
+function checkPodNetwork({ podNetwork: { podNetwork = 'none' } }: RuntimeRequest, what: string): void {
+  if (podNetwork === 'none') return;
+  throw new UserError(
+    `--pod-network ${podNetwork} needs pods with a network of their own, which ${what} do not have: see --runtime`,
+  );
+}
+
+async function hostProcesses(request: RuntimeRequest, description: string): Promise<PreparedRuntime> {
+  checkPodNetwork(request, description);
+  const { layout, clock, random, logger } = request;
   const { createProcessRuntime } = await import('#runtime/process/index.ts');
   logger.warn(
     'containers run as processes of this host, without isolation: pods can read and change what this process can, and Pod Security levels, limits and network policies protect nothing',
@@ -115,18 +130,21 @@ async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, 
 }
 
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
-  const { layout, clock, logger, podCidr, progress, signal } = request;
+  const { layout, clock, logger, podCidrs, podNetwork, progress, signal } = request;
   const { createContainerdRuntime, imageVolumesIn } = await import('#runtime/containerd/index.ts');
   if (request.endpoint !== undefined) {
     const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
     try {
       const version = await runtime.runtime.version({ signal, timeoutMs: 10_000 });
+      const network =
+        podNetwork.podNetwork === undefined ? undefined : nodePodNetwork(podNetwork, layout.containerd, SYSTEM_CNI.confDir);
       return {
         runtime,
         simulated: false,
         podNetwork: true,
+        ...(network !== undefined && { network }),
         description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`,
-        proxy: { mode: 'auto' },
+        proxy: { mode: 'auto', ...(network !== undefined && { bridge: network.settings.names.bridge }) },
         stop: nothing,
       };
     } catch (err) {
@@ -142,9 +160,11 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   }
   progress('starting containerd');
   const { startPrivateContainerd } = await import('./private-containerd.ts');
+  const network = nodePodNetwork(podNetwork, layout.containerd, join(layout.containerd, 'cni'));
   const launched = await startPrivateContainerd({
     dir: layout.containerd,
-    podCidr,
+    podNetwork: network,
+    podCidrs,
     clock,
     logger: logger.with({ component: 'containerd' }),
     signal,
@@ -160,8 +180,9 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
       runtime,
       simulated: false,
       podNetwork: true,
+      ...(network !== undefined && { network }),
       description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,
-      proxy: { mode: 'auto', bridge: bridgeName(layout.containerd) },
+      proxy: { mode: 'auto', ...(network !== undefined && { bridge: network.settings.names.bridge }) },
       stop: () => launched.stop(),
     };
   } catch (err) {

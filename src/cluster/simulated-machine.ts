@@ -22,15 +22,15 @@ export function simulatedMachine(name: string): MachineInfo {
 
 /** The node with a runtime that takes its time, as real ones do. With a journal its containers survive a restart of the process. */
 export function simulatedNode(
-  { name, podCidr }: SimulatedNode,
+  { name, podCidrs }: SimulatedNode,
   { clock, random, journal }: { readonly clock: Clock; readonly random: Random; readonly journal: SimulationJournal | undefined },
 ): ClusterNode {
   const runtime = createSimulatedRuntime({
     clock,
     random,
-    podCidr,
+    podCidr: podCidrs[0],
     ...(journal !== undefined && { journal: journal.node(name) }),
     ...realistic,
   });
-  return { name, runtime, simulated: true, podCidr };
+  return { name, runtime, simulated: true, podCidrs };
 }

@@ -3,7 +3,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
+import { define, definitionOf } from '#apiserver/testing/custom-resources.ts';
+import { startTestServer } from '#apiserver/testing/server.ts';
+import { widgetType } from '#apiserver/testing/widgets.ts';
+import type { Client } from '#client/client.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
@@ -49,6 +54,31 @@ describe('snapshots of a cluster', () => {
     await storage.close();
     return { dataDir, file, revision };
   }
+
+  it('have definitions and their objects, which are served again', async () => {
+    const dataDir = newDirectory();
+    const file = join(dataDir, 'backup.snap');
+    const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' }, spec: { size: 3 } };
+    const storage = await open(dataDir);
+    const before = await startTestServer({ clock: systemClock, storage });
+    await define(before.client, definitionOf());
+    const widgets = (client: Client) => client.resource(widgetType()).namespace('default');
+    const { metadata } = await widgets(before.client).create(widget);
+    await saveClusterSnapshot({ dataDir, file });
+    await before.client.resource(customResourceDefinitions).delete('widgets.example.com');
+    await before.stop();
+
+    await restoreClusterSnapshot({ dataDir, file, bumpRevision: 1000 });
+    const after = await startTestServer({ clock: systemClock, storage: await open(dataDir) });
+    try {
+      expect(await widgets(after.client).get('a')).toMatchObject({ ...widget, metadata: { name: 'a', uid: metadata.uid } });
+      await widgets(after.client).create({ metadata: { name: 'b' } });
+      await after.client.resource(customResourceDefinitions).delete('widgets.example.com');
+      await vi.waitFor(() => expect(widgets(after.client).list()).rejects.toThrow('could not find the requested resource'));
+    } finally {
+      await after.stop();
+    }
+  });
 
   it('are restored, and keep the store that was there', async () => {
     const { dataDir, file, revision } = await saved();

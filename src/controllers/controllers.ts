@@ -34,6 +34,8 @@ import { ReplicaManager, replicaSetKind, replicationControllerKind } from './rep
 import { ResourceClaimController } from './resource-claim/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
+import type { IpPool } from '#machinery/net/ip-pool.ts';
+import { LoadBalancerPoolController } from './load-balancer-pool/index.ts';
 import { ServiceLbController } from './service-lb/index.ts';
 import { ServiceCidrController } from './servicecidrs/index.ts';
 import { LegacyTokenCleaner, legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
@@ -64,7 +66,8 @@ export interface ControllerSettings {
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
   readonly resourcequota?: { readonly workers?: number; readonly recountMs?: number };
   readonly namespace?: { readonly workers?: number };
-  readonly 'service-lb'?: { readonly maxAddresses?: number };
+  /** With a pool, services get their addresses there, else nodes' addresses. */
+  readonly 'service-lb'?: { readonly maxAddresses?: number; readonly pool?: IpPool };
   readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
   readonly 'taint-eviction'?: { readonly workers?: number };
@@ -232,7 +235,15 @@ export const CONTROLLERS = {
   'service-lb-controller': {
     account: 'service-controller',
     alias: 'service',
-    make: (config, { settings }) => new ServiceLbController({ ...config, ...settings?.['service-lb'] }),
+    make: (config, { settings: { 'service-lb': { pool, ...rest } = {} } = {} }) =>
+      pool === undefined ? new ServiceLbController({ ...config, ...rest }) : undefined,
+  },
+  'load-balancer-pool-controller': {
+    account: 'load-balancer-pool-controller',
+    make: (config, { settings }) => {
+      const pool = settings?.['service-lb']?.pool;
+      return pool === undefined ? undefined : new LoadBalancerPoolController({ ...config, pool });
+    },
   },
   'serviceaccount-controller': {
     account: 'service-account-controller',

@@ -5,15 +5,21 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { configMaps, namespaces, resourceQuotas } from '#api/groups/core/v1/index.ts';
+import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
+import { clusterRoles, roleBindings } from '#api/groups/rbac/v1/index.ts';
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
 import { widgetType } from '#apiserver/testing/widgets.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
 import { encryptStorage } from '#cluster/encryption.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { readEncryptionConfiguration } from '#storage/encryption/index.ts';
 import type { Storage } from '#storage/interface.ts';
+import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
+import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { ScaleClient } from './scale-client.ts';
@@ -172,6 +178,65 @@ test('an object of a definition is scaled as soon as it can be', async () => {
   const before = await client.get(resource, 'default', 'a', signal);
   await client.update(resource, { ...before, spec: { replicas: 3 } }, signal);
   expect(await widgetsIn('default').get('a')).toMatchObject({ spec: { replicas: 3 }, metadata: { generation: 2 } });
+});
+
+test('an autoscaler scales objects of a definition', async () => {
+  const scale = {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  };
+  await define(cluster.client, definitionOf([definitionVersion('v1', { subresources: { scale, status: {} } })]));
+  await widgetsIn('default').create({ metadata: { name: 'a' }, spec: { replicas: 1 } } as never);
+  await widgetsIn('default').patch(
+    'a',
+    'application/merge-patch+json',
+    { status: { replicas: 1, selector: 'app=a' } },
+    { subresource: 'status' },
+  );
+  await cluster.run((config) => new HorizontalPodAutoscalerController(config));
+  const autoscalers = cluster.client.resource(horizontalPodAutoscalers).namespace('default');
+  const scaleTargetRef = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'a' };
+  await autoscalers.create({ metadata: { name: 'a' }, spec: { scaleTargetRef, minReplicas: 3, maxReplicas: 5 } });
+  await eventually(async () => {
+    const { spec } = (await widgetsIn('default').get('a')) as unknown as { readonly spec: { readonly replicas: number } };
+    return spec.replicas === 3;
+  });
+  const { status } = await autoscalers.get('a');
+  expect(status).toMatchObject({ currentReplicas: 1, desiredReplicas: 3 });
+  expect(status.conditions).toContainEqual(
+    expect.objectContaining({ type: 'AbleToScale', status: 'True', reason: 'SucceededRescale' }),
+  );
+});
+
+test('a role that aggregates others gives access to objects of a definition', async () => {
+  await define(cluster.client, definitionOf());
+  await cluster.run((config) => new ClusterRoleAggregationController(config));
+  const user = cluster.server.inProcess({ name: 'alice', groups: ['system:authenticated'] });
+  const alice = createClient(createInProcessTransport({ handler: user }))
+    .resource(WIDGETS)
+    .namespace('default');
+  await cluster.client
+    .resource(roleBindings)
+    .namespace('default')
+    .create({
+      metadata: { name: 'alice' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' },
+      subjects: [{ kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }],
+    });
+  await cluster.clock.advance('1s');
+  await expect(alice.create({ metadata: { name: 'a' } })).rejects.toThrow(
+    'widgets.example.com is forbidden: User "alice" cannot create',
+  );
+  const labels = { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' };
+  const rules = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['create', 'get'] }];
+  await cluster.client.resource(clusterRoles).create({ metadata: { name: 'widgets-edit', labels }, rules });
+  await cluster.clock.advance('1s');
+  expect(await alice.create({ metadata: { name: 'a' } })).toMatchObject({ kind: 'Widget' });
+  await expect(alice.delete('a')).rejects.toThrow('cannot delete resource "widgets"');
+  // Roles that aggregate `edit` have the rule, too.
+  const admin = await cluster.client.resource(clusterRoles).get('admin');
+  expect(admin.rules).toContainEqual(rules[0]);
 });
 
 test('objects are encrypted at rest', async () => {

@@ -6,6 +6,7 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
+import type { NetworkReadiness } from './network-readiness.ts';
 import type { MachineInfo } from './node/machine.ts';
 import type { AccessSettings } from './server/access.ts';
 import type { ServerListenConfig } from './server/config.ts';
@@ -39,6 +40,8 @@ export interface KubeletConfig {
   readonly hostFiles?: boolean;
   /** False where pods have no network that can be called: HTTP and TCP probes and hooks are taken to succeed. Default: true. */
   readonly podNetwork?: boolean;
+  /** Waited for before containers start. Default: nothing. */
+  readonly networkReadiness?: NetworkReadiness;
   /** Default: mount(8), as root on Linux. */
   readonly mounter?: Mounter;
 

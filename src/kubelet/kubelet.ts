@@ -99,6 +99,11 @@ export class Kubelet {
     return this.#stopped;
   }
 
+  /** Checks and reports the node's status now: its network or its addresses have changed. */
+  checkNode(): void {
+    this.#parts?.reporter.nudge();
+  }
+
   /**
    * Serves a connection with HTTP/1.1, with the rights of `user`: only for callers inside the process that have authenticated the
    * user already (the API server).

@@ -39,6 +39,7 @@ import type { KubeletGauges, KubeletMetrics } from './metrics/kubelet-metrics.ts
 import { MirrorPods } from './mirror-pods.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
+import { PodCidrUpdater } from './node/pod-cidr.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { readUsage } from './node/usage.ts';
 import { ObjectTracker } from './objects.ts';
@@ -236,6 +237,7 @@ export async function makeParts(base: Base): Promise<Parts> {
     metrics,
     runtimeHandler: async (name) => (await client.resource(runtimeClasses).get(name, { signal })).handler,
     onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
+    networkReadiness: config.networkReadiness,
     restartBackoffMs: config.restartBackoffMs ?? 10_000,
     maxRestartBackoffMs: config.maxRestartBackoffMs ?? 300_000,
     retryMs: RETRY_MS,
@@ -334,6 +336,9 @@ export async function makeParts(base: Base): Promise<Parts> {
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
   });
+  const podCidr = new PodCidrUpdater({ runtime, clock, logger, signal, onUpdate: () => reporter.nudge() });
+  const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
+  nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
   return {
     settings,
     informers,

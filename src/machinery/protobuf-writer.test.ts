@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { boolField, bytesField, message, stringField, stringsField } from './protobuf-writer.ts';
+import { boolField, bytesField, doubleField, integerField, message, stringField, stringsField } from './protobuf-writer.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -17,6 +17,11 @@ describe('fields', () => {
     ['true', boolField(1, true), '0801'],
     ['false', boolField(1, false), ''],
     ['nothing', boolField(1, undefined), ''],
+    ['an integer', integerField(1, 150), '089601'],
+    ['a negative integer', integerField(1, -2), '08feffffffffffffffff01'],
+    ['zero', integerField(1, 0), ''],
+    ['a double', doubleField(7, 1.5), '39000000000000f83f'],
+    ['no double', doubleField(7, undefined), ''],
     ['a message', bytesField(3, Buffer.from('089601', 'hex')), '1a03089601'],
     ['an empty message', bytesField(3, message()), '1a00'],
     ['a number that takes two bytes', stringField(16, 'a'), '82010161'],

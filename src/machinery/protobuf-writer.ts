@@ -21,7 +21,12 @@ export function message(...fields: readonly Uint8Array[]): Uint8Array {
 
 /** A length-delimited field: a message or bytes. Written even if it is empty: an empty message is not an absent one. */
 export function bytesField(number: number, value: Uint8Array): Uint8Array {
-  return Buffer.concat([Buffer.from([...varint(number * 8 + 2), ...varint(value.length)]), value]);
+  return Buffer.concat([bytesFieldStart(number, value.length), value]);
+}
+
+/** The bytes before a length-delimited field whose value is written elsewhere. `length`: of the value. */
+export function bytesFieldStart(number: number, length: number): Uint8Array {
+  return Buffer.from([...varint(number * 8 + 2), ...varint(length)]);
 }
 
 export function stringField(number: number, value: string | undefined): Uint8Array {
@@ -34,4 +39,26 @@ export function stringsField(number: number, values: readonly string[] | undefin
 
 export function boolField(number: number, value: boolean | undefined): Uint8Array {
   return value === true ? Buffer.from([...varint(number * 8), 1]) : EMPTY;
+}
+
+/** `value`: an int64 that a number keeps. */
+export function integerField(number: number, value: number | undefined): Uint8Array {
+  if (value === undefined || value === 0) return EMPTY;
+  return Buffer.from([...varint(number * 8), ...(value > 0 ? varint(value) : negative(value))]);
+}
+
+export function doubleField(number: number, value: number | undefined): Uint8Array {
+  if (value === undefined || value === 0) return EMPTY;
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return Buffer.from([...varint(number * 8 + 1), ...bytes]);
+}
+
+/** A negative number is written as the uint64 of the same bits. */
+function negative(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = BigInt.asUintN(64, BigInt(value));
+  for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  bytes.push(Number(rest));
+  return bytes;
 }

@@ -14,6 +14,7 @@ test('a bridge network as the plugins read it', () => {
         bridge: 'cox0',
         isGateway: true,
         ipMasq: true,
+        forceAddress: true,
         hairpinMode: true,
         promiscMode: false,
         mtu: 1400,

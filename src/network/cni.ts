@@ -15,6 +15,8 @@ export interface BridgeNetworkConfig {
   readonly dataDir: string;
   /** Largest packet; 0 leaves it to the plugin. Default: 0. */
   readonly mtu?: number;
+  /** The plugin rewrites the source of everything that leaves the node's own range, through iptables. Default: true. */
+  readonly masquerade?: boolean;
   /** Host ports through iptables. Default: true; without iptables on the host, pods would not start with it. */
   readonly hostPorts?: boolean;
 }
@@ -27,6 +29,8 @@ export interface CniConfigList {
 }
 
 const MAX_INTERFACE_NAME = 15;
+/** The file in the directory of configurations. */
+export const CNI_CONFIG_FILE = '10-coxswain.conflist';
 
 /** A name for the bridge that is the same for the same directory and differs for others, so that clusters do not share one. */
 export function bridgeName(dataDir: string): string {
@@ -34,7 +38,7 @@ export function bridgeName(dataDir: string): string {
 }
 
 export function bridgeNetwork(config: BridgeNetworkConfig): CniConfigList {
-  const { podCidr, bridge, dataDir, mtu = 0, hostPorts = true } = config;
+  const { podCidr, bridge, dataDir, mtu = 0, masquerade = true, hostPorts = true } = config;
   if (bridge.length > MAX_INTERFACE_NAME || !/^[a-z][a-z0-9-]*$/i.test(bridge)) {
     throw new RangeError(`${JSON.stringify(bridge)} is no name for a network interface`);
   }
@@ -47,7 +51,9 @@ export function bridgeNetwork(config: BridgeNetworkConfig): CniConfigList {
         type: 'bridge',
         bridge,
         isGateway: true,
-        ipMasq: true,
+        ipMasq: masquerade,
+        // A node may get another range; its bridge then has the address of the one before.
+        forceAddress: true,
         // So that a pod reaches itself through a service.
         hairpinMode: true,
         promiscMode: false,
@@ -67,7 +73,7 @@ export function bridgeNetwork(config: BridgeNetworkConfig): CniConfigList {
 /** Writes the configuration as the only one of the directory's first rank. Atomic: a runtime that watches sees all or nothing. */
 export async function writeCniConfig(confDir: string, config: CniConfigList): Promise<string> {
   await mkdir(confDir, { recursive: true });
-  const path = join(confDir, '10-coxswain.conflist');
+  const path = join(confDir, CNI_CONFIG_FILE);
   await writeFile(`${path}.tmp`, `${JSON.stringify(config, undefined, 2)}\n`);
   await rename(`${path}.tmp`, path);
   return path;

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Claims } from './claims.ts';
 import { decide } from './decide.ts';
 import type { Backend, NodeFacts, Service, Slice } from './model.ts';
-import type { Attempt, Request } from './testing/agent.ts';
+import type { Attempt, Request } from '#machinery/net/testing/agent.ts';
 import { NODE, service, slice } from './testing/objects.ts';
 
 /** Where connections come from: another machine, the node itself, a pod of the node. */

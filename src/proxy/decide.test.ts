@@ -1,9 +1,9 @@
 import { isIPv4 } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { usableIPv4 } from '#client/endpoints/index.ts';
 import { isGlobalUnicast } from '#machinery/net/ip.ts';
 import { decide, decideService } from './decide.ts';
 import type { PortRules, Service, ServiceRules } from './model.ts';
-import { usableIPv4 } from './selection/endpoints.ts';
 import { NODE, service, slice } from './testing/objects.ts';
 
 const decided = (given: Service, endpoints: readonly string[] = []): ServiceRules => {

@@ -1,6 +1,17 @@
 // The decisions of the proxy: from services, their EndpointSlices and the node to rules. Pure; one service does not depend on another.
 
 import {
+  type Endpoint,
+  endpointsOf,
+  type EndpointsByPort,
+  HEADLESS_LABEL,
+  portKey,
+  protocolOf,
+  select,
+  type Selection,
+  SERVICE_NAME_LABEL,
+} from '#client/endpoints/index.ts';
+import {
   bitsOf,
   contains,
   formatIp,
@@ -11,15 +22,9 @@ import {
   parseIp,
 } from '#machinery/net/ip.ts';
 import type { Destination, NodeFacts, PortRules, Protocol, Service, ServiceRules, Slice, Target } from './model.ts';
-import { type Endpoint, endpointsOf, type EndpointsByPort, portKey, protocolOf } from './selection/endpoints.ts';
-import { select, type Selection } from './selection/select.ts';
 
-/** The label that names the service of an EndpointSlice. */
-export const SERVICE_NAME = 'kubernetes.io/service-name';
 /** Services with this label are for another proxy. */
 const PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
-/** Set on slices of headless services, which no proxy handles. */
-const HEADLESS = 'service.kubernetes.io/headless';
 const FAMILIES: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const DEFAULT_AFFINITY_SECONDS = 10_800;
 
@@ -28,8 +33,8 @@ export const serviceKey = (namespace: string, name: string): string => `${namesp
 /** Returns the key of the service that a slice belongs to; undefined if it belongs to none that a proxy handles. */
 export function serviceOf({ metadata }: Slice): string | undefined {
   const { labels = {}, namespace = '' } = metadata;
-  const name = labels[SERVICE_NAME] ?? '';
-  return name === '' || HEADLESS in labels || PROXY_NAME in labels ? undefined : serviceKey(namespace, name);
+  const name = labels[SERVICE_NAME_LABEL] ?? '';
+  return name === '' || HEADLESS_LABEL in labels || PROXY_NAME in labels ? undefined : serviceKey(namespace, name);
 }
 
 /** Returns the rules of all services by key. Those that need none (headless, ExternalName …) are left out. */
@@ -62,7 +67,7 @@ export function decideService(service: Service, slices: readonly Slice[], node: 
   for (const family of FAMILIES) {
     const clusterIP = clusterIPOf(service, family);
     if (clusterIP === undefined) continue;
-    const endpoints = endpointsOf(slices, family, node.name, problems);
+    const endpoints = endpointsOf(slices, family, { nodeName: node.name, problems });
     for (const list of endpoints.values()) for (const { local, ready, ip } of list) if (local && ready) localReady.add(ip);
     ports.push(...portsOf(service, family, clusterIP, endpoints, node, problems));
   }

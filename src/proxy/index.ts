@@ -1,7 +1,6 @@
 // The service proxy.
 
 export { removeTable } from './nftables/nftables-backend.ts';
-export { systemNft } from './nftables/system.ts';
 export { type NodeProxyConfig, type NodeProxySettings, PROXY_FAMILIES, type ProxyMode, runNodeProxy } from './node-proxy.ts';
 export { ProxyMetrics } from './metrics.ts';
 export type { NodePortAddresses } from './proxier.ts';

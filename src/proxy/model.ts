@@ -3,11 +3,12 @@
 import type { Service as CoreService } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Protocol } from '#client/endpoints/index.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
 
 export type Service = Immutable<CoreService>;
 export type Slice = Immutable<EndpointSlice>;
-export type Protocol = 'tcp' | 'udp' | 'sctp';
+export type { Protocol };
 
 /** What the decisions depend on of the node. */
 export interface NodeFacts {

@@ -6,8 +6,9 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import type { Random } from '#machinery/random.ts';
-import { execute } from './execute.ts';
 import { serveProbes } from './health/http.ts';
 import { ProxyHealth } from './health/proxy-health.ts';
 import type { ProxyMetrics } from './metrics.ts';
@@ -15,7 +16,6 @@ import type { Backend } from './model.ts';
 import { seesBridgedTraffic } from './nftables/bridge.ts';
 import { FlowCleaner, systemConntrack } from './nftables/flows.ts';
 import { NftablesBackend } from './nftables/nftables-backend.ts';
-import { type Nft, systemNft } from './nftables/system.ts';
 import { tableCommands, type TableSettings } from './nftables/table.ts';
 import { addressesForNodePorts, type NodePortAddresses, Proxier, type ProxierNetwork } from './proxier.ts';
 import { LoopbackAddresses } from './userspace/addresses.ts';
@@ -68,7 +68,7 @@ const DEFAULT_MASQUERADE_BIT = 14;
 export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal): Promise<void> {
   const { client, nodeName, settings, metrics, clock, random, onBackend } = config;
   const logger = config.logger.with({ component: 'kube-proxy', node: nodeName });
-  const nft = systemNft();
+  const nft = new NftSession({ clock });
   const makeBackend = await chooseBackend(config, nft, logger);
   const health = new ProxyHealth({ clock, families: PROXY_FAMILIES });
   const server = await serveHealth(settings.healthz, health, metrics, logger);
@@ -94,11 +94,15 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
     await proxier.run(signal);
   } finally {
     await server?.close();
+    await nft.close();
   }
 }
 
-/** Returns the machine's addresses, loopback and link-local ones included. */
+/** Returns the machine's own addresses, loopback and link-local ones included. Addresses of services are not its own. */
 export const machineAddresses = (): readonly string[] =>
+  Object.values(machineInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
+
+const allAddresses = (): readonly string[] =>
   Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
 
 type MakeBackend = (network: ProxierNetwork) => Backend;
@@ -106,7 +110,7 @@ type MakeBackend = (network: ProxierNetwork) => Backend;
 async function chooseBackend(config: NodeProxyConfig, nft: Nft, logger: Logger): Promise<MakeBackend> {
   const { settings } = config;
   if (settings.mode === 'userspace') return (network) => userspace(config, network, logger);
-  const obstacle = await obstacleToNftables(settings);
+  const obstacle = await obstacleToNftables(settings, nft);
   if (obstacle === undefined) {
     const blindBridge =
       settings.bridge === undefined || (await seesBridgedTraffic(settings.bridge, logger)) ? undefined : settings.bridge;
@@ -160,7 +164,8 @@ function userspace(config: NodeProxyConfig, network: ProxierNetwork, logger: Log
   return new UserspaceBackend({
     nodePortIPs: () =>
       addressesForNodePorts(settings.nodePortAddresses, network.nodeIPs(), machineAddresses()) ?? ['0.0.0.0', '::'],
-    machineAddresses,
+    // Addresses of load balancers that this machine announces are served like its own.
+    machineAddresses: allAddresses,
     addresses: canAddAddresses ? new LoopbackAddresses({ serviceCidrs, logger }) : undefined,
     clock,
     random,
@@ -169,17 +174,10 @@ function userspace(config: NodeProxyConfig, network: ProxierNetwork, logger: Log
 }
 
 /** Returns why the proxy cannot use nftables here; undefined if it can. Nothing is changed to find out. */
-async function obstacleToNftables(settings: NodeProxySettings): Promise<string | undefined> {
-  if (process.platform !== 'linux') return 'it needs Linux';
-  if (process.getuid?.() !== 0) return 'it needs root';
+function obstacleToNftables(settings: NodeProxySettings, nft: Nft): Promise<string | undefined> {
   const network: ProxierNetwork = { nodeIPs: () => [], serviceCidrs: () => [] };
   const commands = PROXY_FAMILIES.flatMap((family) => tableCommands(family, tableSettings(PROBE(settings), network, undefined)));
-  try {
-    const { code, stderr } = await execute(['nft', '--check', '-f', '-'], `${commands.join('\n')}\n`);
-    return code === 0 ? undefined : (stderr.trim().split('\n')[0] ?? `nft ended with ${code}`);
-  } catch (err) {
-    return (err as NodeJS.ErrnoException).code === 'ENOENT' ? 'the program nft is not installed' : errorMessage(err);
-  }
+  return obstacleToNft(nft, `${commands.join('\n')}\n`);
 }
 
 /** Checked under a name of its own: a table that is there already says nothing about what can be made. */

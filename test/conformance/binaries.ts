@@ -7,6 +7,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '#cluster/install.ts';
+import { featureSets } from './needs.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
@@ -146,11 +147,13 @@ export function conformanceTests({ suite }: Binaries): string[] {
   return parseTestList(stdout);
 }
 
-/** Each test is a line `    FILE:LINE: NAME`. */
+const LABELS = ['[Conformance]', ...Object.values(featureSets)];
+
+/** Returns conformance tests and those of other sets. Each test is a line `    FILE:LINE: NAME`. */
 export function parseTestList(text: string): string[] {
   return text
     .split('\n')
     .map((line) => /^\s+\S+:\d+: (.+)$/.exec(line)?.[1] ?? '')
-    .filter((name) => name.includes('[Conformance]'))
+    .filter((name) => LABELS.some((label) => name.includes(label)))
     .sort();
 }

@@ -1,7 +1,7 @@
 // docs/conformance.md, made from results: totals, and of every test that does not pass the cause and what will mend it.
 // It has no durations, so that a difference between two versions of it is a difference in what works.
 
-import { sigOf, setDescriptions, testKey, testSets, type TestSet } from './needs.ts';
+import { conformanceSets, isFeatureSet, sigOf, setDescriptions, testKey, testSets, type TestSet } from './needs.ts';
 import type { Outcome, TestResult } from './results.ts';
 
 /** Why a group of tests fails and what will mend it: a line of causes.tsv. The first whose pattern matches name or reason is taken. */
@@ -42,6 +42,7 @@ interface Row {
 export function conformanceDocument({ version, needs, results, causes }: DocumentInput): string {
   const byKey = new Map(results.map((result) => [testKey(result.name), result]));
   const rows = [...needs].map(([key, set]): Row => ({ key, set, result: byKey.get(key) }));
+  const conformance = rows.filter(({ set }) => !isFeatureSet(set));
   const failed = rows.filter(({ result }) => result?.outcome === 'failed');
   const skipped = rows.filter(({ result }) => result?.outcome === 'skipped');
   return [
@@ -55,14 +56,23 @@ export function conformanceDocument({ version, needs, results, causes }: Documen
     '',
     ...totals(
       'set',
-      rows,
+      conformance,
       (row) => `${row.set}: ${setDescriptions[row.set]}`,
-      testSets.map((set) => `${set}: ${setDescriptions[set]}`),
+      conformanceSets.map((set) => `${set}: ${setDescriptions[set]}`),
     ),
     '',
     '## By SIG',
     '',
-    ...totals('SIG', rows, (row) => sigOf(row.key), [...new Set(rows.map((row) => sigOf(row.key)))].sort()),
+    ...totals('SIG', conformance, (row) => sigOf(row.key), [...new Set(conformance.map((row) => sigOf(row.key)))].sort()),
+    '',
+    '## Other tests of upstream',
+    '',
+    ...totals(
+      'set',
+      rows.filter(({ set }) => isFeatureSet(set)),
+      (row) => setDescriptions[row.set],
+      testSets.filter(isFeatureSet).map((set) => setDescriptions[set]),
+    ),
     '',
     '## Failing',
     '',

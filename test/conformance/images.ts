@@ -11,7 +11,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -24,7 +23,7 @@ import { pipeline } from 'node:stream/promises';
 import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 import { writeBusyboxArchive } from '../fixtures/images/build.ts';
-import { ensureEtcd, goBuild, moduleSource } from './binaries.ts';
+import { ensureEtcd, etcdVersion, goBuild, moduleSource } from './binaries.ts';
 
 const REGISTRY = 'registry.k8s.io/e2e-test-images';
 
@@ -180,7 +179,7 @@ export async function ensureImages(cache: string, progress: (text: string) => vo
 /** Images that are made in another way are made anew. */
 function recipe(): string {
   return createHash('sha256')
-    .update(JSON.stringify([PACKAGES, USERS, GROUPS, IMAGES]))
+    .update(JSON.stringify([PACKAGES, USERS, GROUPS, IMAGES, etcdVersion(), Object.values(LAYERS).map(String)]))
     .digest('hex')
     .slice(0, 12);
 }

@@ -22,6 +22,7 @@ const usage = `usage: npm run conformance -- [flags]
   --focus REGEX      only tests whose name matches
   --skip REGEX       not tests whose name matches
   --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P pod status, K containers, N network
+                     policy: upstream's tests of network policies, which are no conformance tests
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)

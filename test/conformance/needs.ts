@@ -2,7 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 
-export const testSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
+export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
+/** Sets of tests that are no conformance tests: run only where --set names them. By the label that such a test has. */
+export const featureSets = { policy: '[Feature:NetworkPolicy]' } as const;
+export const testSets = [...conformanceSets, 'policy'] as const;
 export type TestSet = (typeof testSets)[number];
 
 /** What README and the generated page call them. */
@@ -13,10 +16,13 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
   P: 'pod status, on simulated nodes',
   K: 'real containers',
   N: 'network and services',
+  policy: 'network policies',
 };
 
 /** Sets that need nothing but pods that pretend. */
-export const runsSimulated = (set: TestSet): boolean => set !== 'K' && set !== 'N';
+export const runsSimulated = (set: TestSet): boolean => set !== 'K' && set !== 'N' && !isFeatureSet(set);
+
+export const isFeatureSet = (set: TestSet | undefined): boolean => set !== undefined && set in featureSets;
 
 /** Labels that upstream appends to names; where in the name they stand changes between versions. */
 const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;

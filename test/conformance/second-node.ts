@@ -1,6 +1,6 @@
 // A second real node on one machine: a kubelet with a containerd of its own and a service proxy, in a network namespace of their own.
-// It joins the cluster as docs/running-apart.md describes. A pair of interfaces is the cable between the two machines; the routes to each
-// other's pods are made here.
+// It joins the cluster as docs/running-apart.md describes. A pair of interfaces is the cable between the two machines; routes to each
+// other's pods are the product's.
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
@@ -16,15 +16,12 @@ const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
 export const POD_CIDR = '10.250.0.0/16';
 export const FIRST_ADDRESS = '10.251.255.1';
 const SECOND_ADDRESS = '10.251.255.2';
-const SECOND_POD_CIDR = '10.250.100.0/24';
 const NODE_NAME = 'second';
 const NAMESPACE = 'cox-conformance';
 /** Address of the Service `kube-dns` in the default range of services. */
 const CLUSTER_DNS = '10.96.0.10';
 const CABLE = 'coxconf0';
 
-/** Between pods of the two nodes addresses stay as they are; the bridge plugin of each would put its node's in their place. */
-const UNCHANGED = ['POSTROUTING', '-s', POD_CIDR, '-d', POD_CIDR, '-j', 'ACCEPT'];
 /** What the second node sends anywhere else, to a registry for instance, goes as the machine's. */
 const MASQUERADED = ['POSTROUTING', '-s', SECOND_ADDRESS, '!', '-o', CABLE, '-j', 'MASQUERADE'];
 
@@ -46,21 +43,18 @@ export function layCable(): void {
   run('ip', 'link', 'add', CABLE, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', NAMESPACE);
   run('ip', 'address', 'add', `${FIRST_ADDRESS}/30`, 'dev', CABLE);
   run('ip', 'link', 'set', CABLE, 'up');
-  run('ip', 'route', 'add', SECOND_POD_CIDR, 'via', SECOND_ADDRESS);
+  // The first machine is the router of the second, too.
   run('sysctl', '-qw', 'net.ipv4.ip_forward=1');
-  iptables('-I', UNCHANGED);
   iptables('-A', MASQUERADED);
   inside('ip', 'link', 'set', 'lo', 'up');
   inside('ip', 'address', 'add', `${SECOND_ADDRESS}/30`, 'dev', 'eth0');
   inside('ip', 'link', 'set', 'eth0', 'up');
   inside('ip', 'route', 'add', 'default', 'via', FIRST_ADDRESS);
-  inside('sysctl', '-qw', 'net.ipv4.ip_forward=1');
-  inside('iptables', '-w', '-t', 'nat', '-I', ...UNCHANGED);
 }
 
 /** Idempotent. What a run that was killed has left goes, too. */
 export function removeCable(): void {
-  for (const rule of [UNCHANGED, MASQUERADED]) quietly('iptables', '-w', '-t', 'nat', '-D', ...rule);
+  quietly('iptables', '-w', '-t', 'nat', '-D', ...MASQUERADED);
   quietly('ip', 'link', 'delete', CABLE);
   quietly('ip', 'netns', 'delete', NAMESPACE);
 }
@@ -98,8 +92,9 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
         runtime: 'containerd',
         'hostname-override': NODE_NAME,
         'node-ip': SECOND_ADDRESS,
-        'pod-cidr': SECOND_POD_CIDR,
+        'cluster-cidr': POD_CIDR,
         'cluster-dns': CLUSTER_DNS,
+        'network-policy-kubeconfig': kubeconfig('network-policy'),
       }),
     );
     const proxyFlags = { kubeconfig: kubeconfig('proxy'), 'hostname-override': NODE_NAME, 'cluster-cidr': POD_CIDR };

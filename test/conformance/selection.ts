@@ -1,13 +1,13 @@
 // Which tests the flags choose.
 
 import { UserError } from '#cluster/user-error.ts';
-import { isTestSet, testKey, testSets, type TestSet } from './needs.ts';
+import { isFeatureSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
 import { smokeTests } from './smoke.ts';
 
 export interface Selection {
   readonly focus: RegExp | undefined;
   readonly skip: RegExp | undefined;
-  /** Undefined: all, those that are in no set included. */
+  /** Undefined: all conformance tests, those that are in no set included. */
   readonly sets: ReadonlySet<TestSet> | undefined;
   /** Only those of the smoke set. */
   readonly smoke: boolean;
@@ -50,6 +50,7 @@ export function chooseTests(tests: readonly string[], needs: ReadonlyMap<string,
   return tests.filter((name) => {
     const set = needs.get(testKey(name));
     if (smoke && !smokeTests.has(testKey(name))) return false;
+    if (sets === undefined && isFeatureSet(set)) return false;
     if (sets !== undefined && (set === undefined || !sets.has(set))) return false;
     return (focus?.test(name) ?? true) && !skip?.test(name);
   });

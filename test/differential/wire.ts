@@ -130,6 +130,12 @@ export const wireShots: readonly WireShot[] = [
     headers: JSON_BODY,
     body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
   },
+  { path: '/api/v1/namespaces/default/pods', headers: { 'impersonate-user': 'nobody' } },
+  { path: '/api/v1/namespaces/default/pods', headers: { 'impersonate-user': 'nobody', 'impersonate-group': 'system:masters' } },
+  { path: '/metrics', headers: { 'impersonate-user': 'nobody' } },
+  { path: '/openapi/v3/apis/apps/v9' },
+  { path: '/openapi/v3/apis/nothing.example.com/v1' },
+  { path: '/openapi/v3/nothing' },
   { path: '/openapi/v2', contentDiffers: 'descriptions are our own', headersDiffer: 'upstream has two Vary headers' },
   {
     path: '/openapi/v3',

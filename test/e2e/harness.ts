@@ -120,7 +120,7 @@ export class Kubectl {
 }
 
 /** Splits as a shell would, quotes understood, nothing expanded. */
-function splitWords(text: string): string[] {
+export function splitWords(text: string): string[] {
   return [...text.matchAll(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)].map(([word]) =>
     word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double),
   );

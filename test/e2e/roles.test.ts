@@ -82,7 +82,8 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     ];
     const ports = ['--bind-address', '127.0.0.1', '--secure-port', '0'];
     const config = await kubeconfig('controller-manager', index);
-    return start('controller-manager', '--kubeconfig', config, '--cert-dir', certDir, ...ports, ...election);
+    const ranges = ['--cluster-cidr', '10.244.0.0/16'];
+    return start('controller-manager', '--kubeconfig', config, '--cert-dir', certDir, ...ports, ...ranges, ...election);
   };
 
   beforeAll(async () => {
@@ -101,7 +102,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     scheduler = await start('scheduler', '--kubeconfig', await kubeconfig('scheduler', 1), ...ports);
     await cox('certs', 'node', 'worker-1', '--cert-dir', certDir, '--hosts', '127.0.0.1');
     const node = ['--hostname-override', 'worker-1', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
-    const runtime = ['--runtime', 'simulated', '--pod-cidr', '10.244.1.0/24', '--data-dir', join(dir.path, 'node')];
+    const runtime = ['--runtime', 'simulated', '--data-dir', join(dir.path, 'node')];
     const config = await kubeconfig('kubelet', 0, '--node', 'worker-1');
     await start('kubelet', '--kubeconfig', config, '--cert-dir', certDir, ...node, ...runtime);
     kubectl = new Kubectl(kubectls().at(-1)?.path ?? 'kubectl', await kubeconfig('admin', 1), dir.path);
@@ -269,7 +270,7 @@ test.skipIf(missingKubectl !== undefined)(named('a node joins a cluster that beg
     await cox('certs', 'kubeconfig', 'kubelet', '--node', 'worker', ...certs, '--server', server, '-o', config);
     await cox('certs', 'node', 'worker', ...certs, '--hosts', '127.0.0.1');
     const at = ['--hostname-override', 'worker', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
-    const runtime = ['--runtime', 'simulated', '--pod-cidr', '10.244.9.0/24', '--data-dir', join(dir.path, 'worker')];
+    const runtime = ['--runtime', 'simulated', '--data-dir', join(dir.path, 'worker')];
     node = await startRole('kubelet', '--kubeconfig', config, ...certs, ...at, ...runtime);
     const kubectl = cluster.kubectl();
     await kubectl.run('wait --for=condition=Ready node/worker --timeout=30s');
@@ -277,6 +278,9 @@ test.skipIf(missingKubectl !== undefined)(named('a node joins a cluster that beg
     await kubectl.run(`run there --image=nginx --overrides='${overrides}'`);
     await kubectl.run('wait --for=condition=Ready pod/there --timeout=30s');
     await kubectl.run('logs there');
+    // The node has a range of the cluster's, and the pod an address of that.
+    expect(await kubectl.run('get node worker -o jsonpath={.spec.podCIDRs}')).toBe('["10.244.1.0/24"]');
+    expect(await kubectl.run('get pod there -o jsonpath={.status.podIP}')).toMatch(/^10\.244\.1\.\d+$/);
   } finally {
     node?.process.kill('SIGTERM');
     await node?.ended;

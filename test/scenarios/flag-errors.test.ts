@@ -49,6 +49,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<address>': ['x', '1.2.3', ''],
   '<cidr>': ['x', '10.0.0.0/33'],
   '<cidrs>': ['x', '10.96.0.0', '10.96.0.0/16,10.97.0.0/16'],
+  '<ranges>': ['x', '10.0.0.0/33'],
   '<count>': ['x', '-1', '1.5'],
   '<number>': ['x', '-1', '0'],
   '<seconds>': ['x', '1.5'],

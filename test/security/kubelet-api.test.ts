@@ -73,9 +73,9 @@ beforeAll(async () => {
     listen: { bindAddress: '127.0.0.1', port: 0 },
     kubeletPorts: { ...(await makeKubeletPorts(pki, '127.0.0.1', [])), host: '127.0.0.1' },
     nodes: ['n1', 'n2'].map((name, i) =>
-      simulatedNode({ name, podCidr: `10.244.${i}.0/24` }, { clock: systemClock, random: systemRandom, journal: undefined }),
+      simulatedNode({ name, podCidrs: [`10.244.${i}.0/24`] }, { clock: systemClock, random: systemRandom, journal: undefined }),
     ),
-    podCidr: '10.244.0.0/16',
+    podCidrs: ['10.244.0.0/16'],
     serviceCidr: '10.96.0.0/16',
   });
   await cluster.begin();

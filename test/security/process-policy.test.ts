@@ -117,8 +117,8 @@ describe('a cluster', () => {
       logger,
       faults,
       storage: createMemoryStorage({ clock, logger }),
-      nodes: [simulatedNode({ name: 'node-1', podCidr: '10.244.1.0/24' }, { clock, random, journal: undefined })],
-      podCidr: '10.244.0.0/16',
+      nodes: [simulatedNode({ name: 'node-1', podCidrs: ['10.244.1.0/24'] }, { clock, random, journal: undefined })],
+      podCidrs: ['10.244.0.0/16'],
       serviceCidr: '10.96.0.0/16',
     }).finally(() => (started = true));
     await clock.runUntil(() => started);

@@ -15,6 +15,7 @@ import { ApiServices, LEGACY_NAME, type RemoteApiService } from './api-services.
 import { AuthenticationConfig } from './authentication-config.ts';
 import { AvailabilityController } from './availability/controller.ts';
 import { AvailabilityMetrics } from './availability/metrics.ts';
+import { CertificateMetrics } from '../webhooks/client/index.ts';
 import { Backends, type ClientCertificate } from './proxy/backend.ts';
 import type { DialBackend } from './proxy/backend-request.ts';
 import { GroupsView } from './discovery/groups-view.ts';
@@ -53,7 +54,8 @@ export interface AggregatorConfig {
 
 export class Aggregator {
   readonly apiServices = new ApiServices();
-  readonly metrics = new AvailabilityMetrics();
+  readonly #metrics = new AvailabilityMetrics();
+  readonly #certificateMetrics = new CertificateMetrics('apiserver_kube_aggregator');
   /** The OpenAPI documents of other API servers. */
   readonly openApi: RemoteOpenApi;
   readonly #stopped = new AbortController();
@@ -90,6 +92,7 @@ export class Aggregator {
       services: this.#services,
       certificate: aggregation.proxyClientCertificate ?? (() => undefined),
       dial: aggregation.dial,
+      certificateMetrics: this.#certificateMetrics,
     });
     const { requestHeader } = config;
     this.#proxy = new AggregationProxy({
@@ -101,7 +104,7 @@ export class Aggregator {
       identityPrefixes: lowerCase(requestHeader, ['extraHeaderPrefixes']),
     });
     this.#authentication = new AuthenticationConfig({ ...config, requestHeader });
-    const { apiServices, metrics } = this;
+    const { apiServices } = this;
     this.#discovery = new RemoteDiscovery({ clock, logger, apiServices, backends, onChange: () => this.#groups.invalidate() });
     this.openApi = new RemoteOpenApi({
       clock,
@@ -120,7 +123,7 @@ export class Aggregator {
       services: this.#services,
       backends,
       updateStatus: config.updateStatus,
-      metrics,
+      metrics: this.#metrics,
     });
     apiServices.onChange((_name, now, before) => {
       if (now?.spec.service !== undefined || before?.spec.service !== undefined) {
@@ -150,6 +153,10 @@ export class Aggregator {
   }
 
   /** Returns what discovery shows of other servers: the same value until that changes. */
+  metricsText(): string {
+    return this.#metrics.text() + this.#certificateMetrics.text();
+  }
+
   get groups(): AggregatedGroups {
     return this.#groups.current;
   }

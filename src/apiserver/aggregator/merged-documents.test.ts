@@ -78,6 +78,16 @@ beforeAll(async () => {
       fake.documents.set('/openapi/v2', noise('{"paths": 7, "definitions": []}', 'application/json'));
     },
   });
+  await add('large', {
+    change: (fake) => {
+      const description = 'x'.repeat(600 * 1024);
+      const paths = { '/apis/large.example.com/v1/things': { get: { description } } };
+      fake.documents.set(
+        '/openapi/v2',
+        (_request, response) => void response.writeHead(200, JSON_TYPE).end(JSON.stringify({ paths })),
+      );
+    },
+  });
   await add('old', {
     change: (fake) => {
       fake.documents.delete('/apis');
@@ -128,7 +138,13 @@ describe('aggregated discovery', () => {
   test('orders groups by their priorities', async () => {
     const names = Object.keys(await groups());
     expect(names.slice(0, 4)).toEqual(['apiregistration.k8s.io', 'good.example.com', 'apps', 'events.k8s.io']);
-    expect(names.slice(-4)).toEqual(['away.example.com', 'liar.example.com', 'noise.example.com', 'old.example.com']);
+    expect(names.slice(-5)).toEqual([
+      'away.example.com',
+      'large.example.com',
+      'liar.example.com',
+      'noise.example.com',
+      'old.example.com',
+    ]);
   });
 
   test('has nothing that a server says of other groups', async () => {
@@ -159,7 +175,7 @@ describe('OpenAPI', () => {
     const { json } = await send(t.server, { path: '/openapi/v3' });
     const { paths } = json as unknown as { readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>> };
     const others = Object.keys(paths).filter((path) => path.includes('example.com') || path === 'apis/far');
-    expect(others).toEqual(['apis/good.example.com/v1', 'apis/old.example.com/v1']);
+    expect(others).toEqual(['apis/good.example.com/v1', 'apis/large.example.com/v1', 'apis/old.example.com/v1']);
     expect(paths['apis/apps/v1']?.serverRelativeURL).not.toContain('evil');
     const document = await send(t.server, { path: '/openapi/v3/apis/good.example.com/v1' });
     expect(document.json).toMatchObject({ openapi: '3.0.0', info: { title: 'Fake' } });
@@ -172,7 +188,7 @@ describe('OpenAPI', () => {
     ]);
   });
 
-  test('v2 has the paths of all group versions that can be read', async () => {
+  test('v2 has the paths of all group versions that can be read, and whose entries are not too large', async () => {
     const { json } = await send(t.server, { path: '/openapi/v2' });
     const { paths } = json as unknown as { readonly paths: object };
     const others = Object.keys(paths).filter((path) => path.includes('example.com'));

@@ -4,13 +4,12 @@
 import type * as core from '#api/groups/core/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import * as labels from '#machinery/selectors/labels.ts';
 import { Follower, keyOf, type FollowerConfig, type Keeper } from '../catalog/follow.ts';
 import type { Find, FindAll } from '../catalog/internal-client.ts';
 import { Selection } from '../registry/selection.ts';
-
-const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
 export interface ServiceState {
   /** Undefined: there is no such service. */

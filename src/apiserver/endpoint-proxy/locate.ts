@@ -2,14 +2,14 @@
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Endpoint } from '#client/endpoints/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { isGlobalUnicast } from '#machinery/net/ip.ts';
 import type { Random } from '#machinery/random.ts';
 import { isValidPortNum } from '#machinery/validation/validation.ts';
 import { podOf } from '../node-proxy/pod-target.ts';
 import type { Find } from '../catalog/internal-client.ts';
-import { endpointsOf, noEndpoints, servicePort } from '../service-resolver/resolve.ts';
-import type { ServiceEndpoint } from '../service-resolver/resolve.ts';
+import { noEndpoints, readyInObject, servicePort } from '../service-resolver/resolve.ts';
 
 export interface Location {
   readonly scheme: 'http' | 'https';
@@ -55,14 +55,14 @@ export async function locateService(find: Find, random: Random, namespace: strin
   // Ports of endpoints have the names of the service's. A number is that of the service, not of a pod.
   const portName = /^\d+$/.test(target.port) ? (servicePort(service, Number(target.port)).name ?? '') : target.port;
   // One of those that are pods of the namespace, and have this address.
-  for (const endpoint of await endpointsOf({ find, random }, namespace, name, portName)) {
+  for (const endpoint of await readyInObject({ find, random }, namespace, name, portName)) {
     if (await isOwn(find, namespace, endpoint)) return { scheme, host: checked(endpoint.ip), port: endpoint.port };
   }
   throw noEndpoints(name);
 }
 
 /** Anybody may write endpoints by hand; the server goes only where a pod is. */
-async function isOwn(find: Find, namespace: string, { ip, targetRef }: ServiceEndpoint): Promise<boolean> {
+async function isOwn(find: Find, namespace: string, { ip, targetRef }: Endpoint): Promise<boolean> {
   if (targetRef?.kind !== 'Pod' || (targetRef.namespace ?? namespace) !== namespace) return false;
   const pod = await find<Immutable<core.Pod>>('', 'pods', namespace, targetRef.name ?? '');
   return pod?.status.podIPs?.some((address) => address.ip === ip) === true;

@@ -97,9 +97,9 @@ function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
   }
 }
 
-async function parsedYaml(text: string, { mediaType, mustBe, maxValues, clock }: Parsing): Promise<ParsedBody> {
+async function parsedYaml(text: string, { mediaType, mustBe, maxValues, clock, bigints }: Parsing): Promise<ParsedBody> {
   try {
-    const parsed = await parseYamlBody(text, maxValues, clock);
+    const parsed = await parseYamlBody(text, { maxValues, bigints }, clock);
     return { ...parsed, text, mediaType, large: isLarge(parsed.value) };
   } catch (error) {
     throw unreadable(error, text, mustBe);
@@ -153,7 +153,7 @@ export function decodeBody(
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value))
     throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
-  const given = givenKind(value, kind, text);
+  const given = givenKind(value, kind, text, codec.otherKindMessage);
   let decoded;
   try {
     decoded = codec.decode(value);
@@ -257,7 +257,12 @@ function checkUntyped(value: unknown, { group, version, kind: expected }: GroupV
 }
 
 /** What the body says that it is. Where it says nothing it is what the endpoint takes. */
-function givenKind(value: Record<string, unknown>, kind: GroupVersionKind, text: string): { kind: string; version: string } {
+function givenKind(
+  value: Record<string, unknown>,
+  kind: GroupVersionKind,
+  text: string,
+  otherKindMessage?: string,
+): { kind: string; version: string } {
   const givenKindName = value['kind'] ?? '';
   const givenVersion = value['apiVersion'] ?? '';
   if (typeof givenKindName !== 'string' || typeof givenVersion !== 'string') {
@@ -270,6 +275,8 @@ function givenKind(value: Record<string, unknown>, kind: GroupVersionKind, text:
   const groupVersion = givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
   if (groupVersion === undefined) throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
   const name = givenKindName === '' ? kind.kind : givenKindName;
+  const isOther = name !== kind.kind || groupVersion.group !== kind.group || groupVersion.version !== kind.version;
+  if (isOther && otherKindMessage !== undefined) throw apierrors.badRequest(otherKindMessage);
   if (groupVersion.group !== kind.group || groupVersion.version !== kind.version) {
     if (name !== kind.kind) throw wrongKind(name, groupVersion.version, kind);
     throw apierrors.badRequest(

@@ -65,7 +65,7 @@ export async function readApplyConfiguration(request: ApiRequest, clock: Clock, 
   const json = readPlainJson(bytes, bigints);
   const plain = json instanceof Promise ? await json : json;
   if (plain !== undefined) return plain;
-  const config = await readYaml(bytes, clock);
+  const config = await readYaml(bytes, clock, bigints);
   if (!isPlainObject(config.value)) {
     const why = `json: cannot unmarshal ${jsonType(config.value)} into Go value of type map[string]interface {}`;
     throw apierrors.badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
@@ -93,9 +93,9 @@ function readPlainJson(bytes: Uint8Array, bigints: boolean): Awaitable<ApplyConf
   }
 }
 
-async function readYaml(bytes: Uint8Array, clock: Clock): Promise<ApplyConfiguration> {
+async function readYaml(bytes: Uint8Array, clock: Clock, bigints: boolean): Promise<ApplyConfiguration> {
   try {
-    const { value, duplicates } = await parseYamlBody(textOf(bytes), MAX_NEW_VALUES, clock);
+    const { value, duplicates } = await parseYamlBody(textOf(bytes), { maxValues: MAX_NEW_VALUES, bigints }, clock);
     return { value: value ?? {}, ...(duplicates !== undefined && { strictError: duplicates }) };
   } catch (error) {
     if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);

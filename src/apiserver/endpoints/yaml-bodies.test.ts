@@ -4,7 +4,7 @@ import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
 
 const LIMIT = 50_000;
-const parse = (text: string, maxValues = LIMIT) => parseYamlBody(text, maxValues, systemClock);
+const parse = (text: string, maxValues = LIMIT, bigints = false) => parseYamlBody(text, { maxValues, bigints }, systemClock);
 /** Long enough for the thread. */
 const FILLER = `# ${'x'.repeat(5000)}\n`;
 
@@ -16,6 +16,21 @@ describe.each([
     expect(await parse(`${filler}a: [1, "x", null, {b: 0x10}]\nc: &c {d: e}\nf: {<<: *c, g: *c}\n__proto__: {h: i}`)).toEqual({
       value: JSON.parse('{"a":[1,"x",null,{"b":16}],"c":{"d":"e"},"f":{"d":"e","g":{"d":"e"}},"__proto__":{"h":"i"}}') as unknown,
     });
+  });
+
+  test('keeps integers of 64 bits, or refuses those that it cannot keep', async () => {
+    const text = `${filler}a: 9223372036854775807\nb: [-9007199254740993, 1.5]\nc: 9007199254740991\nd: "9223372036854775807"`;
+    expect(await parse(text, LIMIT, true)).toEqual({
+      value: {
+        a: 9_223_372_036_854_775_807n,
+        b: [-9_007_199_254_740_993n, 1.5],
+        c: 9_007_199_254_740_991,
+        d: '9223372036854775807',
+      },
+    });
+    await expect(parse(text)).rejects.toThrow(
+      'yaml: number "9223372036854775807" is out of range: integers up to 9007199254740991 are kept exactly',
+    );
   });
 
   test('has the keys that it gives twice', async () => {
@@ -63,9 +78,9 @@ describe('large bodies in YAML', () => {
 
   test('a text that takes too long, or too much memory, is given up, and the next one is read', async () => {
     const clock = new VirtualClock();
-    const slow = parseYamlBody(`a:${'\n'.repeat(1_500_000)} b`, LIMIT, clock);
+    const slow = parseYamlBody(`a:${'\n'.repeat(1_500_000)} b`, { maxValues: LIMIT, bigints: false }, clock);
     const refused = expect(slow).rejects.toMatchObject({ code: 413 });
-    const next = parseYamlBody(`${FILLER}a: b`, LIMIT, clock);
+    const next = parseYamlBody(`${FILLER}a: b`, { maxValues: LIMIT, bigints: false }, clock);
     await clock.advance('15s');
     await refused;
     expect(await next).toEqual({ value: { a: 'b' } });

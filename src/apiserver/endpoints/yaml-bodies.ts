@@ -8,6 +8,8 @@ import { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { workerSource } from '#machinery/worker-source.ts';
+import { parseJson } from '#machinery/text/json.ts';
+import type { YamlLimits } from './yaml-reading.ts';
 import type { YamlAnswer } from './yaml-worker.ts';
 
 export interface YamlBody {
@@ -31,15 +33,15 @@ let last: Promise<unknown> = Promise.resolve();
 let waiting = 0;
 
 /** Throws YamlError, StatusError (413, 429). */
-export async function parseYamlBody(text: string, maxValues: number, clock: Clock): Promise<YamlBody> {
-  if (text.length <= SHORT_TEXT) return readHere(text, maxValues);
+export async function parseYamlBody(text: string, limits: YamlLimits, clock: Clock): Promise<YamlBody> {
+  if (text.length <= SHORT_TEXT) return readHere(text, limits);
   if (text.length > MAX_YAML_BYTES) {
     throw apierrors.requestEntityTooLarge(`limit is ${MAX_YAML_BYTES} for YAML`);
   }
   if (waiting >= MAX_WAITING)
     throw apierrors.tooManyRequests('too many bodies in YAML are being read, please try again later', 1);
   waiting++;
-  const reading = last.then(() => readInThread(text, maxValues, clock));
+  const reading = last.then(() => readInThread(text, limits, clock));
   last = reading.catch(() => undefined);
   try {
     return await reading;
@@ -48,16 +50,16 @@ export async function parseYamlBody(text: string, maxValues: number, clock: Cloc
   }
 }
 
-async function readHere(text: string, maxValues: number): Promise<YamlBody> {
+async function readHere(text: string, limits: YamlLimits): Promise<YamlBody> {
   // The parser is large; most servers never need it.
   const { readYamlBody } = await import('./yaml-reading.ts');
-  const reading = readYamlBody(text, maxValues);
+  const reading = readYamlBody(text, limits);
   if ('bug' in reading) throw new Error(reading.bug);
   if ('error' in reading) throw reading.error;
   return reading;
 }
 
-function readInThread(text: string, maxValues: number, clock: Clock): Promise<YamlBody> {
+function readInThread(text: string, limits: YamlLimits, clock: Clock): Promise<YamlBody> {
   const thread = (worker ??= startWorker());
   return new Promise((resolve, reject) => {
     const done = (): void => {
@@ -84,7 +86,9 @@ function readInThread(text: string, maxValues: number, clock: Clock): Promise<Ya
       if ('error' in answer) reject(new YamlError(answer.error, answer.line, answer.reason));
       else
         resolve({
-          value: JSON.parse(answer.json) as unknown,
+          value: answer.bigints
+            ? parseJson(answer.json, { bigints: true, maxDepth: Infinity })
+            : (JSON.parse(answer.json) as unknown),
           ...(answer.duplicates !== undefined && { duplicates: answer.duplicates }),
         });
     };
@@ -99,7 +103,7 @@ function readInThread(text: string, maxValues: number, clock: Clock): Promise<Ya
     thread.on('message', onAnswer);
     thread.on('error', onError);
     thread.on('exit', onExit);
-    thread.postMessage({ text, maxValues }, []);
+    thread.postMessage({ text, limits }, []);
   });
 }
 

@@ -1,6 +1,6 @@
 // A body in YAML: its value, and the keys that it gives twice.
 
-import { parseYaml, YamlError } from '#api/machinery/codec/yaml.ts';
+import { parseYaml, YamlError, type YamlOptions } from '#api/machinery/codec/yaml.ts';
 
 export type YamlReading =
   | {
@@ -11,15 +11,23 @@ export type YamlReading =
   | { readonly error: YamlError }
   | { readonly bug: string };
 
-export function readYamlBody(text: string, maxValues: number): YamlReading {
+/** How a body is read. */
+export interface YamlLimits {
+  readonly maxValues: number;
+  /** Integers that a number would not keep become bigints; otherwise they are errors. See ObjectCodec. */
+  readonly bigints: boolean;
+}
+
+export function readYamlBody(text: string, { maxValues, bigints }: YamlLimits): YamlReading {
+  const options: YamlOptions = { maxValues, largeIntegers: bigints ? 'bigint' : 'error' };
   try {
-    return { value: parseYaml(text, { maxValues }) };
+    return { value: parseYaml(text, options) };
   } catch (error) {
     if (!(error instanceof YamlError)) return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) };
     if (error.reason !== 'duplicate') return { error };
     const duplicates = error.message;
     try {
-      return { value: parseYaml(text, { maxValues, allowDuplicateKeys: true }), duplicates };
+      return { value: parseYaml(text, { ...options, allowDuplicateKeys: true }), duplicates };
     } catch (other) {
       if (other instanceof YamlError) return { error: other };
       throw other;

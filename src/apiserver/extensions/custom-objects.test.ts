@@ -188,6 +188,20 @@ test('an object with very many mistakes gets some of them', async () => {
   expect(json.details?.causes?.length).toBeLessThanOrEqual(1000);
 });
 
+test('the rules of objects count in the metrics of CEL', async () => {
+  const count = async (what: string): Promise<number> => {
+    const { text } = await send(t.server, { path: '/metrics' });
+    return Number(new RegExp(`^apiserver_cel_${what}_duration_seconds_count (\\d+)$`, 'm').exec(text)?.[1]);
+  };
+  const spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, 'x-kubernetes-validations': [{ rule: 'true' }] };
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } as never };
+  await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
+  const before = [await count('compilation'), await count('evaluation')] as const;
+  for (const name of ['a', 'b']) expect((await api.post(WIDGETS, widget(name, {}))).code).toBe(201);
+  // Evaluations as upstream: one for each value on the way to a rule, the object and its spec here.
+  expect([await count('compilation'), await count('evaluation')]).toEqual([before[0] + 1, before[1] + 4]);
+});
+
 test('integers beyond 2^53 are kept', async () => {
   const numbers = { type: 'object', additionalProperties: { type: 'integer', format: 'int64' } };
   const tags = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'integer' } };
@@ -220,6 +234,17 @@ test('integers beyond 2^53 are kept', async () => {
   expect((await write('PUT', `${WIDGETS}/a`, '{"numbers":{"a":-9223372036854775808}}')).text).toContain('must be specified');
   const refused = await write('POST', WIDGETS, '{"numbers":{"a":-9223372036854775808}}');
   expect([refused.code, refused.text]).toEqual([422, expect.stringContaining('must be positive')]);
+  const yaml = (method: string, path: string, type: string, value: string) =>
+    send(t.server, {
+      method,
+      path,
+      headers: { 'content-type': type },
+      body: `apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: written\nspec:\n  numbers: {a: ${value}}\n`,
+    });
+  expect((await yaml('POST', WIDGETS, 'application/yaml', MAX)).text).toContain(`"spec":{"numbers":{"a":${MAX}}}`);
+  const own = `${WIDGETS}/written?fieldManager=test&force=true`;
+  const inYaml = await yaml('PATCH', own, 'application/apply-patch+yaml', '9007199254740993');
+  expect(inYaml.text).toContain('"spec":{"numbers":{"a":9007199254740993}}');
   const version1 = JSON.parse(read.text) as { metadata: { resourceVersion: string } };
   expect(version1.metadata.resourceVersion).not.toBe('');
   const builtIn = await send(t.server, {

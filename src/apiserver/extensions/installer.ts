@@ -1,31 +1,31 @@
-// Serves what definitions define: follows CustomResourceDefinitions, and has the kinds of each in the catalog as long as its names are
-// accepted. It sees definitions as every watcher does, so servers that share a store serve the same.
+// Serves what definitions define: has the kinds of each in the catalog as long as its names are accepted. Definitions come from
+// DefinitionFollower.
 //
 // What is kept of a definition: its kinds, a few small values, and a reference to its stored bytes, from which schemas are read when they
 // are needed. A change of the spec or of the accepted names replaces the kinds, which ends watches, as upstream. Other changes keep the
 // stores: only the kinds' visibility and verbs follow the conditions.
 
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
-import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { KeyValue } from '#storage/interface.ts';
 import type { Catalog, Installation } from '../catalog/catalog.ts';
 import { typedCodec } from '../catalog/codec.ts';
-import { decodeState, Follower } from '../catalog/follow.ts';
 import type { Kind } from '../catalog/kind.ts';
 import { stateOf } from '../registry/encoded-object.ts';
 import type { StoreServices } from '../registry/resource-store.ts';
 import type { EncodedObject } from '../request.ts';
 import type { WebhookClients } from '../webhooks/client/index.ts';
-import { converterOf } from './conversion/index.ts';
+import { converterOf, type ConversionMetrics } from './conversion/index.ts';
+import type { DefinitionKeeper } from './definitions.ts';
 import { describeResource, servingState } from './description.ts';
 import type { CustomResource, CustomResourceDefinition, ServingState } from './description.ts';
 import { customKinds } from './kinds/custom-kinds.ts';
 import { scaleCodec } from './kinds/scale-codec.ts';
 import { presented } from './kinds/presented.ts';
 import { SchemaPool } from './kinds/schema-pool.ts';
+import type { RuleTimes } from '#api/machinery/codec/structural/index.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 
 export interface InstallerConfig extends StoreServices {
@@ -33,10 +33,10 @@ export interface InstallerConfig extends StoreServices {
   readonly scheme: Scheme;
   /** Calls conversion webhooks. */
   readonly webhooks: Pick<WebhookClients, 'call'>;
+  readonly conversionMetrics: ConversionMetrics;
+  /** Measures the rules of schemas. */
+  readonly ruleTimes: RuleTimes;
 }
-
-/** Definitions that are read in one turn of the event loop. */
-const DEFINITIONS_PER_TURN = 16;
 
 /** As much of a definition as tells which kinds are installed of it. */
 export interface Described {
@@ -44,10 +44,9 @@ export interface Described {
   readonly status: Pick<CustomResourceDefinition['status'], 'acceptedNames'>;
 }
 
-export class CustomResourceInstaller {
+export class CustomResourceInstaller implements DefinitionKeeper {
   readonly #config: InstallerConfig;
   readonly #logger: Logger;
-  readonly #follower: Follower;
   readonly #pool = new SchemaPool();
   readonly #scaleCodec: ObjectCodec;
   /** By the name of the definition. */
@@ -56,23 +55,7 @@ export class CustomResourceInstaller {
   constructor(config: InstallerConfig) {
     this.#config = config;
     this.#logger = config.logger;
-    this.#follower = new Follower(config);
     this.#scaleCodec = scaleCodec(typedCodec(config.scheme, { group: 'autoscaling', version: 'v1', kind: 'Scale' }));
-  }
-
-  /** Resolves once the kinds of every definition that exists now are installed. Rejects if the store cannot be read. */
-  async start(): Promise<void> {
-    const keeper = {
-      set: (object: KubeObject, encoded: EncodedObject) => this.#set(object as unknown as CustomResourceDefinition, encoded),
-      delete: (name: string) => this.#delete(name),
-    };
-    // Decoded definitions are large, and looked at once: no cache should have them.
-    const options = { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN };
-    await this.#follower.follow('apiextensions.k8s.io', 'customresourcedefinitions', keeper, options);
-  }
-
-  stop(): void {
-    this.#follower.stop();
   }
 
   /** Reports whether the kinds of the definition are installed as it describes them. */
@@ -80,7 +63,8 @@ export class CustomResourceInstaller {
     return this.#served.get(definition.metadata.name)?.serves(definition) === true;
   }
 
-  #set(definition: CustomResourceDefinition, encoded: EncodedObject): void {
+  /** Installs the kinds of a definition, or replaces them. What cannot be installed is logged. */
+  set(definition: CustomResourceDefinition, encoded: EncodedObject): void {
     const { name } = definition.metadata;
     let served = this.#served.get(name);
     if (served === undefined) {
@@ -94,7 +78,7 @@ export class CustomResourceInstaller {
     }
   }
 
-  #delete(name: string): void {
+  delete(name: string): void {
     this.#served.get(name)?.uninstall();
     this.#served.delete(name);
   }
@@ -151,6 +135,7 @@ class ServedDefinition {
   }
 
   #kindsOf(resource: CustomResource): readonly Kind[] {
+    const { webhooks, random, conversionMetrics } = this.#config;
     return customKinds(resource, {
       ...this.#config,
       pool: this.#pool,
@@ -158,7 +143,7 @@ class ServedDefinition {
       fingerprint: this.#identity,
       schemaOf: (version) => this.#schemaOf(version),
       bytesOf: () => this.#stored?.value.length ?? 0,
-      converter: converterOf(resource, { webhooks: this.#config.webhooks, random: this.#config.random.derive(resource.name) }),
+      converter: converterOf(resource, { webhooks, random: random.derive(resource.name), metrics: conversionMetrics }),
       isTerminating: () => this.#state.terminating,
     });
   }

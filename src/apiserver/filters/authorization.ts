@@ -34,8 +34,17 @@ export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   };
 }
 
+/** The authorizer has not allowed a request. Upstream answers it with a header that other errors do not have (see panic-recovery.ts). */
+export class DeniedError extends apierrors.StatusError {
+  override readonly name = 'DeniedError';
+}
+
 /** 403: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"`. */
-export function forbiddenError(attributes: Attributes, reason: string): apierrors.StatusError {
+export function forbiddenError(attributes: Attributes, reason: string): DeniedError {
+  return new DeniedError(forbidden(attributes, reason).status);
+}
+
+function forbidden(attributes: Attributes, reason: string): apierrors.StatusError {
   const { user, verb, namespace, apiGroup, subresource, path } = attributes;
   const why = reason === '' ? '' : `: ${reason}`;
   if (!attributes.isResourceRequest) {

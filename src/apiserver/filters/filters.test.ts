@@ -4,6 +4,8 @@ import { VirtualClock } from '#machinery/clock.ts';
 import type { ApiResponse, Handler, UserInfo } from '../request.ts';
 import { rawRequest } from '../testing/requests.ts';
 import { ADMIN, RecordingLogger } from '../testing/server.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import { attributesOf, forbiddenError } from './authorization.ts';
 import { Deadlines } from './deadline.ts';
 import { maxInFlight } from './max-in-flight.ts';
 import { panicRecovery } from './panic-recovery.ts';
@@ -28,6 +30,19 @@ describe('panicRecovery', () => {
     expect(JSON.stringify(body.kind === 'object' && body.object.object())).not.toContain('secret');
     expect(logger.errors.join()).toContain('secret detail');
   });
+});
+
+test('a request that is not allowed has a header that other failures do not have, as upstream', async () => {
+  const headersOf = async (error: Error): Promise<unknown> => {
+    const failing: Handler = async () => {
+      throw error;
+    };
+    const handler = panicRecovery(new RecordingLogger())(failing);
+    return (await handler(rawRequest({ path: '/x' }))).headers;
+  };
+  const attributes = attributesOf(rawRequest({ path: '/x', user: USER }));
+  expect(await headersOf(forbiddenError(attributes, 'no'))).toEqual({ 'x-content-type-options': 'nosniff' });
+  expect(await headersOf(apierrors.forbidden({ group: '', resource: 'pods' }, 'p', 'exceeded quota'))).toBeUndefined();
 });
 
 describe('deadlines', () => {

@@ -6,6 +6,8 @@ import type { Logger } from '#machinery/log.ts';
 import { negotiateStatus } from '../endpoints/negotiation.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
+import { NOSNIFF } from '#machinery/serving/health.ts';
+import { DeniedError } from './authorization.ts';
 
 export function panicRecovery(logger: Logger): Filter {
   const answer = (request: ApiRequest, error: unknown): ApiResponse => {
@@ -15,7 +17,8 @@ export function panicRecovery(logger: Logger): Filter {
       return statusResponse(request, status.status);
     }
     if (error.code >= 500) logger.debug('a request failed', { method: request.method, path: request.path, err: error });
-    return statusResponse(request, error.status);
+    const response = statusResponse(request, error.status);
+    return error instanceof DeniedError ? { ...response, headers: { ...response.headers, ...NOSNIFF } } : response;
   };
   return (next) => (request) => next(request).catch((error: unknown) => answer(request, error));
 }

@@ -6,7 +6,7 @@ import { createGzip, gzip } from 'node:zlib';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseFormat } from '../request.ts';
+import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseBody, ResponseFormat } from '../request.ts';
 import { jsonLayout, protobufLayout } from './list-layout.ts';
 import type { ListLayout } from './list-layout.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
@@ -116,6 +116,10 @@ async function respondInPieces(request: ApiRequest | undefined, response: ApiRes
       return;
     case 'stream':
       if (body.contentType !== '') headers['content-type'] = body.contentType;
+      if (body.gzip !== undefined) {
+        await sendCompressed(request, sink, code, headers, body);
+        return;
+      }
       sink.begin(code, headers, body.length);
       await sendStream(sink, body.stream);
       return;
@@ -295,7 +299,7 @@ async function sendWatch(sink: ResponseSink, events: WatchStream<EncodedWatchEve
   writable.end();
 }
 
-async function sendStream(sink: ResponseSink, stream: AsyncIterable<Uint8Array>): Promise<void> {
+async function sendStream(sink: ResponseSink, stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
   try {
     for await (const chunk of stream) {
       if (!sink.open) return;
@@ -306,6 +310,29 @@ async function sendStream(sink: ResponseSink, stream: AsyncIterable<Uint8Array>)
     // It is too late for a status: that something is missing can only be shown by not ending properly.
     sink.writable.destroy(error instanceof Error ? error : undefined);
   }
+}
+
+/** Sends a body that is kept compressed: as it is, or plain. */
+async function sendCompressed(
+  request: ApiRequest | undefined,
+  sink: ResponseSink,
+  code: number,
+  headers: Headers,
+  { stream, length, gzip }: Extract<ResponseBody, { kind: 'stream' }>,
+): Promise<void> {
+  const compressed = acceptsGzip(request) ? gzip : undefined;
+  if (compressed !== undefined) {
+    headers['content-encoding'] = 'gzip';
+    headers['vary'] = 'Accept-Encoding';
+  }
+  const sent = compressed?.gzipLength ?? length;
+  sink.begin(code, headers, sent);
+  if (request?.method === 'HEAD') {
+    sink.writable.end();
+    return;
+  }
+  if (sent !== undefined) observeSize(request, sent);
+  await sendStream(sink, compressed?.gzip() ?? stream);
 }
 
 /** Waits while the client is slow; resolves at once when it has gone. */

@@ -18,7 +18,7 @@ const HIGH_WATER_BYTES = 1024 * 1024;
 /** Whether the answer can go over a WebSocket, and the client asked for one. */
 export function goesOverWebSocket({ headers, upgrade }: ApiRequest, { code, body }: ApiResponse): boolean {
   if (upgrade === undefined || headers['upgrade']?.toLowerCase() !== 'websocket') return false;
-  return code === 200 && (body.kind === 'watch' || body.kind === 'stream');
+  return code === 200 && (body.kind === 'watch' || (body.kind === 'stream' && body.gzip === undefined));
 }
 
 /** Resolves when everything has been sent, or the client has gone. A client that wants another protocol is refused with 403. */

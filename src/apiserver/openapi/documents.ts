@@ -1,5 +1,5 @@
-// OpenAPI v2 and v3 documents of what is served: one v2 document for all, one v3 document per group and version. They are made in steps:
-// with thousands of custom kinds, a document may have a hundred megabytes.
+// The OpenAPI v3 document of a group version, and what it has in common with documents of v2. Documents are made in steps: those of large
+// custom kinds have many megabytes.
 
 import type { OpenApiType } from '#api/machinery/codec/object-codec.ts';
 import { OpenApiDefinitions, type OpenApiSchema, PATCH_DEFINITION } from '#api/machinery/openapi/index.ts';
@@ -12,13 +12,13 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-const STATUS_TEXT: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 401: 'Unauthorized' };
+export const STATUS_TEXT: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 401: 'Unauthorized' };
 
 /** Operations that are described, or rendered, in one step. */
 const [DEFINED_PER_STEP, RENDERED_PER_STEP] = [8, 200];
 
 /** Returns the definitions of everything that the operations take and return. */
-function* definitionsOf(operations: readonly Operation[], version: 2 | 3): Steps<Record<string, OpenApiSchema>> {
+export function* definitionsOf(operations: readonly Operation[], version: 2 | 3): Steps<Record<string, OpenApiSchema>> {
   const definitions = new OpenApiDefinitions(version, { groupVersions: groupVersionsOf(operations) });
   for (const [index, { body, answer }] of operations.entries()) {
     if (index % DEFINED_PER_STEP === DEFINED_PER_STEP - 1) yield;
@@ -36,7 +36,8 @@ function groupVersionsOf(operations: readonly Operation[]): { group: string; ver
   return [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, groupVersion]) => groupVersion);
 }
 
-function* byPath(
+/** Returns the operations by their paths, in the order of the paths, and by their methods. */
+export function* byPath(
   operations: readonly Operation[],
   render: (operation: Operation) => unknown,
 ): Steps<Record<string, Record<string, unknown>>> {
@@ -50,57 +51,11 @@ function* byPath(
   return paths;
 }
 
-function kindOf({ action, gvk }: Operation): OpenApiSchema {
+export function kindOf({ action, gvk }: Operation): OpenApiSchema {
   return gvk === undefined ? {} : { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': gvk };
 }
 
-const schemaNameOf = (body: OpenApiType | 'patch'): string => (body === 'patch' ? PATCH_DEFINITION : body.name);
-
-export function* documentV2(operations: readonly Operation[], info: DocumentInfo): Steps<OpenApiSchema> {
-  const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
-    uniqueItems: true,
-    type,
-    description,
-    name,
-    in: place,
-    ...(place === 'path' && { required: true }),
-  });
-  const reference = (type: OpenApiType | 'patch'): unknown => ({ $ref: `#/definitions/${schemaNameOf(type)}` });
-  const parametersOf = ({ parameters, body, method }: Operation): OpenApiSchema => {
-    const list = parameters.map(parameter);
-    if (body !== undefined) {
-      list.push({ name: 'body', in: 'body', ...(method !== 'delete' && { required: true }), schema: reference(body) });
-    }
-    return list.length === 0 ? {} : { parameters: list };
-  };
-  return {
-    swagger: '2.0',
-    info,
-    paths: yield* byPath(operations, (operation) => ({
-      description: operation.description,
-      consumes: operation.consumes,
-      produces: operation.produces,
-      schemes: ['https'],
-      tags: [operation.tag],
-      operationId: operation.operationId,
-      ...parametersOf(operation),
-      responses: Object.fromEntries([
-        ...operation.codes.map((code) => [
-          String(code),
-          {
-            description: STATUS_TEXT[code],
-            schema: operation.answer === undefined ? { type: 'string' } : reference(operation.answer),
-          },
-        ]),
-        ['401', { description: STATUS_TEXT[401] }],
-      ]),
-      ...kindOf(operation),
-    })),
-    definitions: yield* definitionsOf(operations, 2),
-    securityDefinitions: { BearerToken: { description: 'A bearer token.', type: 'apiKey', name: 'authorization', in: 'header' } },
-    security: [{ BearerToken: [] }],
-  };
-}
+export const schemaNameOf = (body: OpenApiType | 'patch'): string => (body === 'patch' ? PATCH_DEFINITION : body.name);
 
 export function* documentV3(operations: readonly Operation[], info: DocumentInfo): Steps<OpenApiSchema> {
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({

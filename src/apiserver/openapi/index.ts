@@ -1,5 +1,5 @@
-// Serves OpenAPI: /openapi/v2 (JSON, and the protobuf form that older kubectls ask for) and /openapi/v3 with a document per
-// group and version. A document is made when it is first requested, and kept as bytes.
+// Serves OpenAPI: /openapi/v2 (JSON, and the protobuf form that older kubectls ask for; see v2/) and /openapi/v3 with a document per group
+// and version. A document is made when it is first requested, and kept as bytes.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
@@ -13,13 +13,13 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Kind } from '../catalog/kind.ts';
 import type { CatalogSnapshot, GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
-import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
+import { documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
 import { jsonDocument, kept, sha256 } from './made.ts';
-import { mergeV2 } from './merge-v2.ts';
-import { documentV2Protobuf } from './protobuf.ts';
-import { type OpenApiDocument, servedDocument } from './served-document.ts';
-import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type SwaggerPart, type V3Entry } from './remote-documents.ts';
+import { type CompressedDocument, type OpenApiDocument, servedDocument } from './served-document.ts';
+import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type V3Entry } from './remote-documents.ts';
+import { V2Documents } from './v2/documents.ts';
+import { JSON_FORMAT, PROTOBUF_FORMAT } from './v2/formats.ts';
 
 export interface OpenApi {
   readonly handles: (path: string) => boolean;
@@ -42,7 +42,7 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobu
 const PROTOBUF_TYPE_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 interface Found {
-  readonly document: OpenApiDocument;
+  readonly document: OpenApiDocument | CompressedDocument;
   readonly contentType: string;
 }
 
@@ -50,7 +50,10 @@ interface Found {
 type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Promise<OpenApiDocument>>>;
 
 export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOCUMENTS }: OpenApiConfig): OpenApi {
-  const documents = new Documents(scheme, { title: 'Kubernetes', version });
+  const info: DocumentInfo = { title: 'Kubernetes', version };
+  const documents = new V3Documents(scheme, info);
+  const json = new V2Documents({ scheme, info, format: JSON_FORMAT });
+  const binary = new V2Documents({ scheme, info, format: PROTOBUF_FORMAT });
 
   /** Undefined: nothing is there. */
   const find = async (path: string, accept: string): Promise<Found | undefined> => {
@@ -63,8 +66,8 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
       if (protobuf === undefined && !plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
       const parts = await remote.v2Parts();
       return protobuf === undefined
-        ? { document: await documents.v2(snapshot, parts), contentType: JSON_TYPE }
-        : { document: await documents.v2Protobuf(snapshot, parts), contentType: PROTOBUF_TYPE_ANSWERED };
+        ? { document: await json.of(snapshot, parts), contentType: JSON_TYPE }
+        : { document: await binary.of(snapshot, parts), contentType: PROTOBUF_TYPE_ANSWERED };
     }
     if (path === '/openapi/v3') {
       return { document: await documents.v3Index(snapshot, await remote.v3Index()), contentType: JSON_TYPE };
@@ -107,16 +110,14 @@ function versionAt(snapshot: CatalogSnapshot, path: string): VersionIndex | unde
 const KEPT_DOCUMENTS = 64;
 
 /**
- * Makes documents at the first request and keeps them with what they describe: a version of a group (v3), or a snapshot of the catalog
- * (v2, and the index of v3). After a change, only the v3 documents of group versions that have changed are made again.
+ * The documents of OpenAPI v3: made at the first request, and kept with what they describe, a version of a group or (the index) a snapshot of
+ * the catalog. After a change, only the documents of group versions that have changed are made again.
  *
- * The index of v3 needs the hash of every document. A document whose kinds have fingerprints is not made for that.
+ * The index needs the hash of every document. A document whose kinds have fingerprints is not made for that.
  */
-class Documents {
+class V3Documents {
   readonly #scheme: Scheme;
   readonly #info: DocumentInfo;
-  readonly #v2: Merged<readonly SwaggerPart[]> = new WeakMap();
-  readonly #v2Protobuf: Merged<readonly SwaggerPart[]> = new WeakMap();
   readonly #v3Index: Merged<ReadonlyMap<string, V3Entry>> = new WeakMap();
   readonly #hashes = new WeakMap<VersionIndex, string>();
   readonly #v3Entries = new WeakMap<GroupIndex, readonly string[]>();
@@ -126,23 +127,6 @@ class Documents {
   constructor(scheme: Scheme, info: DocumentInfo) {
     this.#scheme = scheme;
     this.#info = info;
-  }
-
-  v2(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<OpenApiDocument> {
-    const documentV2 = (): Steps<OpenApiSchema> => this.#documentV2(snapshot);
-    function* make(): Steps<OpenApiDocument> {
-      return yield* jsonDocument(mergeV2(yield* documentV2(), parts));
-    }
-    return kept(ofSnapshot(this.#v2, snapshot), parts, () => runStepsInTurns(make()));
-  }
-
-  v2Protobuf(snapshot: CatalogSnapshot, parts: readonly SwaggerPart[]): Promise<OpenApiDocument> {
-    const documentV2 = (): Steps<OpenApiSchema> => this.#documentV2(snapshot);
-    function* make(): Steps<OpenApiDocument> {
-      const bytes = documentV2Protobuf(mergeV2(yield* documentV2(), parts));
-      return { bytes, hash: sha256(bytes) };
-    }
-    return kept(ofSnapshot(this.#v2Protobuf, snapshot), parts, () => runStepsInTurns(make()));
   }
 
   async v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Promise<OpenApiDocument> {
@@ -200,15 +184,6 @@ class Documents {
     const versions = hasTypedKind(index) ? new Map([[group, [version]]]) : new Map<string, string[]>();
     const discovery = discoveryOperations(versions, this.#scheme).filter(({ path }) => path === root);
     return documentV3([...discovery, ...this.#operationsOf(published)], this.#info);
-  }
-
-  #documentV2(snapshot: CatalogSnapshot): Steps<OpenApiSchema> {
-    const described = snapshot.published
-      .map(({ name, published }) => [name, published.filter(hasTypedKind).map(({ version }) => version)] as const)
-      .filter(([, versions]) => versions.length > 0);
-    const versions = new Map(described);
-    const operations = this.#operationsOf(snapshot.publishedKinds());
-    return documentV2([...discoveryOperations(versions, this.#scheme), ...operations], this.#info);
   }
 
   #operationsOf(kinds: readonly Kind[]): Operation[] {

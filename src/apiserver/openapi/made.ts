@@ -10,9 +10,9 @@ const SPLIT_DEPTH = 3;
 /** In characters. */
 const STEP_LENGTH = 256 * 1024;
 
-/** Returns the document as JSON. */
-export function* jsonDocument(document: unknown): Steps<OpenApiDocument> {
-  const hash = createHash('sha256');
+/** Returns the document as JSON. `algorithm`: of its hash. */
+export function* jsonDocument(document: unknown, algorithm: 'sha256' | 'sha512' = 'sha256'): Steps<OpenApiDocument> {
+  const hash = createHash(algorithm);
   const parts: Buffer[] = [];
   let pending: string[] = [];
   let length = 0;

@@ -262,7 +262,11 @@ class ResourceContext {
           `delete${this.#idGroup}Collection${this.#scope()}${kind}`,
           `Delete objects of kind ${kind}.`,
           [...DELETE, ...LIST.slice(1)],
-          { body: commonType(this.#scheme, 'DeleteOptions'), answer: status },
+          {
+            // Upstream describes none for custom kinds, although it takes one.
+            ...(this.#served.isCustom !== true && { body: commonType(this.#scheme, 'DeleteOptions') }),
+            answer: status,
+          },
         ),
       );
     }
@@ -397,7 +401,8 @@ class ResourceContext {
             {
               body: 'patch',
               answer: object,
-              codes: [200, 201],
+              // As upstream, which does not say that an apply patch may create an object of a custom kind.
+              codes: this.#served.isCustom === true ? [200] : [200, 201],
               consumes: patchSchema === undefined ? PATCHES.filter((type) => type !== STRATEGIC_MERGE_PATCH) : PATCHES,
             },
             gvk,
@@ -416,7 +421,7 @@ class ResourceContext {
     description: string,
     parameters: readonly Parameter[],
     rest: {
-      readonly body?: Operation['body'];
+      readonly body?: Operation['body'] | undefined;
       readonly answer?: OpenApiType | undefined;
       readonly codes?: readonly number[];
       readonly consumes?: readonly string[];

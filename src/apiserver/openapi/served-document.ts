@@ -1,9 +1,16 @@
 // Answers a request for an OpenAPI document: by its ETag, and by the hash with which clients ask for a document that they keep for good.
 
-import type { ApiRequest, ApiResponse } from '../request.ts';
+import type { GzipPieces } from '#machinery/streams/gzip-pieces.ts';
+import type { ApiRequest, ApiResponse, ResponseBody } from '../request.ts';
 
 export interface OpenApiDocument {
   readonly bytes: Uint8Array;
+  readonly hash: string;
+}
+
+/** A document that is kept compressed. */
+export interface CompressedDocument {
+  readonly pieces: GzipPieces;
   readonly hash: string;
 }
 
@@ -11,9 +18,10 @@ export interface OpenApiDocument {
 export function servedDocument(
   request: ApiRequest,
   path: string | undefined,
-  { bytes, hash }: OpenApiDocument,
+  document: OpenApiDocument | CompressedDocument,
   contentType = 'application/json',
 ): ApiResponse {
+  const { hash } = document;
   const etag = `"${hash}"`;
   const headers: Record<string, string> = { etag, vary: 'Accept' };
   const asked = request.query.get('hash') ?? '';
@@ -23,5 +31,17 @@ export function servedDocument(
     headers['cache-control'] = 'public, immutable';
   }
   if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
-  return { code: 200, headers, body: { kind: 'bytes', contentType, bytes } };
+  return { code: 200, headers, body: bodyOf(document, contentType) };
+}
+
+function bodyOf(document: OpenApiDocument | CompressedDocument, contentType: string): ResponseBody {
+  if ('bytes' in document) return { kind: 'bytes', contentType, bytes: document.bytes };
+  const { pieces } = document;
+  return {
+    kind: 'stream',
+    contentType,
+    stream: { [Symbol.asyncIterator]: () => pieces.plain() },
+    length: pieces.length,
+    gzip: pieces,
+  };
 }

@@ -30,6 +30,19 @@ describe('decideDeletion', () => {
     expect(marked(object({ generation: 3 }), { propagationPolicy: 'Background' })).toBe('delete');
   });
 
+  test('what goes without grace is marked in the response', () => {
+    const decision = decide(object({ generation: 3 }), { gracePeriodSeconds: 0 }, graceful);
+    expect(decision).toMatchObject({
+      action: 'delete',
+      last: { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0, generation: 4 } },
+    });
+    const running = { deletionTimestamp: '2026-01-01T00:00:20Z', deletionGracePeriodSeconds: 30, generation: 4 };
+    expect(decide(object(running), { gracePeriodSeconds: 0 }, graceful)).toMatchObject({
+      action: 'delete',
+      last: { metadata: { deletionTimestamp: '2025-12-31T23:59:50Z', deletionGracePeriodSeconds: 0, generation: 4 } },
+    });
+  });
+
   test('finalizers hold it', () => {
     expect(marked(object({ finalizers: ['a/b'], generation: 3 }))).toMatchObject({
       deletionTimestamp: '2026-01-01T00:00:00Z',

@@ -10,8 +10,8 @@ export const ORPHAN_FINALIZER = 'orphan';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 export type DeletionDecision<T> =
-  /** It goes now. */
-  | { readonly action: 'delete' }
+  /** It goes now. `last`: the object as the response shows it, where that is not as it is stored. */
+  | { readonly action: 'delete'; readonly last?: T }
   /** It stays for now, in this state. */
   | { readonly action: 'mark'; readonly object: T }
   /** It is being deleted already, and this request changes nothing about it. */
@@ -30,7 +30,8 @@ export function decideDeletion<T extends KubeObject>(
   const held = finalizers.length > 0 || strategy.hasPendingFinalizers?.(object) === true;
   let marked = withFinalizers(object, finalizers);
   if (graceful !== undefined) {
-    if (graceful.seconds === 0 && !held) return { action: 'delete' };
+    // Upstream writes the mark before it deletes the object. Here only the response has it: a write for each pod that ends would be lost.
+    if (graceful.seconds === 0 && !held) return { action: 'delete', last: mark(object, graceful.deletionTimestamp, 0) };
     marked = mark(marked, graceful.deletionTimestamp, graceful.seconds);
   } else {
     if (!held) return { action: 'delete' };

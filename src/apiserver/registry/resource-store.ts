@@ -519,6 +519,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     // Of the last attempt: `decide` runs again after a conflict.
     let old: T | undefined;
     let marked: T | undefined;
+    /** The deleted object as the response has it. */
+    let shown: T | undefined;
     const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
       marked = undefined;
       if (current === undefined) throw apierrors.notFound(this.type, name);
@@ -527,6 +529,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       this.strategy.validateDelete?.(old, strategyContext);
       await options.validate?.(old, old);
       const decision = decideDeletion(old, options, this.strategy, strategyContext);
+      if (decision.action === 'delete') shown = decision.last ?? old;
       if (decision.action !== 'mark') return { action: decision.action };
       marked = decision.object;
       const value = await this.#cache.encode(marked);
@@ -536,7 +539,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     try {
       if (options.dryRun) {
         const decision = await decide(await this.#storage.get(key));
-        if (decision.action === 'delete') return { object: this.#deletionAnswer(old as T), deleted: true };
+        if (decision.action === 'delete') return { object: this.#deletionAnswer(shown as T), deleted: true };
         return { object: new FreshObject(marked ?? old), deleted: false };
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
@@ -546,7 +549,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       }
       const last = old as T;
       await this.#gone(key, last);
-      return { object: this.#deletionAnswer(last, result.revision), deleted: true };
+      return { object: this.#deletionAnswer(shown ?? last, result.revision), deleted: true };
     } catch (error) {
       throw storageToStatus(error, { resource: this.type, name });
     }

@@ -4,15 +4,13 @@
 import type * as core from '#api/groups/core/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { type Endpoint, endpointsOfObject, endpointsOfPort, SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Find, FindAll } from '../catalog/internal-client.ts';
 
 type Service = Immutable<core.Service>;
 type Slice = Immutable<discovery.EndpointSlice>;
-
-/** The label that names the service of an EndpointSlice. */
-const SERVICE_NAME = 'kubernetes.io/service-name';
 
 export interface ResolverServices {
   readonly find: Find;
@@ -25,13 +23,6 @@ export interface ResolverServices {
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
-}
-
-/** One address of a service that is ready to serve. */
-export interface ServiceEndpoint {
-  readonly ip: string;
-  readonly port: number;
-  readonly targetRef: Immutable<core.ObjectReference> | undefined;
 }
 
 /**
@@ -49,8 +40,7 @@ export async function resolveService(
   if (service === undefined) throw apierrors.notFound({ group: '', resource: 'service' }, name);
   const { type = 'ClusterIP', externalName = '' } = service.spec;
   if (type === 'ExternalName') return { host: externalName, port };
-  const portName = servicePort(service, port).name ?? '';
-  const endpoint = (await readyEndpoints(services, service, portName))[0];
+  const endpoint = (await readyEndpoints(services, service, servicePort(service, port)))[0];
   if (endpoint === undefined) throw noEndpoints(name);
   return { host: endpoint.ip, port: endpoint.port };
 }
@@ -68,59 +58,37 @@ export function noEndpoints(name: string): apierrors.StatusError {
 }
 
 /**
- * Returns the ready endpoints for a named port of a service ('' for a port without a name), in random order; those of the service's first
- * address family come first. Reads EndpointSlices, or the Endpoints object if no slice belongs to the service.
+ * Returns the ready endpoints for a port of a service, in random order; those of the service's first address family come first. Reads
+ * EndpointSlices, or the Endpoints object if no slice belongs to the service. Endpoints that terminate are never used, as upstream.
  */
-export async function readyEndpoints(
+async function readyEndpoints(
   { find, findAll, random }: ResolverServices,
-  { metadata, spec }: Service,
-  portName: string,
-): Promise<readonly ServiceEndpoint[]> {
-  const { name, namespace = '' } = metadata;
+  service: Service,
+  port: Immutable<core.ServicePort>,
+): Promise<readonly Endpoint[]> {
+  const { name, namespace = '' } = service.metadata;
   const slices = (await findAll<Slice>('discovery.k8s.io', 'endpointslices', namespace)).filter(
-    (slice) => slice.metadata.labels?.[SERVICE_NAME] === name,
+    (slice) => slice.metadata.labels?.[SERVICE_NAME_LABEL] === name,
   );
-  if (slices.length === 0) return endpointsOf({ find, random }, namespace, name, portName);
-  const primary = spec.ipFamilies?.[0];
-  const first = slices.filter(({ addressType }) => primary === undefined || addressType === primary);
-  const others = slices.filter((slice) => !first.includes(slice));
-  return [first, others].flatMap((some) =>
+  if (slices.length === 0) return readyInObject({ find, random }, namespace, name, port.name ?? '');
+  const families = endpointsOfPort(service, slices, port, { anyAddress: true });
+  return families.flatMap((endpoints) =>
     rotated(
-      some.flatMap((slice) => ofSlice(slice, portName)),
+      endpoints.filter(({ ready }) => ready),
       random,
     ),
   );
 }
 
 /** Returns the ready addresses in the Endpoints object of a service, for a named port ('' for a port without a name), in random order. */
-export async function endpointsOf(
+export async function readyInObject(
   { find, random }: Pick<ResolverServices, 'find' | 'random'>,
   namespace: string,
   name: string,
   portName: string,
-): Promise<readonly ServiceEndpoint[]> {
-  return rotated(ofEndpoints(await find<Immutable<core.Endpoints>>('', 'endpoints', namespace, name), portName), random);
-}
-
-function ofSlice({ addressType, ports, endpoints }: Slice, portName: string): ServiceEndpoint[] {
-  // Addresses of type FQDN are names, which nothing resolves for a service.
-  if (addressType === 'FQDN') return [];
-  const numbers = (ports ?? []).flatMap(({ name = '', port }) => (name === portName && port !== undefined ? [port] : []));
-  return numbers.flatMap((port) =>
-    (endpoints ?? []).flatMap(({ addresses, conditions, targetRef }) => {
-      // Only the first address of an endpoint counts.
-      const ip = addresses[0];
-      return ip === undefined || conditions?.ready === false ? [] : [{ ip, port, targetRef }];
-    }),
-  );
-}
-
-function ofEndpoints(endpoints: Immutable<core.Endpoints> | undefined, portName: string): ServiceEndpoint[] {
-  return (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
-    ports
-      .filter(({ name = '' }) => name === portName)
-      .flatMap(({ port }) => addresses.map(({ ip, targetRef }) => ({ ip, port, targetRef }))),
-  );
+): Promise<readonly Endpoint[]> {
+  const object = await find<Immutable<core.Endpoints>>('', 'endpoints', namespace, name);
+  return rotated(endpointsOfObject(object, portName), random);
 }
 
 /** Returns the items from a random one on, and then those before it. */

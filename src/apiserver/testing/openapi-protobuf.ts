@@ -27,17 +27,20 @@ function message(name: string, fields: () => Fields): Read {
     for (let at = 0; at < bytes.length;) {
       const [tag, start] = varint(bytes, at);
       const number = Math.floor(tag / 8);
-      const [value, next] = varint(bytes, start);
-      const end = tag % 8 === 2 ? next + value : next;
       const field = fields()[number];
+      const isDouble = tag % 8 === 1;
+      const [value, next] = isDouble ? [8, start] : varint(bytes, start);
+      const [from, end] = tag % 8 === 2 || isDouble ? [next, next + value] : [start, next];
       if (field === undefined || end > bytes.length) throw new Error(`${name} has no field ${number}`);
-      field(target, tag % 8 === 2 ? bytes.subarray(next, end) : Buffer.from([value]), number);
+      field(target, bytes.subarray(from, end), number);
       at = end;
     }
     return target;
   };
 }
 
+const double: Read = (bytes) => bytes.readDoubleLE();
+const integer: Read = (bytes) => varint(bytes, 0)[0];
 const utf8: Read = (bytes) => bytes.toString('utf8');
 const one =
   (key: string, read: Read = utf8): Field =>
@@ -77,13 +80,24 @@ const extension = pairs(any);
 const schema: Read = message('Schema', () => ({
   1: one('$ref'),
   2: one('format'),
+  3: one('title'),
   4: one('description'),
   5: one('default', any),
+  7: one('maximum', double),
+  9: one('minimum', double),
+  11: one('maxLength', integer),
+  12: one('minLength', integer),
+  13: one('pattern'),
+  14: one('maxItems', integer),
+  15: one('minItems', integer),
+  17: one('maxProperties', integer),
+  18: one('minProperties', integer),
   19: many('required'),
   20: many('enum', any),
-  21: one('additionalProperties', inside('AdditionalPropertiesItem', { 1: schema })),
+  21: one('additionalProperties', inside('AdditionalPropertiesItem', { 1: schema, 2: (bytes) => bytes[0] === 1 })),
   22: one('type', inside('TypeItem', { 1: utf8 })),
   23: one('items', inside('ItemsItem', { 1: schema })),
+  24: many('allOf', schema),
   25: one('properties', map('Properties', 1, schema)),
   31: extension,
 }));
@@ -111,6 +125,9 @@ const nonBody = inside('NonBodyParameter', {
   4: parameter('PathParameterSubSchema', 5, 19),
 });
 
+const sharedParameter = inside('Parameter', { 1: body, 2: nonBody });
+const parameterItem = inside('ParametersItem', { 1: sharedParameter, 2: message('JsonReference', () => ({ 1: one('$ref') })) });
+
 const response = message('Response', () => ({
   1: one('description'),
   2: one('schema', inside('SchemaItem', { 1: schema })),
@@ -122,7 +139,7 @@ const operation = message('Operation', () => ({
   5: one('operationId'),
   6: many('produces'),
   7: many('consumes'),
-  8: many('parameters', inside('ParametersItem', { 1: inside('Parameter', { 1: body, 2: nonBody }) })),
+  8: many('parameters', parameterItem),
   9: one('responses', map('Responses', 1, inside('ResponseValue', { 1: response }))),
   10: many('schemes'),
   13: extension,
@@ -136,6 +153,7 @@ const pathItem = message('PathItem', () => ({
   6: one('options', operation),
   7: one('head', operation),
   8: one('patch', operation),
+  9: many('parameters', parameterItem),
 }));
 
 const apiKey = message('ApiKeySecurity', () => ({ 1: one('type'), 2: one('name'), 3: one('in'), 4: one('description') }));
@@ -152,6 +170,7 @@ export const readDocument: Read = message('Document', () => ({
   ),
   8: one('paths', map('Paths', 2, pathItem)),
   9: one('definitions', map('Definitions', 1, schema)),
+  10: one('parameters', map('ParameterDefinitions', 1, sharedParameter)),
   12: many('security', map('SecurityRequirement', 1, scopes)),
   13: one('securityDefinitions', map('SecurityDefinitions', 1, inside('SecurityDefinitionsItem', { 2: apiKey }))),
 }));

@@ -1,10 +1,13 @@
-// A self-signed server certificate for 127.0.0.1, for tests.
+// Self-signed server certificates for tests.
 
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
-export async function makeCertificate(): Promise<{ readonly key: string; readonly cert: string }> {
+/** For 127.0.0.1 and the names. */
+export async function makeCertificate(
+  names: readonly string[] = ['kubernetes'],
+): Promise<{ readonly key: string; readonly cert: string }> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
@@ -19,7 +22,7 @@ export async function makeCertificate(): Promise<{ readonly key: string; readonl
         new x509.BasicConstraintsExtension(true, undefined, true),
         new x509.SubjectAlternativeNameExtension([
           { type: 'ip', value: '127.0.0.1' },
-          { type: 'dns', value: 'kubernetes' },
+          ...names.map((value) => ({ type: 'dns', value }) as const),
         ]),
       ],
     },

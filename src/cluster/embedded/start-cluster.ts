@@ -17,7 +17,7 @@ import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
-import { defaultPodRange, dnsServiceAddress, nodeRange, parseRange, parseServiceRanges } from '../network-ranges.ts';
+import { defaultPodRange, dnsServiceAddress, nodeRanges, parsePodRange, parseServiceRanges } from '../network-ranges.ts';
 import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
@@ -87,15 +87,15 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   // Made when a container writes its first line. The name does not depend on the seed: two clusters may have the same one.
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
-  const podRange = options.podCidr === undefined ? defaultPodRange(nodeCount) : parseRange('podCidr', options.podCidr, 28);
+  const podRange = options.podCidr === undefined ? defaultPodRange(nodeCount) : parsePodRange('podCidr', options.podCidr);
   const nodes = Array.from({ length: nodeCount }, (_, index): ClusterNode => {
     const name = `node-${index + 1}`;
-    const nodeCidr = nodeRange(podRange, index);
+    const podCidrs = nodeRanges(podRange, index);
     return {
       name,
-      runtime: createSimulatedRuntime({ clock, random: random.derive(`runtime/${name}`), podCidr: nodeCidr }),
+      runtime: createSimulatedRuntime({ clock, random: random.derive(`runtime/${name}`), podCidr: podCidrs[0] }),
       simulated: true,
-      podCidr: nodeCidr,
+      podCidrs,
       podLogsDir: join(filesDir, 'logs', name),
       addresses: [
         { type: 'InternalIP', address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}` },
@@ -113,7 +113,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     storage: createMemoryStorage({ clock, logger }),
     ...(pki !== undefined && { pki, listen: { bindAddress: '127.0.0.1', port: options.port as number } }),
     nodes,
-    podCidr: podRange.cidr,
+    podCidrs: podRange.cidr.split(','),
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
     ...(options.runtimeConfig !== undefined && { runtimeConfig: options.runtimeConfig }),

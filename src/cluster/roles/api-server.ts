@@ -21,10 +21,11 @@ import { KUBERNETES_VERSION } from '../version.ts';
 import { selectAdmissionPlugins } from './admission-plugins.ts';
 import { type AggregationFlags, aggregationOf } from './aggregation-flags.ts';
 import { CertificateFiles, checkKeys, readAccountKeys, readTokenFile } from './api-server-files.ts';
+import { InnerComponents, type InnerComponentsConfig } from './inner-components.ts';
 import { checkAuthority, checkKeyPair, readFlagFile, type RoleConfig, type RunningRole } from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
 
-export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags {
+export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, InnerComponentsConfig {
   /** Default: 'etcd'. */
   readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
@@ -157,12 +158,15 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const { encryptionProviderConfig } = config;
   const encryption = encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(encryptionProviderConfig));
 
+  const inner = InnerComponents.of({ ...config, store, serviceCidr, serviceAccountKey: signingKey, rootCa: serving.cert });
+
   const opened = await openStorage({ choice: store, etcd: config.etcd, dir: '', clock, random, logger });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
   const reloading = new AbortController();
   const stop = async (): Promise<void> => {
     reloading.abort();
+    await inner?.stop();
     await server?.stop();
     await storage.close();
   };
@@ -174,7 +178,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
-      nodeConnector,
+      nodeConnector: inner?.connector(nodeConnector) ?? nodeConnector,
       otherMetrics: config.otherMetrics,
       componentHealth: localComponentHealth(clock),
       version: config.reportedVersion ?? KUBERNETES_VERSION.gitVersion,
@@ -215,6 +219,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     });
     const { url } = await server.listen();
     await server.start();
+    await inner?.start(server);
     const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
     void keepRenewed(
       { clock, logger, name: 'apiserver', current: tls, periodMs: RELOAD_PERIOD_MS, latest: () => readServing() ?? serving, use },
@@ -225,7 +230,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     return {
       url,
       description: `API server on ${url}`,
-      failed: new Promise(() => undefined),
+      failed: inner?.failed ?? new Promise(() => undefined),
       stop: () => (stopping ??= stop()),
     };
   } catch (err) {

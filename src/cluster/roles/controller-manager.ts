@@ -7,7 +7,7 @@ import { pingCheck } from '#machinery/serving/health.ts';
 import type { HealthCheck } from '#machinery/serving/health.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
-import { parseServiceRanges } from '../network-ranges.ts';
+import { checkLoadBalancerPool, parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
 import { checkKeys } from './api-server-files.ts';
@@ -33,6 +33,8 @@ export interface ControllerManagerRoleConfig extends ControlRoleConfig {
   readonly clusterSigningDuration?: number;
   /** Without it nodes get no ranges of pod addresses. */
   readonly clusterCidr?: string;
+  /** Addresses for services of type LoadBalancer. Default: those of nodes. */
+  readonly loadBalancerPool?: string;
   /** Addresses that nodes get none of. */
   readonly serviceClusterIpRange?: string;
   /** Each controller as an account of its own, which may do what its role says. False: all as the kubeconfig says. Default: true. */
@@ -44,6 +46,13 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
   const { controllers, serviceClusterIpRange, clusterCidr } = config;
   const selected = controllers === undefined ? undefined : selectedControllers(controllers);
   if (serviceClusterIpRange !== undefined) parseServiceRanges('--service-cluster-ip-range', serviceClusterIpRange);
+  const pool =
+    config.loadBalancerPool === undefined
+      ? undefined
+      : checkLoadBalancerPool(config.loadBalancerPool, [
+          ...(clusterCidr?.split(',') ?? []),
+          ...(serviceClusterIpRange?.split(',') ?? []),
+        ]);
   const file = (flag: string, given: string | undefined, name: string): string | undefined => {
     if (given !== undefined) return readFlagFile(`--${flag}`, given);
     return certDir === undefined ? undefined : readFlagFile(`--cert-dir (for --${flag})`, join(certDir, name));
@@ -90,7 +99,7 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
           signing,
           rootCa,
           clusterCidrs: clusterCidr?.split(','),
-          settings: { 'node-ipam': { serviceCidrs: serviceClusterIpRange?.split(',') } },
+          settings: { 'node-ipam': { serviceCidrs: serviceClusterIpRange?.split(',') }, 'service-lb': { pool } },
         });
         await manager.run(signal);
       },

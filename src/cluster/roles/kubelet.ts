@@ -2,17 +2,19 @@
 
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { nodes } from '#api/groups/core/v1/index.ts';
-import type { Client } from '#client/client.ts';
+import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { parseCidr, parseIp } from '#machinery/net/ip.ts';
+import { parseIp } from '#machinery/net/ip.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
+import { NodePolicies, POD_NETWORK_PERMISSIONS, type PodNetworkMode, runPodNetwork } from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { policyTableOf, removePolicies } from '../policy-table.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import type { KeyPair } from '../pki.ts';
+import { parsePodRanges } from '../pod-network.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
 import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
@@ -25,10 +27,12 @@ import {
   readKubeconfig,
   type RoleConfig,
   type RunningRole,
+  supervised,
 } from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
 
 const COMPONENT = 'kubelet';
+const NETWORK_POLICY = 'network-policy';
 const PORT = 10_250;
 const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
@@ -62,8 +66,14 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly authorizationMode?: AuthorizationMode;
   readonly authorizationWebhookCacheAuthorizedTtl?: number;
   readonly authorizationWebhookCacheUnauthorizedTtl?: number;
-  /** Addresses of its pods. Default: what the node has already. */
+  /** Addresses of its pods: one range, or one of each family. Default: those that the node has, or gets from the controller manager. */
   readonly podCidr?: string;
+  /** See PodNetworkFlags. */
+  readonly podNetwork?: PodNetworkMode;
+  readonly vxlanId?: number;
+  readonly vxlanPort?: number;
+  /** Addresses of all pods, one range or one of each family: other nodes cannot have any outside. Default: unknown. */
+  readonly clusterCidr?: string;
   /** Default: the machine's addresses. */
   readonly nodeIp?: string;
   readonly nodeLabels?: Readonly<Record<string, string>>;
@@ -71,6 +81,8 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly podManifestPath?: string;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
+  /** Identity that may read all pods, namespaces and network policies. Absent: policies are not enforced for the pods of this node. */
+  readonly networkPolicyKubeconfig?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly progress: (text: string) => void;
@@ -92,9 +104,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   if (config.nodeIp !== undefined && parseIp(config.nodeIp) === undefined) {
     throw new UserError(`--node-ip takes an address, such as 10.0.0.7, not '${config.nodeIp}'`);
   }
-  if (config.podCidr !== undefined && parseCidr(config.podCidr) === undefined) {
-    throw new UserError(`--pod-cidr takes a range, such as 10.244.1.0/24, not '${config.podCidr}'`);
-  }
+  const podCidrs = config.podCidr === undefined ? [] : parsePodRanges('--pod-cidr', config.podCidr);
+  const clusterCidrs = config.clusterCidr === undefined ? [] : parsePodRanges('--cluster-cidr', config.clusterCidr);
   const file = (flag: string, given: string | undefined, name: string): string => {
     const path = given ?? (config.certDir === undefined ? undefined : join(config.certDir, name));
     if (path === undefined) throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`);
@@ -116,25 +127,39 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   checkKeyPair('--tls-cert-file, --tls-private-key-file', tls);
   checkAuthority('--client-ca-file', tls.clientCA);
   const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);
+  const policyClient =
+    config.networkPolicyKubeconfig === undefined
+      ? undefined
+      : clientFor(await readKubeconfig('--network-policy-kubeconfig', config.networkPolicyKubeconfig), NETWORK_POLICY, config);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
   let runtime: PreparedRuntime | undefined;
   let kubelet: Kubelet | undefined;
+  let network: Pick<RunningRole, 'failed' | 'stop'> | undefined;
+  let policies: Pick<RunningRole, 'failed' | 'stop'> | undefined;
   const reloading = new AbortController();
   const stop = async (): Promise<void> => {
     reloading.abort();
+    await network?.stop();
     await kubelet?.stop();
+    await policies?.stop();
     await runtime?.runtime.close();
     await runtime?.stop();
     release();
   };
   try {
-    const podCidr = config.podCidr ?? (await podCidrOf(client, nodeName));
     runtime = await prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
-      podCidr,
+      podCidrs,
+      podNetwork: {
+        ...(config.podNetwork !== undefined && { podNetwork: config.podNetwork }),
+        ...(config.vxlanId !== undefined && { vxlanId: config.vxlanId }),
+        ...(config.vxlanPort !== undefined && { vxlanPort: config.vxlanPort }),
+        clusterCidrs,
+        serviceCidrs: [],
+      },
       layout,
       clock,
       random,
@@ -144,6 +169,16 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     });
     progress('registering the node');
     const { simulated, description } = runtime;
+    let networkReadiness: NodePolicies | undefined;
+    if (policyClient !== undefined && runtime.podNetwork) {
+      const settings = policyTableOf(layout, podCidrs, runtime.proxy?.bridge);
+      const agent = new NodePolicies({ client: policyClient, nodeName, settings, clock, random, logger });
+      policies = supervised(NETWORK_POLICY, (signal) => agent.run(signal));
+      networkReadiness = agent;
+    } else if (runtime.podNetwork) {
+      await removePolicies(layout);
+      logger.warn('network policies: not enforced on this node', { reason: 'there is no --network-policy-kubeconfig' });
+    }
     const listeners = new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger });
     kubelet = new Kubelet({
       client,
@@ -152,12 +187,13 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       random,
       logger,
       nodeName,
-      podCIDRs: [podCidr],
+      podCIDRs: podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
       podLogsDir: layout.logs,
       hostFiles: !simulated,
       podNetwork: !simulated,
+      ...(networkReadiness !== undefined && { networkReadiness }),
       ...(simulated && { machine: simulatedMachine(nodeName) }),
       ...(config.nodeIp !== undefined && {
         addresses: [
@@ -184,6 +220,13 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     await kubelet.start();
     signal.removeEventListener('abort', giveUp);
     signal.throwIfAborted();
+    const running = kubelet;
+    const { network: podNetwork } = runtime;
+    if (podNetwork !== undefined) {
+      const onChange = (): void => running.checkNode();
+      const agent = { ...podNetwork, client, nodeName, clock, random: random.derive('pod-network'), logger, onChange };
+      network = supervised('pod-network', (until) => runPodNetwork(agent, until));
+    }
     const use = (renewed: KeyPair): void => listeners.setServingCertificate(renewed);
     void keepRenewed(
       { clock, logger, name: 'kubelet', current: serving, periodMs: RELOAD_PERIOD_MS, latest: readServing, use },
@@ -194,7 +237,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     return {
       port,
       description: `node ${nodeName} (${description}), its server on port ${port}`,
-      failed: new Promise(() => undefined),
+      failed: Promise.race([network, policies].flatMap((agent) => (agent === undefined ? [] : [agent.failed]))),
       stop: () => (stopping ??= stop()),
     };
   } catch (err) {
@@ -216,17 +259,15 @@ function accessSettings(config: KubeletRoleConfig): Partial<AccessSettings> {
   };
 }
 
-/** The range that the node was given before. Throws UserError if it has none. */
-async function podCidrOf(client: Client, nodeName: string): Promise<string> {
-  try {
-    const { podCIDR } = (await client.resource(nodes).get(nodeName)).spec;
-    if (podCIDR !== undefined) return podCIDR;
-  } catch (err) {
-    if (!apierrors.isNotFound(err) && !apierrors.isForbidden(err)) throw err;
-  }
-  throw new UserError(
-    `the node ${nodeName} has no range of pod addresses yet: give it one with --pod-cidr, such as 10.244.1.0/24`,
-  );
+/** Returns the objects that allow nodes to do what this role does beyond upstream's, as YAML for an administrator to apply. */
+export async function podNetworkPermissionsYaml(): Promise<string> {
+  const { clusterRole, clusterRoleBinding } = POD_NETWORK_PERMISSIONS;
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const objects = [
+    { apiVersion, kind: 'ClusterRole', ...clusterRole },
+    { apiVersion, kind: 'ClusterRoleBinding', ...clusterRoleBinding },
+  ];
+  return (await Promise.all(objects.map((object) => formatYamlLazily(object)))).join('---\n');
 }
 
 function asUserError(err: unknown, { port = PORT, address = '0.0.0.0' }: KubeletRoleConfig): unknown {

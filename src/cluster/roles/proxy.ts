@@ -7,7 +7,10 @@ import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
-import { type NodePortAddresses, PROXY_FAMILIES, ProxyMetrics, removeTable, runNodeProxy, systemNft } from '#proxy/index.ts';
+import { systemNft } from '#machinery/net/nft/index.ts';
+import { type NodePortAddresses, PROXY_FAMILIES, ProxyMetrics, removeTable, runNodeProxy } from '#proxy/index.ts';
+import { removeAnnouncements, runAnnouncer } from '#network/index.ts';
+import { checkLoadBalancerPool } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import { clientFor, readKubeconfig, type RoleConfig, type RunningRole, supervised } from './role.ts';
@@ -27,6 +30,8 @@ export interface ProxyRoleConfig extends RoleConfig {
   readonly proxyMode: string;
   /** Default: 'primary'. */
   readonly nodeportAddresses?: readonly string[];
+  /** Addresses of load balancers that this machine may announce on its links. Default: none. */
+  readonly loadBalancerPool?: string;
   readonly masqueradeAll: boolean;
   readonly healthzBindAddress: string;
   readonly metricsBindAddress: string;
@@ -40,7 +45,7 @@ const MODES = ['auto', 'nftables', 'userspace'] as const;
 export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRole> {
   const { clock, random, logger } = config;
   if (config.cleanup) {
-    await removeTable(systemNft(), TABLE).catch((err: unknown) => {
+    await cleanUp(config).catch((err: unknown) => {
       throw new UserError(`the rules cannot be removed: ${(err as Error).message}`, { cause: err });
     });
     const stop = (): Promise<void> => Promise.resolve();
@@ -62,6 +67,7 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   for (const cidr of clusterCidrs) {
     if (parseCidr(cidr) === undefined) throw new UserError(`--cluster-cidr takes ranges, such as 10.244.0.0/16, not '${cidr}'`);
   }
+  if (config.loadBalancerPool !== undefined) checkLoadBalancerPool(config.loadBalancerPool, clusterCidrs);
   const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
   const client = clientFor(access, COMPONENT, config);
   const metrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
@@ -78,9 +84,13 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   let backend = '';
   const server = await serveMetrics(parseAddress('--metrics-bind-address', config.metricsBindAddress), metrics, () => backend);
   const onBackend = (name: string): void => void (backend = name);
-  const running = supervised(COMPONENT, (signal) =>
-    runNodeProxy({ client, nodeName, settings, metrics, clock, random, logger, onBackend }, signal),
-  );
+  const { loadBalancerPool: pool } = config;
+  const running = supervised(COMPONENT, async (signal) => {
+    const proxying = runNodeProxy({ client, nodeName, settings, metrics, clock, random, logger, onBackend }, signal);
+    const announcer = { client, nodeName, clock, random, logger };
+    const announcing = pool === undefined ? undefined : runAnnouncer({ ...announcer, settings: { pool, id: TABLE } }, signal);
+    await Promise.all([proxying, announcing]);
+  });
   return {
     description: `${COMPONENT} of node ${nodeName}`,
     failed: running.failed,
@@ -90,6 +100,11 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
       server?.close();
     },
   };
+}
+
+async function cleanUp({ clock, logger }: ProxyRoleConfig): Promise<void> {
+  await removeTable(systemNft(), TABLE);
+  await removeAnnouncements(TABLE, clock, logger);
 }
 
 /** Ends the role after --cleanup. Not a failure. */

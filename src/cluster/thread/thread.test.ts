@@ -23,9 +23,9 @@ async function make(more: Partial<ClusterConfig> = {}): Promise<Cluster> {
     nodes: [],
     thread: {
       components: new ComponentsThread(undefined),
-      nodes: [1, 2].map((i) => ({ name: `node-${i}`, podCidr: `10.244.${i}.0/24` })),
+      nodes: [1, 2].map((i) => ({ name: `node-${i}`, podCidrs: [`10.244.${i}.0/24`] as const })),
     },
-    podCidr: '10.244.0.0/16',
+    podCidrs: ['10.244.0.0/16'],
     serviceCidr: '10.96.0.0/16',
     ...more,
   });

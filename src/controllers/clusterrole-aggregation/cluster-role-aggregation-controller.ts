@@ -59,7 +59,7 @@ export class ClusterRoleAggregationController implements Controller {
  * Returns the rules of all roles that the selectors of `role` select: equal rules once, ordered by selector, then by name of the role,
  * then as the role has them.
  */
-export function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
+function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
   const sorted = all
     .filter(({ metadata }) => metadata.name !== role.metadata.name)
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));

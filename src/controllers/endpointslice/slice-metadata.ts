@@ -3,11 +3,11 @@
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { HEADLESS_LABEL as HEADLESS, SERVICE_NAME_LABEL as SERVICE_NAME } from '#client/endpoints/index.ts';
 import { isHeadless } from './pod-endpoints.ts';
 
-export const SERVICE_NAME = 'kubernetes.io/service-name';
+export { HEADLESS, SERVICE_NAME };
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
-export const HEADLESS = 'service.kubernetes.io/headless';
 export const LAST_CHANGE = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 const RESERVED = [SERVICE_NAME, MANAGED_BY, HEADLESS];

@@ -4,11 +4,12 @@
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
 import { isDNS1123Label } from '#machinery/validation/validation.ts';
 import { parseName, type Labels } from '../wire/names.ts';
 import { addressBytes } from './addresses.ts';
 
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+export { SERVICE_NAME_LABEL };
 
 /** In lower case. `port` -1: there is none, and SRV records leave it out. */
 export interface PackedPort {

@@ -1,8 +1,8 @@
 // Facts about this machine, for its Node object.
 
 import { readFile, statfs } from 'node:fs/promises';
-import { isServiceInterface } from '#machinery/net/service-interface.ts';
-import { arch, cpus, networkInterfaces, release, totalmem } from 'node:os';
+import { machineInterfaces } from '#machinery/net/machine-interfaces.ts';
+import { arch, cpus, release, totalmem } from 'node:os';
 import type { ResourceList } from '../types.ts';
 
 /** The part of a Node's status.nodeInfo about the machine. The rest is about the runtime and the kubelet. */
@@ -70,9 +70,8 @@ export async function readCapacity(rootDir: string, maxPods: number): Promise<Re
 
 /** The machine's addresses that others may reach it by: the first of each family. */
 export function machineAddresses(): readonly string[] {
-  const all = Object.entries(networkInterfaces())
-    // Addresses of services are the cluster's, not the machine's.
-    .flatMap(([name, entries = []]) => (isServiceInterface(name) ? [] : entries))
+  const all = Object.values(machineInterfaces())
+    .flatMap((entries) => entries ?? [])
     .filter((entry) => !entry.internal && !entry.address.startsWith('fe80:'));
   const four = all.find((entry) => entry.family === 'IPv4');
   const six = all.find((entry) => entry.family === 'IPv6');

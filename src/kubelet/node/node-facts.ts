@@ -45,10 +45,8 @@ const RESERVED_MEMORY_BYTES = 100 * 1024 * 1024;
 export class NodeFactsSource {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  readonly addresses: readonly NodeAddress[];
-  /** The primary one first. */
-  readonly hostIPs: readonly string[];
   readonly machine: MachineInfo;
+  #addresses: readonly NodeAddress[];
   readonly #config: NodeFactsConfig;
   #networkProblem: string | undefined;
 
@@ -62,14 +60,20 @@ export class NodeFactsSource {
   private constructor(config: NodeFactsConfig, capacity: ResourceList, machine: MachineInfo) {
     const { kubelet } = config;
     this.#config = config;
+    this.#addresses = addressesOf(kubelet);
     this.capacity = capacity;
     this.allocatable = kubelet.allocatable ?? lessReserved(capacity);
-    this.addresses = kubelet.addresses ?? [
-      ...machineAddresses().map((address) => ({ type: 'InternalIP' as const, address })),
-      { type: 'Hostname' as const, address: kubelet.nodeName },
-    ];
-    this.hostIPs = this.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
     this.machine = machine;
+  }
+
+  /** Those of the node, as of the last check: a machine may get others. */
+  get addresses(): readonly NodeAddress[] {
+    return this.#addresses;
+  }
+
+  /** The primary one first. */
+  get hostIPs(): readonly string[] {
+    return this.#addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
   }
 
   /** Why pods cannot have a network, as of the last check. */
@@ -93,6 +97,7 @@ export class NodeFactsSource {
   /** Asks the runtime for its state. Never rejects: the node reports what is wrong. `port`: the kubelet's, as the Node shows it. */
   async current(port: number): Promise<NodeFacts> {
     const problems: string[] = [];
+    this.#addresses = addressesOf(this.#config.kubelet);
     const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
     return {
@@ -143,6 +148,12 @@ export class NodeFactsSource {
     if (!Number.isFinite(silence) || silence <= PLEG_UNHEALTHY_MS) return;
     problems.push(`PLEG is not healthy: pleg was last seen active ${Math.floor(silence / 1000)}s ago; threshold is 3m0s`);
   }
+}
+
+function addressesOf({ addresses, nodeName }: NodeSettings): readonly NodeAddress[] {
+  if (addresses !== undefined) return addresses;
+  const internal = machineAddresses().map((address) => ({ type: 'InternalIP' as const, address }));
+  return [...internal, { type: 'Hostname' as const, address: nodeName }];
 }
 
 function lessReserved(capacity: ResourceList): ResourceList {

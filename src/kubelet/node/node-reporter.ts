@@ -39,6 +39,8 @@ export interface NodeReporterConfig {
 const LEASE_NAMESPACE = 'kube-node-lease';
 const MIN_RETRY_MS = 100;
 const MAX_RETRY_MS = 7000;
+/** Between checks of a node that is not ready yet, doubled each time: pods wait for it. */
+const FIRST_CHECK_MS = 100;
 
 export class NodeReporter {
   readonly #config: NodeReporterConfig;
@@ -47,6 +49,8 @@ export class NodeReporter {
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
   #nudge: (() => void) | undefined;
+  /** Nudged while a report was under way. */
+  #isNudged = false;
 
   constructor(config: NodeReporterConfig) {
     this.#config = config;
@@ -71,6 +75,7 @@ export class NodeReporter {
 
   /** Something about the node has changed: its status is checked now. */
   nudge(): void {
+    this.#isNudged = true;
     this.#nudge?.();
   }
 
@@ -110,8 +115,11 @@ export class NodeReporter {
 
   async #reportStatus(signal: AbortSignal): Promise<void> {
     const { clock, checkMs, random } = this.#config;
+    let waitingMs = FIRST_CHECK_MS;
     while (!signal.aborted) {
-      await this.#sleepOrNudge(clock, wait.jitter(random, checkMs, 0.04), signal);
+      const delayMs = this.#wasReady === true ? checkMs : Math.min(waitingMs, checkMs);
+      waitingMs *= 2;
+      if (await this.#sleepOrNudge(clock, wait.jitter(random, delayMs, 0.04), signal)) waitingMs = FIRST_CHECK_MS;
       if (signal.aborted) return;
       await this.#retry('node status not reported', signal, () => this.#report(signal, false), 5);
     }
@@ -222,18 +230,22 @@ export class NodeReporter {
     }
   }
 
-  #sleepOrNudge(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  /** Resolves with true if it was nudged. */
+  #sleepOrNudge(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const finish = (): void => {
+      const finish = (isNudged: boolean): void => {
         timer.cancel();
-        signal.removeEventListener('abort', finish);
+        signal.removeEventListener('abort', stop);
         this.#nudge = undefined;
-        resolve();
+        this.#isNudged = false;
+        resolve(isNudged);
       };
-      const timer = clock.setTimer(delayMs, finish);
-      this.#nudge = finish;
-      signal.addEventListener('abort', finish, { once: true });
-      if (signal.aborted) finish();
+      const stop = (): void => finish(false);
+      const timer = clock.setTimer(delayMs, stop);
+      this.#nudge = () => finish(true);
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      else if (this.#isNudged) finish(true);
     });
   }
 }

@@ -14,9 +14,11 @@ import { makeEnvironment } from '../env/make-environment.ts';
 import type { DownwardContext } from '../env/downward.ts';
 import type { ServiceVariables } from '../env/service-variables.ts';
 import type { PodEvents } from '../events.ts';
+import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 import type { HookRunner } from '../handlers/hooks.ts';
 import { podHostname } from '../hostname.ts';
 import { ImageError, type ImageManager } from '../images/image-manager.ts';
+import type { NetworkReadiness } from '../network-readiness.ts';
 import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
@@ -83,6 +85,7 @@ export interface RuntimeManagerConfig {
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** A sandbox was made. */
   readonly onSandbox: (sandbox: SandboxRecord) => void;
+  readonly networkReadiness?: NetworkReadiness | undefined;
   /** First and longest delay between restarts of a container, milliseconds. */
   readonly restartBackoffMs: number;
   readonly maxRestartBackoffMs: number;
@@ -115,6 +118,9 @@ function containerType({ spec }: Pod, { name }: Container): ContainerType {
   if (isIn(spec.initContainers)) return 'init_container';
   return isIn(spec.ephemeralContainers) ? 'ephemeral_container' : 'container';
 }
+
+/** For how long containers wait for the network; then there is an event, and another attempt. */
+const NETWORK_TIMEOUT_MS = 30_000;
 
 interface SyncContext {
   readonly pod: Pod;
@@ -156,6 +162,7 @@ export class RuntimeManager {
     this.#backoff.forget(`${uid}_`);
     this.resizer.forget(uid);
     this.#config.imageManager.forget(uid);
+    this.#config.networkReadiness?.podForgotten(uid);
   }
 
   async sync(
@@ -177,7 +184,7 @@ export class RuntimeManager {
     const toStart = containersToStart(pod, actions);
     if ((actions.killPod && !actions.createSandbox) || (toStart.length === 0 && !actions.createSandbox)) return context;
     const sandbox = await this.#sandbox(context, actions);
-    if (sandbox !== undefined) {
+    if (sandbox !== undefined && (await this.#isNetworkReady(context, sandbox))) {
       for (const container of toStart) await this.#tryStart(context, sandbox, container);
     }
     return context;
@@ -271,6 +278,26 @@ export class RuntimeManager {
       events.warning(pod, 'FailedCreatePodSandBox', message);
       this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
       return undefined;
+    }
+  }
+
+  /** Waits until what restricts the pod's traffic applies. False: it took too long, and the containers have to wait. */
+  async #isNetworkReady(context: SyncContext, sandbox: Sandbox): Promise<boolean> {
+    const { networkReadiness, clock, events, logger, retryMs } = this.#config;
+    const { pod, signal } = context;
+    if (networkReadiness === undefined || pod.spec.hostNetwork === true) return true;
+    try {
+      await withTimeout(clock, NETWORK_TIMEOUT_MS, signal, (limited) =>
+        networkReadiness.podAddressesReady(pod, sandbox.ips, limited),
+      );
+      return true;
+    } catch (err) {
+      signal.throwIfAborted();
+      const reason = err instanceof TimeoutError ? 'network policies are not programmed yet' : errorMessage(err);
+      logger.warn('pod network not ready', { pod: describePod(pod), reason });
+      events.warning(pod, 'NetworkNotReady', `network is not ready: ${reason}`);
+      this.#retryAt(context, clock.now() + retryMs);
+      return false;
     }
   }
 

@@ -1,16 +1,29 @@
-// The interfaces on which a machine has addresses of services. Their names tell them apart: such an address is not the machine's own, and
+// The interfaces that a cluster makes on a machine. Their names tell them apart: an address on one of them is not the machine's own, and
 // no other machine reaches this one by it.
 
-const PREFIX = 'cxs';
-const PATTERN = /^cxs[0-9a-f]{10}$/;
+const SERVICES = 'cxs';
+const PODS = 'cxv';
+const PATTERN = /^cx[sv][0-9a-f]{10}$/;
+const SERVICE_PATTERN = /^cxs[0-9a-f]{10}$/;
+const BRIDGE_PATTERN = /^cox[0-9a-f]{10}$/;
 
-/** `id`: ten hexadecimal digits. */
-export function serviceInterface(id: string): string {
-  const name = `${PREFIX}${id}`;
+/** Returns the name of the interface with addresses of services. `id`: ten hexadecimal digits. */
+export const serviceInterface = (id: string): string => named(SERVICES, id);
+
+/** Returns the name of the interface that leads to pods of other machines. `id`: ten hexadecimal digits. */
+export const podNetworkInterface = (id: string): string => named(PODS, id);
+
+function named(prefix: string, id: string): string {
+  const name = `${prefix}${id}`;
   if (!PATTERN.test(name)) throw new RangeError(`${JSON.stringify(id)} is not ten hexadecimal digits`);
   return name;
 }
 
 export function isServiceInterface(name: string): boolean {
-  return PATTERN.test(name);
+  return SERVICE_PATTERN.test(name);
+}
+
+/** Reports whether a cluster has made the interface: for services, for pods of other machines, or as the bridge of its pods. */
+export function isClusterInterface(name: string): boolean {
+  return PATTERN.test(name) || BRIDGE_PATTERN.test(name);
 }

@@ -5,7 +5,7 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { PortRules, RulesUpdate } from '../model.ts';
-import { execute } from '../execute.ts';
+import { execute } from '#machinery/execute.ts';
 
 /** The kernel's table of connections. */
 export interface Conntrack {

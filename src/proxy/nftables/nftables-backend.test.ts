@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
+import { FakeNft } from '#machinery/net/nft/fake-nft.ts';
 import { decideService } from '../decide.ts';
 import type { RulesUpdate } from '../model.ts';
 import { NODE, service, slice } from '../testing/objects.ts';
@@ -14,17 +15,10 @@ function record(relistedElements: number): {
   lists: () => number;
   serve: (ips: readonly string[]) => void;
 } {
-  const runs: string[] = [];
-  let lists = 0;
+  const nft = new FakeNft();
   let nodePortIPs: readonly string[] = ['192.168.0.1'];
   const backend = new NftablesBackend({
-    nft: {
-      run: (commands) => Promise.resolve(void runs.push(commands)),
-      list() {
-        lists++;
-        return Promise.resolve(undefined);
-      },
-    },
+    nft,
     families: ['IPv4'],
     settings: () => ({
       table: 'cox',
@@ -40,7 +34,7 @@ function record(relistedElements: number): {
     logger: createLogger({ destination: { write: () => undefined } }),
     relistedElements,
   });
-  return { backend, runs, lists: () => lists, serve: (ips) => void (nodePortIPs = ips) };
+  return { backend, runs: nft.runs, lists: () => nft.lists.length, serve: (ips) => void (nodePortIPs = ips) };
 }
 
 const update = (complete: boolean, count = 1): RulesUpdate => ({

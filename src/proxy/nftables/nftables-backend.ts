@@ -4,12 +4,12 @@ import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { IpFamily } from '#machinery/net/ip.ts';
+import { type Nft, removalOf } from '#machinery/net/nft/index.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import type { Backend, RulesUpdate, ServiceRules } from '../model.ts';
 import type { FlowCleaner } from './flows.ts';
 import { FamilyTable } from './family-table.ts';
 import { type Listing, parseListing, UnusableTableError } from './listing.ts';
-import type { Nft } from './system.ts';
 import { type TableSettings, wordsOf } from './table.ts';
 
 export interface NftablesBackendConfig {
@@ -116,7 +116,7 @@ export class NftablesBackend implements Backend {
 
 /** Removes the table in both families, if it is there. */
 export async function removeTable(nft: Nft, table: string): Promise<void> {
-  await nft.run(lines(['ip', 'ip6'].flatMap((family) => [`add table ${family} ${table}`, `delete table ${family} ${table}`])));
+  await nft.run(removalOf({ family: 'ip', name: table }) + removalOf({ family: 'ip6', name: table }));
 }
 
 const lines = (commands: readonly string[]): string => `${commands.join('\n')}\n`;

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Clock, systemClock, VirtualClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
+import { NftSession, systemNft } from '#machinery/net/nft/index.ts';
 import { proxyConformance } from '../conformance.ts';
 import { decideService } from '../decide.ts';
 import type { RulesUpdate } from '../model.ts';
@@ -11,7 +12,6 @@ import { NODE, service, slice } from '../testing/objects.ts';
 import { Lab, labIsMissing } from '../testing/lab.ts';
 import { FlowCleaner, systemConntrack } from './flows.ts';
 import { NftablesBackend, removeTable } from './nftables-backend.ts';
-import { systemNft } from './system.ts';
 import type { TableSettings } from './table.ts';
 
 const SETTINGS: TableSettings = {
@@ -30,7 +30,7 @@ const missing = labIsMissing();
 /** A back end for the tables of the lab's node. */
 const backendIn = (lab: Lab, clock: Clock = systemClock): NftablesBackend =>
   new NftablesBackend({
-    nft: systemNft(lab.inside('node')),
+    nft: new NftSession({ clock: systemClock, prefix: lab.inside('node') }),
     families: ['IPv4', 'IPv6'],
     settings: () => SETTINGS,
     flows: new FlowCleaner({ conntrack: systemConntrack(lab.inside('node')), clock, logger }),

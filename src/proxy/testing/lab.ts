@@ -7,7 +7,7 @@
 // The same in IPv6: fd00:0:0:1::2 and ::1, fd00:0:0:a::1 and ::2, fd00:0:0:b::1 and ::2.
 
 import { spawnSync } from 'node:child_process';
-import { Agent } from './agent.ts';
+import { Agent } from '#machinery/net/testing/agent.ts';
 
 const PLACES = ['node', 'client', 'pod1', 'pod2', 'other'] as const;
 export type Place = (typeof PLACES)[number];

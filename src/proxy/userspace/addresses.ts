@@ -2,7 +2,7 @@
 
 import type { Logger } from '#machinery/log.ts';
 import { contains, parseCidr, parseIp } from '#machinery/net/ip.ts';
-import { execute } from '../execute.ts';
+import { execute } from '#machinery/execute.ts';
 
 export interface Addresses {
   /** Makes these the only addresses of services that the machine has. Never rejects: what fails is logged. */

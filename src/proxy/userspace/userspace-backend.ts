@@ -1,11 +1,11 @@
 // The proxy without the kernel's help: it listens at node ports, and at cluster IPs where the machine lets it have their addresses.
 // Endpoints see the proxy's address, not the client's.
 
-import type { Clock } from '#machinery/clock.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import type { Backend, RulesUpdate } from '../model.ts';
+import type { Backend, RulesUpdate, ServiceRules } from '../model.ts';
 import type { Addresses } from './addresses.ts';
 import { Balancer } from './balancer.ts';
 import { type Frontend, frontendId, frontendsOf } from './frontends.ts';
@@ -33,6 +33,9 @@ interface Open {
 /** Ports of one process: each is a file descriptor, and services of a cluster that needs this proxy are few. */
 const MAX_FRONTENDS = 5000;
 
+/** How often the machine's addresses are read while services have addresses that it may get. */
+const LOOK_MS = 2000;
+
 export class UserspaceBackend implements Backend {
   readonly name = 'userspace';
   readonly #config: UserspaceBackendConfig;
@@ -43,6 +46,10 @@ export class UserspaceBackend implements Backend {
   readonly #reported = new Set<string>();
   #own: ReadonlySet<string> = new Set();
   #nodePortIPs: readonly string[] = [];
+  /** Services with load balancer or external addresses: they are served where, and as soon as, the machine has the address. */
+  readonly #external = new Map<string, ServiceRules>();
+  #applying: Promise<void> = Promise.resolve();
+  #look: Timer | undefined;
   #closed = false;
 
   constructor(config: UserspaceBackendConfig) {
@@ -50,15 +57,25 @@ export class UserspaceBackend implements Backend {
     this.#balancer = new Balancer({ clock: config.clock, random: config.random, isOwn: (client) => this.#own.has(client) });
   }
 
-  async sync({ complete, changes }: RulesUpdate): Promise<void> {
+  sync(update: RulesUpdate): Promise<void> {
+    const applied = this.#applying.then(() => this.#apply(update));
+    this.#applying = applied.catch(() => undefined);
+    return applied;
+  }
+
+  async #apply({ complete, changes }: RulesUpdate): Promise<void> {
     if (this.#closed) return;
     if (complete) {
       this.#frontends.clear();
+      this.#external.clear();
       this.#nodePortIPs = this.#config.nodePortIPs();
       this.#own = new Set(this.#config.machineAddresses());
     }
     const settings = { nodePortIPs: this.#nodePortIPs, isOwn: (ip: string) => this.#own.has(ip) };
     for (const [key, rules] of changes) {
+      const isExternal = rules?.ports.some((port) => port.loadBalancerIPs.length > 0 || port.externalIPs.length > 0) === true;
+      if (isExternal) this.#external.set(key, rules);
+      else this.#external.delete(key);
       const frontends = rules === undefined ? [] : frontendsOf(rules, settings).filter((frontend) => this.#isServable(frontend));
       if (frontends.length === 0) this.#frontends.delete(key);
       else this.#frontends.set(key, frontends);
@@ -82,11 +99,32 @@ export class UserspaceBackend implements Backend {
       if (present === undefined) await this.#listen(id, frontend);
       else present.listener.setRoute(frontend.route);
     }
+    this.#lookForAddresses();
+  }
+
+  /** An address of a load balancer comes to the machine after the service has it. */
+  #lookForAddresses(): void {
+    this.#look ??=
+      this.#external.size === 0 ? undefined : this.#config.clock.setInterval(LOOK_MS, () => this.#addressesChanged());
+    if (this.#external.size > 0) return;
+    this.#look?.cancel();
+    this.#look = undefined;
+  }
+
+  #addressesChanged(): void {
+    const own = new Set(this.#config.machineAddresses());
+    if (own.size === this.#own.size && [...own].every((ip) => this.#own.has(ip))) return;
+    this.#own = own;
+    // A failure is logged there, and repaired by the next update.
+    void this.sync({ complete: false, changes: new Map(this.#external) }).catch((err: unknown) =>
+      this.#config.logger.warn('proxy: addresses of the machine have changed, but not all could be served', { err }),
+    );
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#look?.cancel();
     await Promise.all([...this.#open.values()].map(({ listener }) => listener.close(true)));
     this.#open.clear();
     await this.#config.addresses?.keep(new Set());

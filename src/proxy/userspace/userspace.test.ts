@@ -5,7 +5,7 @@ import { createLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { proxyConformance } from '../conformance.ts';
 import type { Backend, PortRules, RulesUpdate, ServiceRules, Target } from '../model.ts';
-import { Agent } from '../testing/agent.ts';
+import { Agent } from '#machinery/net/testing/agent.ts';
 import { LAB_PORT } from '../testing/lab.ts';
 import { UserspaceBackend } from './userspace-backend.ts';
 

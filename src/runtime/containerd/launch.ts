@@ -4,7 +4,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,7 +27,7 @@ const run = promisify(execFile);
 export interface LaunchContainerdConfig {
   /** Everything of this containerd is below it: images, containers, configuration, log. Use one per cluster. */
   readonly dir: string;
-  /** With exactly one CNI configuration in it, written before. */
+  /** With exactly one CNI configuration in it. Until that is written, pods have no network, and this is no reason to wait. */
   readonly cniConfDir: string;
   readonly cniBinDir: string;
   readonly logger: Logger;
@@ -59,6 +59,8 @@ export interface LaunchedContainerd {
 }
 
 const STOP_TIMEOUT_MS = 10_000;
+/** Files that containerd reads in the directory of CNI configurations. */
+const CNI_CONFIG = /\.(?:conf|conflist|json)$/;
 /** The longest path that a Unix socket can have, less some room for suffixes. */
 const MAX_SOCKET_PATH = 100;
 
@@ -216,12 +218,13 @@ async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<voi
   }
 }
 
-/** Returns the problem of the runtime; undefined if it is ready for pods. */
-async function unready(runtime: Runtime): Promise<string | undefined> {
+/** Returns the problem of the runtime; undefined if it is ready for pods. Their network counts if it has a configuration. */
+async function unready(runtime: Runtime, cniConfDir: string): Promise<string | undefined> {
   try {
     await runtime.runtime.version({ timeoutMs: 2000 });
     const { status } = await runtime.runtime.status({ timeoutMs: 5000 });
-    const bad = status?.conditions.find((condition) => !condition.status);
+    const hasNetwork = (await readdir(cniConfDir).catch(() => [])).some((name) => CNI_CONFIG.test(name));
+    const bad = status?.conditions.find((condition) => !condition.status && (hasNetwork || condition.type !== 'NetworkReady'));
     return bad && `${bad.type} is false: ${bad.reason} ${bad.message}`;
   } catch (err) {
     return errorMessage(err);
@@ -273,7 +276,7 @@ async function findRunning(config: LaunchContainerdConfig, paths: Paths, toml: s
   const same = (await readFile(paths.configFile, 'utf8').catch(() => '')) === toml;
   if (same) {
     const runtime = createContainerdRuntime({ endpoint: paths.socket, clock });
-    const problem = await unready(runtime);
+    const problem = await unready(runtime, config.cniConfDir);
     await runtime.close();
     if (problem === undefined) return identity;
     config.logger.warn('running containerd is not healthy, restarting', { pid: identity.pid, problem });
@@ -333,7 +336,7 @@ export async function launchContainerd(config: LaunchContainerdConfig): Promise<
       { clock, intervalMs: 25, timeoutMs: config.readyTimeoutMs ?? 30_000, ...(config.signal && { signal: config.signal }) },
       async () => {
         if (!isAlive(identity)) throw new CriError('Unavailable', `containerd ended: ${await complaints(paths.logFile)}`);
-        problem = existsSync(paths.socket) ? await unready(runtime) : 'it does not listen yet';
+        problem = existsSync(paths.socket) ? await unready(runtime, config.cniConfDir) : 'it does not listen yet';
         return problem === undefined;
       },
     );

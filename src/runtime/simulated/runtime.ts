@@ -47,6 +47,8 @@ export interface SimulatedRuntimeConfig {
   readonly random?: Random;
   /** Where pod addresses come from until updateRuntimeConfig says otherwise. Default: 10.88.0.0/16. */
   readonly podCidr?: string;
+  /** Pods have no network until updateRuntimeConfig says where their addresses come from. Default: false. */
+  readonly awaitsPodCidr?: boolean;
   /**
    * How long a process takes to end when it is asked to, unless an annotation of its pod says otherwise. Default: 0, at once. Real runtimes
    * need a moment to signal, reap and tell, so that their clients see a pod that is asked to end before it is gone.
@@ -76,6 +78,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   readonly #volumes = new Map<string, Map<string, DirectoryNode>>();
   #addresses: AddressPool;
   #podCidr: string;
+  #awaitsPodCidr: boolean;
   readonly #stopDurationMs: number;
   readonly #entryPoints: boolean;
   readonly #journal: NodeJournal | undefined;
@@ -91,6 +94,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#pods = pods;
     this.#podCidr = config.podCidr ?? '10.88.0.0/16';
     this.#addresses = new AddressPool(this.#podCidr);
+    this.#awaitsPodCidr = config.awaitsPodCidr ?? false;
     this.#stopDurationMs = config.stopDurationMs ?? 0;
     this.#entryPoints = config.entryPoints ?? false;
     this.#journal = config.journal;
@@ -128,7 +132,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
         status: {
           conditions: [
             { type: 'RuntimeReady', status: true },
-            { type: 'NetworkReady', status: true },
+            this.#awaitsPodCidr
+              ? { type: 'NetworkReady', status: false, reason: 'NetworkPluginNotReady', message: 'the node has no pod CIDR yet' }
+              : { type: 'NetworkReady', status: true },
           ],
         },
         runtimeHandlers: [{ name: '' }],
@@ -138,8 +144,11 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
 
   async updateRuntimeConfig(config: RuntimeConfig): Promise<void> {
     const cidr = config.networkConfig?.podCidr?.split(',')[0];
-    if (!cidr || cidr === this.#podCidr) return;
+    if (!cidr) return;
+    this.#awaitsPodCidr = false;
+    if (cidr === this.#podCidr) return;
     this.#addresses = new AddressPool(cidr);
+    for (const { record } of this.#pods.sandboxes()) if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
     this.#podCidr = cidr;
   }
 

@@ -51,6 +51,9 @@ export interface ObjectCodec {
    */
   readonly isUntyped?: boolean;
 
+  /** What upstream says of a body of another kind or version. Default: texts that name both. */
+  readonly otherKindMessage?: string;
+
   /** The form of the kind in protobuf. Absent: it has none (see negotiation.ts and body.ts of the API server's endpoints). */
   readonly protobuf?: ProtobufCodec;
 

@@ -2,6 +2,41 @@ import { describe, expect, it } from 'vitest';
 import { parseYaml, parseYamlDocuments } from './yaml.ts';
 
 describe('parseYaml', () => {
+  it.each<[text: string, expected: unknown]>([
+    ['e-1', 'e-1'],
+    ['E+5', 'E+5'],
+    ['-e1', '-e1'],
+    ['.e1', '.e1'],
+    ['1e3', 1000],
+    ['1.e3', 1000],
+    ['-.5E+1', -5],
+    ['1_0.5e1', 105],
+  ])('takes numbers with an exponent as kubectl does: %s', (text, expected) => expect(parseYaml(text)).toBe(expected));
+
+  it.each<[text: string, expected: unknown]>([
+    ['9223372036854775807', 9_223_372_036_854_775_807n],
+    ['-9223372036854775808', -9_223_372_036_854_775_808n],
+    ['+9_223_372_036_854_775_807', 9_223_372_036_854_775_807n],
+    ['0x7fffffffffffffff', 9_223_372_036_854_775_807n],
+    ['0777777777777777777777', 9_223_372_036_854_775_807n],
+    ['0o777777777777777777777', 9_223_372_036_854_775_807n],
+    [`0b${'1'.repeat(63)}`, 9_223_372_036_854_775_807n],
+    ['9007199254740991', 9_007_199_254_740_991],
+    // No int64: floating-point numbers, as in Go.
+    ['9223372036854775808', 2 ** 63],
+    ['1e20', 1e20],
+    ['12345678901234567890.5', Number('12345678901234567890.5')],
+    ['9'.repeat(200), 1e200],
+    ['"9223372036854775807"', '9223372036854775807'],
+  ])('keeps integers of 64 bits if it is asked to: %s', (text, expected) => {
+    expect(parseYaml(text, { largeIntegers: 'bigint' })).toBe(expected);
+    expect(parseYaml(text)).toBe(typeof expected === 'bigint' ? Number(expected) : expected);
+    const isRefused = typeof expected === 'bigint' || expected === 2 ** 63;
+    const read = () => parseYaml(text, { largeIntegers: 'error' });
+    if (isRefused) expect(read).toThrow('is out of range: integers up to 9007199254740991 are kept exactly');
+    else expect(read()).toBe(expected);
+  });
+
   it('reads YAML 1.1 as kubectl does', () => {
     expect(
       parseYaml(

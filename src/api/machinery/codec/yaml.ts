@@ -13,12 +13,14 @@ import {
   LineCounter,
   type Node,
   Parser,
+  type Scalar,
   type ScalarTag,
   type Tags,
   type YAMLMap,
   type YAMLParseError,
 } from 'yaml';
 import { setOwn } from '#machinery/deep.ts';
+import { quote } from '#machinery/text/go-format.ts';
 import { YamlError } from './yaml-error.ts';
 
 export { YamlError };
@@ -45,13 +47,22 @@ const octal: ScalarTag = {
   },
 };
 
+/** As in go-yaml, with underscores. */
+const EXPONENTIAL = /^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$/;
+
+function isExponential(tag: Tags[number]): tag is ScalarTag {
+  return typeof tag !== 'string' && tag.collection === undefined && tag.format === 'EXP';
+}
+
 function customTags(tags: Tags): Tags {
   const kept = tags.filter((tag) => {
     if (typeof tag === 'string') return true;
     const { tag: name, format } = tag;
     return !leftOut.has(name) && format !== 'TIME';
   });
-  return [...kept, octal];
+  // The library takes an exponent without digits before it, 'e-1', for a number.
+  const floats = kept.map((tag) => (isExponential(tag) ? { ...tag, test: EXPONENTIAL } : tag));
+  return [...floats, octal];
 }
 
 export interface YamlOptions {
@@ -59,6 +70,11 @@ export interface YamlOptions {
   readonly allowDuplicateKeys?: boolean;
   /** How many values all documents may have together, aliases and merge keys expanded. Default: no limit but upstream's on aliases. */
   readonly maxValues?: number;
+  /**
+   * What becomes of an integer that a number would not keep. 'bigint': a bigint if an int64 keeps it, or else a number, as in Go; 'error': it is
+   * one; 'number': it is rounded. Default: 'number'.
+   */
+  readonly largeIntegers?: 'bigint' | 'error' | 'number';
 }
 
 /** The only document of a text (an empty text is null). Throws YamlError, also if there is a second document. */
@@ -70,7 +86,7 @@ export function parseYaml(text: string, options: YamlOptions = {}): unknown {
 
 /** Every document of a text that is not empty, in order, as JSON values. Throws YamlError. */
 export function parseYamlDocuments(text: string, options: YamlOptions = {}): unknown[] {
-  const { allowDuplicateKeys = false, maxValues = Infinity } = options;
+  const { allowDuplicateKeys = false, maxValues = Infinity, largeIntegers = 'number' } = options;
   const lines = new LineCounter();
   const composer = new Composer({
     version: '1.1',
@@ -81,7 +97,7 @@ export function parseYamlDocuments(text: string, options: YamlOptions = {}): unk
     stringKeys: false,
   });
   const values: unknown[] = [];
-  const converter = new Converter(text.length, maxValues);
+  const converter = new Converter(text.length, maxValues, largeIntegers);
   for (const document of composer.compose(tokensOf(text, lines, maxValues))) {
     const error = document.errors[0];
     if (error !== undefined) throw explain(error, lines);
@@ -218,6 +234,7 @@ const FEW_ALIASED = 100;
 class Converter {
   readonly #textLength: number;
   readonly #maxValues: number;
+  readonly #largeIntegers: 'bigint' | 'error' | 'number';
   /** By name: the latest node before the one that is converted. */
   #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
@@ -229,9 +246,10 @@ class Converter {
   #aliasedLength = 0;
   #aliasDepth = 0;
 
-  constructor(textLength: number, maxValues: number) {
+  constructor(textLength: number, maxValues: number, largeIntegers: 'bigint' | 'error' | 'number') {
     this.#textLength = textLength;
     this.#maxValues = maxValues;
+    this.#largeIntegers = largeIntegers;
   }
 
   /** Throws YamlError. */
@@ -247,7 +265,7 @@ class Converter {
     this.#count();
     const { anchor } = node as { anchor?: string };
     if (anchor !== undefined) this.#anchors.set(anchor, node);
-    if (isScalar(node)) return this.#scalar(node.value);
+    if (isScalar(node)) return this.#scalar(node);
     this.#open.add(node);
     let value: unknown;
     if (isSeq(node)) value = node.items.map((item) => this.#value(item, depth + 1));
@@ -303,14 +321,28 @@ class Converter {
     return value;
   }
 
-  #scalar(value: unknown): unknown {
+  #scalar({ value, source }: Scalar): unknown {
     if (typeof value === 'string' && this.#aliasDepth > 0) this.#aliasedText(value);
     // YAML has infinities and NaN; JSON, and so every API object, has not.
     if (typeof value === 'number' && !Number.isFinite(value)) {
       const shown = Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
       throw new YamlError(`error converting YAML to JSON: json: unsupported value: ${shown}`, 0);
     }
+    if (typeof value === 'number' && !Number.isSafeInteger(value) && source !== undefined)
+      return this.#largeNumber(value, source);
     return value ?? null;
+  }
+
+  /** Most are fractions. The library has parsed the text as a number already. */
+  #largeNumber(value: number, source: string): unknown {
+    if (this.#largeIntegers === 'number' || !Number.isInteger(value)) return value;
+    const exact = integerOf(source);
+    if (exact === undefined) return value;
+    if (this.#largeIntegers === 'error') {
+      const why = `number ${quote(source)} is out of range: integers up to ${Number.MAX_SAFE_INTEGER} are kept exactly`;
+      throw new YamlError(`yaml: ${why}`, 0);
+    }
+    return BigInt.asIntN(64, exact) === exact ? exact : value;
   }
 
   #count(isKey = false): void {
@@ -328,6 +360,25 @@ class Converter {
     if (this.#aliasedLength > Math.max(MAX_ALIASED_TEXT, this.#textLength)) throw excessiveAliasing();
   }
 }
+
+/** The longest text of an int64, in binary digits, with as many underscores. */
+const MAX_INTEGER_LENGTH = 140;
+
+/** Returns the integer that a plain scalar is in YAML 1.1. Undefined: it is another number, or longer than those of 64 bits. */
+function integerOf(source: string): bigint | undefined {
+  const match = source.length > MAX_INTEGER_LENGTH ? null : INTEGER.exec(source.replaceAll('_', ''));
+  if (match === null) return undefined;
+  const [, sign, hex, octalDigits, binary, decimal = ''] = match;
+  const prefixed = [
+    ['0x', hex],
+    ['0o', octalDigits],
+    ['0b', binary],
+  ].find(([, digits]) => digits !== undefined);
+  const value = BigInt(prefixed?.join('') ?? decimal);
+  return sign === '-' ? -value : value;
+}
+
+const INTEGER = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+)|([1-9][0-9]*))$/;
 
 /** As long as a body may be. */
 const MAX_ALIASED_TEXT = 3 * 1024 * 1024;

@@ -1,32 +1,51 @@
-// How long expressions of policies take to compile and to evaluate, under upstream's names.
+// How long expressions take to compile and to evaluate, those of policies and the rules of custom resources, under upstream's names.
 
+import type { RuleTimes } from '#api/machinery/codec/structural/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { Family, Histogram, histogramText } from '#machinery/metrics/instruments.ts';
 
 /** Prometheus' default buckets, which upstream uses here. */
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export class CelMetrics {
+export class CelMetrics implements RuleTimes {
   readonly #clock: Clock;
-  readonly #compilation = durations('compilation', 'Seconds that compiling the expressions of a policy took.');
-  readonly #evaluation = durations('evaluation', 'Seconds that evaluating an expression took.');
+  readonly #compilation = durations(
+    'compilation',
+    'Seconds that compiling the expressions of a policy, or the rules of a node of a schema, took.',
+  );
+  readonly #evaluation = durations(
+    'evaluation',
+    'Seconds that evaluating an expression of a policy, or the rules of a value, took.',
+  );
 
   constructor({ clock }: { readonly clock: Clock }) {
     this.#clock = clock;
   }
 
   compile<T>(work: () => T): T {
-    const start = this.#clock.monotonic();
+    const start = this.now();
     const result = work();
-    this.#compilation.with().observe((this.#clock.monotonic() - start) / 1000);
+    this.compiled(start);
     return result;
   }
 
   async evaluate<T>(work: () => Promise<T>): Promise<T> {
-    const start = this.#clock.monotonic();
+    const start = this.now();
     const result = await work();
-    this.#evaluation.with().observe((this.#clock.monotonic() - start) / 1000);
+    this.evaluated(start);
     return result;
+  }
+
+  now(): number {
+    return this.#clock.monotonic();
+  }
+
+  compiled(since: number): void {
+    this.#compilation.with().observe((this.now() - since) / 1000);
+  }
+
+  evaluated(since: number): void {
+    this.#evaluation.with().observe((this.now() - since) / 1000);
   }
 
   text(): string {

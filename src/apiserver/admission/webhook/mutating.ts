@@ -7,7 +7,8 @@ import { apiVersionOf, parseApiVersion } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { findCodec } from '#apiserver/catalog/codec.ts';
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
+import { MutatingPlugin, subjectOf } from '../mutating-plugin.ts';
+import type { AdmissionAttributes, AdmissionTarget } from '../plugin.ts';
 import { convertVersion } from '../policy/conversion.ts';
 import { PolicyRequest } from '../policy/request.ts';
 import { Reinvocation } from '../reinvocation.ts';
@@ -23,12 +24,13 @@ import type { Patched } from './patch.ts';
 import { notRegistered } from './review.ts';
 import type { WebhookServices } from './services.ts';
 
-export class MutatingAdmissionWebhook implements AdmissionPlugin {
+export class MutatingAdmissionWebhook extends MutatingPlugin {
   readonly name = 'MutatingAdmissionWebhook';
   readonly #services: WebhookServices;
   readonly #configurations: WebhookConfigurations;
 
   constructor(services: WebhookServices) {
+    super();
     this.#services = services;
     this.#configurations = new WebhookConfigurations(services, mutatingWebhookConfigurations, 'admit');
   }
@@ -41,17 +43,8 @@ export class MutatingAdmissionWebhook implements AdmissionPlugin {
     return this.#configurations.mayApply;
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
-    return (await this.#dispatch(attributes)).object as KubeObject;
-  }
-
-  async admitRequest(attributes: AdmissionAttributes): Promise<object | undefined> {
-    const { connectOptions } = await this.#dispatch(attributes);
-    return connectOptions === attributes.connectOptions ? undefined : connectOptions?.();
-  }
-
   /** Resolves with the attributes as the webhooks have changed them. Rejects with StatusError. */
-  async #dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
+  protected async dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
     const hooks = await this.#configurations.hooksFor(attributes);
     if (hooks.length === 0) return attributes;
     const services = this.#services;
@@ -116,9 +109,4 @@ export class MutatingAdmissionWebhook implements AdmissionPlugin {
 function hasNewTimes({ object, oldObject }: AdmissionAttributes): boolean {
   const known = new Set((oldObject?.metadata.managedFields ?? []).map(({ time }) => time));
   return (object?.metadata?.managedFields ?? []).some(({ time }) => !known.has(time));
-}
-
-/** Returns what webhooks may change. */
-function subjectOf({ object, connectOptions }: AdmissionAttributes): object | undefined {
-  return object ?? connectOptions?.();
 }

@@ -11,6 +11,8 @@ const service = (spec: object = {}): ServiceState['service'] =>
   ({ metadata: { name: 'api' }, spec: { ports: [{ port: 443, name: 'https' }], ...spec } }) as unknown as ServiceState['service'];
 const slice = (ready: boolean | undefined, name = 'https'): ServiceState['slices'][number] =>
   ({
+    metadata: { name: 'api' },
+    addressType: 'IPv4',
     endpoints: [{ addresses: ['10.0.0.1'], conditions: ready === undefined ? {} : { ready } }],
     ports: [{ name, port: 8443 }],
   }) as unknown as ServiceState['slices'][number];

@@ -1,14 +1,12 @@
 // What the condition Available of an APIService says, decided from the service and its EndpointSlices. Reasons and messages are upstream's.
 
 import type { APIServiceCondition } from '#api/groups/apiregistration/v1/index.ts';
-import type * as discovery from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { endpointsOfPort } from '#client/endpoints/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import type { APIService, ServiceReference } from '../api-services.ts';
 import type { ServiceState } from '../service-states.ts';
-
-type EndpointSlice = Immutable<discovery.EndpointSlice>;
 
 export interface Availability {
   readonly status: 'True' | 'False';
@@ -34,13 +32,13 @@ export function serviceProblem(reference: ServiceReference, { service, slices }:
   if (servicePort === undefined) return unavailable('ServicePortError', `${subject} is not listening on port ${port}`);
   if (slices.length === 0) return unavailable('EndpointsNotFound', `cannot find endpointslices for ${subject}`);
   const portName = servicePort.name ?? '';
-  if (slices.some((slice) => hasEndpoint(slice, portName))) return undefined;
+  if (
+    endpointsOfPort(service, slices, servicePort, { anyAddress: true })
+      .flat()
+      .some(({ ready }) => ready)
+  )
+    return undefined;
   return unavailable('MissingEndpoints', `endpointslices for ${subject} have no addresses with port name ${quote(portName)}`);
-}
-
-function hasEndpoint({ endpoints, ports }: EndpointSlice, portName: string): boolean {
-  const isReady = (endpoints ?? []).some(({ conditions }) => conditions?.ready !== false);
-  return isReady && (ports ?? []).some(({ name, port }) => name === portName && port !== undefined);
 }
 
 export function failedDiscovery(message: string): Availability {

@@ -1,7 +1,9 @@
 // Converts an OpenAPI v2 document into version 3, for API servers that serve the older version only. As upstream says of its own
 // conversion, some information is lost.
 
-import { createHash } from 'node:crypto';
+import type { Steps } from '#machinery/turn.ts';
+import { jsonDocument } from '../../openapi/made.ts';
+import type { OpenApiDocument } from '../../openapi/served-document.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -9,16 +11,27 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as 
 /** Fields of a parameter that version 3 has in its schema. */
 const IN_SCHEMA = ['type', 'format', 'items', 'default', 'enum', 'pattern', 'minimum', 'maximum', 'uniqueItems'];
 
-export function convertV2ToV3(document: unknown): { readonly bytes: Buffer; readonly hash: string } {
+/** Paths or definitions that are converted in one step. */
+const ENTRIES_PER_STEP = 50;
+
+export function* convertV2ToV3(document: unknown): Steps<OpenApiDocument> {
   const { info, paths, definitions } = record(document);
   const converted = {
     openapi: '3.0.0',
     info,
-    paths: mapValues(record(paths), convertPath),
-    components: { schemas: mapValues(record(definitions), convertSchema) },
+    paths: yield* mapInSteps(record(paths), convertPath),
+    components: { schemas: yield* mapInSteps(record(definitions), convertSchema) },
   };
-  const bytes = Buffer.from(JSON.stringify(converted), 'utf8');
-  return { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
+  return yield* jsonDocument(converted, 'sha512');
+}
+
+function* mapInSteps(values: Values, convert: (value: unknown) => unknown): Steps<Values> {
+  const converted: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(values)) {
+    converted.push([key, convert(value)]);
+    if (converted.length % ENTRIES_PER_STEP === 0) yield;
+  }
+  return Object.fromEntries(converted);
 }
 
 function convertPath(item: unknown): Values {

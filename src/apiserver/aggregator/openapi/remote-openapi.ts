@@ -4,8 +4,10 @@
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
+import { parseJsonInSteps } from '#machinery/text/json-steps.ts';
+import { runStepsInTurns, type Steps } from '#machinery/turn.ts';
 import { type OpenApiDocument, servedDocument } from '../../openapi/served-document.ts';
-import { partOf } from '../../openapi/merge-v2.ts';
+import { partOf } from '../../openapi/v2/merge.ts';
 import type { RemoteDocuments, SwaggerPart, V3Entry } from '../../openapi/remote-documents.ts';
 import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
 import type { ApiServices, RemoteApiService } from '../api-services.ts';
@@ -20,6 +22,8 @@ const PATIENCE_MS = 5_000;
 const TIMEOUT_MS = 60_000;
 const MAX_INDEX_BYTES = 1024 * 1024;
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
+/** A path, definition or parameter of a document. */
+const MAX_ENTRY_BYTES = 512 * 1024;
 /** More entries of one server are left out. */
 const MAX_ENTRIES = 1000;
 const AGGREGATOR: UserInfo = { name: 'system:aggregator', groups: [] };
@@ -134,7 +138,7 @@ export class RemoteOpenApi implements RemoteDocuments {
     if (code === 404) return { entries: NONE };
     if (code !== 200) throw new BackendError(`failed to retrieve openAPI spec: status code ${code}`);
     const { group = '', version = '' } = service.spec;
-    const converted = convertV2ToV3(JSON.parse(body.toString('utf8')));
+    const converted = await runStepsInTurns(convertedDocument(body));
     const path = `apis/${group}/${version}`;
     const entry = { serverRelativeURL: `/openapi/v3/${path}?hash=${converted.hash}` };
     return { entries: new Map([[path, entry]]), converted };
@@ -148,7 +152,7 @@ export class RemoteOpenApi implements RemoteDocuments {
     if (code === 404) return { part: NO_PART, etag: '' };
     if (code !== 200) throw new BackendError(`failed to retrieve openAPI spec: status code ${code}`);
     const { group = '', version = '' } = service.spec;
-    return { part: partOf(JSON.parse(body.toString('utf8')), `/apis/${group}/${version}/`), etag };
+    return { part: await runStepsInTurns(readPart(body, `/apis/${group}/${version}/`)), etag };
   }
 
   async #fetch(service: RemoteApiService, path: string, etag: string, maxBytes: number): Promise<FetchedDocument> {
@@ -203,6 +207,27 @@ const NO_PART: SwaggerPart = { paths: {}, definitions: {}, parameters: {} };
 
 function pathOf({ spec }: RemoteApiService): string {
   return `apis/${spec.group ?? ''}/${spec.version ?? ''}`;
+}
+
+function* convertedDocument(body: Buffer): Steps<OpenApiDocument> {
+  return yield* convertV2ToV3(yield* readDocument(body));
+}
+
+function* readPart(body: Buffer, pathPrefix: string): Steps<SwaggerPart> {
+  return yield* partOf(yield* readDocument(body), pathPrefix);
+}
+
+/**
+ * Reads an OpenAPI v2 document in steps. Throws BackendError for one with a path, definition or parameter that is so large that work on it
+ * would hold up the event loop.
+ */
+function* readDocument(body: Buffer): Steps<unknown> {
+  const document = yield* parseJsonInSteps(body, (path, bytes) => {
+    if (path.length === 2 && bytes > MAX_ENTRY_BYTES) {
+      throw new BackendError(`OpenAPI: ${path.join(' ')} has ${bytes} bytes, at most ${MAX_ENTRY_BYTES} are read`);
+    }
+  });
+  return document;
 }
 
 /** Reads the index. An entry that leads anywhere else is left out. */

@@ -10,6 +10,7 @@ import type { Answer } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { resolveService, type ServiceAddress } from '../../service-resolver/resolve.ts';
+import type { CertificateMetrics } from '../../webhooks/client/certificate-metrics.ts';
 import { checkCertificateNames } from '../../webhooks/client/certificate-names.ts';
 import { describeTransportError } from '../../webhooks/client/transport-errors.ts';
 import type { RemoteApiService } from '../api-services.ts';
@@ -35,6 +36,8 @@ export interface BackendsConfig {
   readonly certificate: () => ClientCertificate | undefined;
   /** Default: TCP and TLS. */
   readonly dial?: DialBackend;
+  /** Default: nothing is counted. */
+  readonly certificateMetrics?: CertificateMetrics;
 }
 
 /** The settings of an APIService cannot be used. The message is upstream's. */
@@ -139,6 +142,7 @@ export class Backends {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof BodyAbortedError) throw error;
+      this.#config.certificateMetrics?.failed(error);
       throw new BackendError(messageOf(error, clock.now()), { cause: error });
     }
   }

@@ -1,15 +1,18 @@
 // Responses of other API servers for clients in this process, which take objects and events, not bytes.
 
 import * as apierrors from '#machinery/apierrors.ts';
+import { parseJsonInSteps } from '#machinery/text/json-steps.ts';
+import { runStepsInTurns } from '#machinery/turn.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchEventType } from '#machinery/watch.ts';
 import { FreshObject } from '../../registry/encoded-object.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../../request.ts';
 
-/** A larger object is an error: it would hold up the event loop for too long. */
+/** A larger object is an error. Objects are parsed in steps. */
 const MAX_OBJECT_BYTES = 32 * 1024 * 1024;
 /** So many events may wait for the reader; with more the watch ends. */
 const MAX_EVENTS = 1000;
+const NEWLINE = 0x0a;
 
 const EVENT_TYPES: ReadonlySet<string> = new Set<WatchEventType>(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
@@ -20,10 +23,10 @@ export async function decodedResponse(request: ApiRequest, response: ApiResponse
   if (code === 200 && request.info.verb === 'watch') {
     return { ...response, body: { kind: 'watch', events: readEvents(body.stream, request.signal) } };
   }
-  return { ...response, body: { kind: 'object', object: new FreshObject(parsed(await collected(body.stream))) } };
+  return { ...response, body: { kind: 'object', object: new FreshObject(await parsed(await collected(body.stream))) } };
 }
 
-async function collected(stream: AsyncIterable<Uint8Array>): Promise<string> {
+async function collected(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stream) {
@@ -31,12 +34,12 @@ async function collected(stream: AsyncIterable<Uint8Array>): Promise<string> {
     if (length > MAX_OBJECT_BYTES) throw unusable(`it is larger than ${MAX_OBJECT_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
-function parsed(text: string): unknown {
+async function parsed(text: Buffer): Promise<unknown> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = await runStepsInTurns(parseJsonInSteps(text));
     if (typeof value === 'object' && value !== null) return value;
   } catch (error) {
     throw unusable((error as Error).message);
@@ -54,16 +57,20 @@ function readEvents(stream: AsyncIterable<Uint8Array>, signal: AbortSignal): Wat
   let stopped = false;
   const events = new WatchQueue<EncodedWatchEvent>({ limit: MAX_EVENTS, onStop: () => (stopped = true) });
   const read = async (): Promise<void> => {
-    let rest: Buffer = Buffer.alloc(0);
+    // Of the line that has begun.
+    let [pending, length]: [Uint8Array[], number] = [[], 0];
     for await (const chunk of stream) {
-      if (stopped) return;
-      rest = Buffer.concat([rest, chunk]);
-      if (rest.length > MAX_OBJECT_BYTES) throw unusable(`an event is larger than ${MAX_OBJECT_BYTES} bytes`);
-      for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
-        const line = rest.toString('utf8', 0, end);
+      let rest = chunk;
+      for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
+        const line = Buffer.concat([...pending, rest.subarray(0, end)]);
+        [pending, length] = [[], 0];
         rest = rest.subarray(end + 1);
-        if (line.trim() !== '') events.push(eventOf(line));
+        if (!isBlank(line)) events.push(await eventOf(line));
+        if (stopped) return;
       }
+      length += rest.length;
+      if (length > MAX_OBJECT_BYTES) throw unusable(`an event is larger than ${MAX_OBJECT_BYTES} bytes`);
+      pending.push(rest);
     }
     events.close();
   };
@@ -74,14 +81,19 @@ function readEvents(stream: AsyncIterable<Uint8Array>, signal: AbortSignal): Wat
   return events;
 }
 
-function eventOf(line: string): EncodedWatchEvent {
-  const { type, object } = parsed(line) as { readonly type?: unknown; readonly object?: unknown };
+/** Reports whether a line has only a carriage return or a space. */
+function isBlank(line: Buffer): boolean {
+  return line.length < 8 && line.toString('utf8').trim() === '';
+}
+
+async function eventOf(line: Buffer): Promise<EncodedWatchEvent> {
+  const { type, object } = (await parsed(line)) as { readonly type?: unknown; readonly object?: unknown };
   if (typeof type !== 'string' || !EVENT_TYPES.has(type) || typeof object !== 'object') throw unusable('it is no watch event');
   const encoded = new FreshObject(object);
   return {
     type: type as WatchEventType,
     object: encoded,
-    frame: () => Buffer.from(`${line}\n`, 'utf8'),
+    frame: () => Buffer.concat([line, Buffer.of(NEWLINE)]),
     protobufFrame: () => {
       throw new Error('events of an aggregated API server are not there in protobuf');
     },

@@ -26,6 +26,7 @@ const DEVICES = 'resource.k8s.io';
 const DISCOVERY = 'discovery.k8s.io';
 const EXTENSIONS = 'extensions';
 const NETWORKING = 'networking.k8s.io';
+const NETWORK_POLICY = 'system:coxswain:network-policy';
 const POLICY = 'policy';
 const STORAGE = 'storage.k8s.io';
 
@@ -247,6 +248,8 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
     can('list watch', DISCOVERY, 'endpointslices'),
   ]),
   clusterRole('system:kube-scheduler', SCHEDULER),
+  // Not upstream's: what enforces network policies on a node.
+  clusterRole(NETWORK_POLICY, [can('list watch', '', 'namespaces pods'), can('list watch', NETWORKING, 'networkpolicies')]),
 ];
 
 const AUTHENTICATED = group('system:authenticated');
@@ -257,6 +260,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly NewClusterRoleBinding[] = [
   bindCluster('system:discovery', AUTHENTICATED),
   bindCluster('system:basic-user', AUTHENTICATED),
   bindCluster('system:public-info-viewer', AUTHENTICATED, group('system:unauthenticated')),
+  bindCluster(NETWORK_POLICY, user(NETWORK_POLICY)),
   bindCluster('system:node-proxier', user('system:kube-proxy')),
   bindCluster('system:kube-controller-manager', user('system:kube-controller-manager')),
   bindCluster('system:kube-dns', account('kube-system', 'kube-dns')),

@@ -219,6 +219,13 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('delete', '', 'nodes/proxy'),
     WRITE_EVENTS,
   ],
+  // Nor is this one: addresses of load balancers out of a pool.
+  'load-balancer-pool-controller': [
+    can(READ, '', 'services'),
+    can('patch update', '', 'services/status'),
+    can('get create delete', NETWORKING, 'ipaddresses'),
+    WRITE_EVENTS,
+  ],
   'pvc-protection-controller': [
     can('get list watch update', '', 'persistentvolumeclaims'),
     can('update', '', 'persistentvolumeclaims/status'),

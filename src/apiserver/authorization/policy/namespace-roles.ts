@@ -1,4 +1,4 @@
-// The roles that hold in kube-system and kube-public only, and who has them.
+// The roles that hold in one namespace of the system only, and who has them.
 
 import { CONTROLLER_ROLE_PREFIX } from './controller-roles.ts';
 import { account, bind, can, READ, role, user, WRITE_EVENTS } from './words.ts';
@@ -6,10 +6,13 @@ import type { NewRole, NewRoleBinding } from './words.ts';
 
 const SYSTEM = 'kube-system';
 const PUBLIC = 'kube-public';
+const NODE_LEASES = 'kube-node-lease';
 const AUTHENTICATION_READER = 'extension-apiserver-authentication-reader';
 const SIGNER = `${CONTROLLER_ROLE_PREFIX}bootstrap-signer`;
 const CLOUD_PROVIDER = `${CONTROLLER_ROLE_PREFIX}cloud-provider`;
 const TOKEN_CLEANER = `${CONTROLLER_ROLE_PREFIX}token-cleaner`;
+/** Not one of Kubernetes': service proxies see by the leases which of them announces the addresses of load balancers. */
+const ANNOUNCER = 'coxswain:address-announcer';
 const lockingRole = (component: string): string => `system::leader-locking-${component}`;
 
 const LEASES = 'coordination.k8s.io';
@@ -24,6 +27,7 @@ export const NAMESPACE_ROLES: readonly NewRole[] = [
   role(SYSTEM, TOKEN_CLEANER, [can('get list watch delete', '', 'secrets'), WRITE_EVENTS]),
   leaderLocking('kube-controller-manager'),
   leaderLocking('kube-scheduler'),
+  role(NODE_LEASES, ANNOUNCER, [can('get', LEASES, 'leases')]),
   role(PUBLIC, SIGNER, [can(READ, '', 'configmaps'), can('update', '', 'configmaps', 'cluster-info'), WRITE_EVENTS]),
 ];
 
@@ -42,6 +46,7 @@ export const NAMESPACE_ROLE_BINDINGS: readonly NewRoleBinding[] = [
   ),
   leaderLocked('kube-controller-manager', 'leader-election-controller'),
   leaderLocked('kube-scheduler'),
+  bind(NODE_LEASES, ANNOUNCER, [user('system:kube-proxy')]),
   bind(SYSTEM, SIGNER, [account(SYSTEM, 'bootstrap-signer')]),
   bind(SYSTEM, CLOUD_PROVIDER, [account(SYSTEM, 'cloud-provider')]),
   bind(SYSTEM, TOKEN_CLEANER, [account(SYSTEM, 'token-cleaner')]),

@@ -4,10 +4,9 @@
 // its turn comes, and a write that meets a conflict is left to the event of the other writer. Several servers may do the same work on one
 // storage: all of them decide the same.
 //
-// Definitions are not kept in memory, since their schemas are large: only their names are (GroupNames).
+// Definitions come from DefinitionFollower. They are not kept in memory, since their schemas are large: only their names are (GroupNames).
 
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
@@ -16,10 +15,10 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { decodeState, Follower } from '../../catalog/follow.ts';
 import type { Find } from '../../catalog/internal-client.ts';
 import { Cleanup, isCleanupDue } from './cleanup.ts';
 import { decideStatus, waitsForServing } from './decide-status.ts';
+import type { DefinitionKeeper } from '../definitions.ts';
 import type { Definition } from './definition.ts';
 import { GroupNames } from './group-names.ts';
 
@@ -57,26 +56,21 @@ interface Waiting {
  */
 export const OTHERS_SEE_MS = 250;
 const CLEANUP_WORKERS = 5;
-/** Definitions that are read in one turn of the event loop. */
-const DEFINITIONS_PER_TURN = 16;
 const { group: GROUP, resource: RESOURCE } = customResourceDefinitions;
 
-export class DefinitionConditions {
+export class DefinitionConditions implements DefinitionKeeper {
   readonly #config: ConditionsConfig;
   readonly #names = new GroupNames();
-  readonly #follower: Follower;
   readonly #queue: RateLimitingQueue;
   readonly #cleanups: RateLimitingQueue;
   readonly #cleanup: Cleanup;
   /** By the name of the definition. */
   readonly #waiting = new Map<string, Waiting>();
-  #unsubscribe: (() => void) | undefined;
   #isChangeNoted = false;
 
   constructor(config: ConditionsConfig) {
     const { catalog, clock, sharesStorage } = config;
     this.#config = config;
-    this.#follower = new Follower(config);
     this.#queue = new RateLimitingQueue({ clock });
     this.#cleanups = new RateLimitingQueue({ clock });
     this.#cleanup = new Cleanup({
@@ -87,31 +81,21 @@ export class DefinitionConditions {
     });
   }
 
-  /** Reads the definitions that exist. Resolves when all of them are known; nothing is written yet. */
-  async start(): Promise<void> {
-    this.#unsubscribe = this.#config.catalog.onChange(() => this.#catalogChanged());
-    const keeper = {
-      set: (object: KubeObject) => this.#seen(object as unknown as Definition),
-      delete: (name: string) => this.#gone(name),
-    };
-    // Definitions are large: they are decoded for this alone, and a few at a time.
-    await this.#follower.follow(GROUP, RESOURCE, keeper, { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN });
-  }
-
   /** Works until the signal aborts. Resolves when no write is in flight any more. */
   async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#config;
+    const { logger, catalog } = this.#config;
     sharedByMany(signal);
-    // One worker: whether a name is free depends on what was decided before.
-    await Promise.all([
-      runWorkers(this.#queue, 1, (name) => this.#reconcile(name), signal, { logger }),
-      runWorkers(this.#cleanups, CLEANUP_WORKERS, (name) => this.#cleanUp(name), signal, { logger }),
-    ]);
-  }
-
-  stop(): void {
-    this.#follower.stop();
-    this.#unsubscribe?.();
+    const unsubscribe = catalog.onChange(() => this.#catalogChanged());
+    try {
+      this.#addServed();
+      // One worker: whether a name is free depends on what was decided before.
+      await Promise.all([
+        runWorkers(this.#queue, 1, (name) => this.#reconcile(name), signal, { logger }),
+        runWorkers(this.#cleanups, CLEANUP_WORKERS, (name) => this.#cleanUp(name), signal, { logger }),
+      ]);
+    } finally {
+      unsubscribe();
+    }
   }
 
   /** Called in the middle of a change: what is installed counts as served only when the call that installs it has returned. */
@@ -133,7 +117,8 @@ export class DefinitionConditions {
     }
   }
 
-  #seen(definition: Definition): void {
+  /** Notes the names of a definition, and puts it on the queue if it needs something. Nothing is written before `run`. */
+  set(definition: Definition): void {
     const { name } = definition.metadata;
     this.#noteNames(definition);
     // Most definitions need nothing, and putting them on the queue means to decode them again.
@@ -142,7 +127,7 @@ export class DefinitionConditions {
     if (isCleanupDue(definition)) this.#cleanups.add(name);
   }
 
-  #gone(name: string): void {
+  delete(name: string): void {
     this.#waiting.delete(name);
     this.#cleanup.forget(name);
     for (const other of this.#names.delete(name)) this.#queue.add(other);

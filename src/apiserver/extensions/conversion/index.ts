@@ -5,21 +5,28 @@ import { ConversionError } from '#apiserver/registry/object-converter.ts';
 import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
 import type { WebhookClients } from '#apiserver/webhooks/client/index.ts';
 import type { CustomResource } from '../description.ts';
+import type { ConversionMetrics } from './metrics.ts';
 import { noConversion } from './none.ts';
 import { webhookConversion } from './webhook.ts';
+
+export { ConversionMetrics } from './metrics.ts';
 
 export interface ConversionServices {
   readonly webhooks: Pick<WebhookClients, 'call'>;
   readonly random: Random;
+  readonly metrics: ConversionMetrics;
 }
 
 /** Returns the converter of a resource, by the strategy of its definition. */
-export function converterOf(resource: CustomResource, { webhooks, random }: ConversionServices): ObjectConverter {
+export function converterOf(resource: CustomResource, { webhooks, random, metrics }: ConversionServices): ObjectConverter {
   const { name, conversion } = resource;
   const client = conversion.webhook?.clientConfig;
   if (conversion.strategy !== 'Webhook' || client === undefined) return betweenVersions(resource, noConversion);
   const reviewVersions = conversion.webhook?.conversionReviewVersions ?? [];
-  return betweenVersions(resource, webhookConversion({ name, client: trimmed(client), reviewVersions, webhooks, random }));
+  return betweenVersions(
+    resource,
+    webhookConversion({ name, client: trimmed(client), reviewVersions, webhooks, random, metrics }),
+  );
 }
 
 /** A caBundle of white space alone counts as none. */

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { define, definitionOf, definitionVersion } from '#apiserver/testing/custom-resources.ts';
+import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
@@ -219,6 +220,42 @@ describe('an object that is refused', () => {
     convert = (object, apiVersion) => change(renamed(object, apiVersion));
     expect(outcome(await api.get(`${path('v2')}/a`))).toBe(RETURNED + expected);
   });
+});
+
+test('metrics say how many requests failed, how, and how long they took', async () => {
+  await api.post(path('v1'), widget('v1', 'a', { size: 3 }));
+  const read = async (): Promise<number> => (await api.get(`${path('v2')}/a`)).code;
+  const [goodConvert, goodRespond] = [convert, respond];
+  convert = () => ({ kind: 'Other', apiVersion: 'example.com/v2', metadata: {} });
+  expect(await read()).toBe(500);
+  convert = goodConvert;
+  respond = () => ({ kind: 'ConversionReview', apiVersion: 'apiextensions.k8s.io/v1' });
+  expect(await read()).toBe(500);
+  respond = (review) => {
+    const answer = success(review);
+    return { ...answer, response: { ...(answer['response'] as Json), convertedObjects: [] } };
+  };
+  expect(await read()).toBe(500);
+  respond = goodRespond;
+  isGone = true;
+  expect(await read()).toBe(500);
+  isGone = false;
+  expect(await read()).toBe(200);
+  const { text } = await send(t.server, { path: '/metrics' });
+  const counts = text.split('\n').filter((line) => /^apiserver_.*conversion_webhook.*(total|count)[{ ]/.test(line));
+  const failure = (type: string): string => `{result="failure",failure_type="conversion_webhook_${type}_failure"} 1`;
+  const ofCalls = (metric: string): string[] => [
+    ...['invalid_converted_object', 'malformed_response', 'partial_response', 'call'].map((type) => metric + failure(type)),
+    `${metric}{result="success",failure_type=""} 1`,
+  ];
+  const conversions = 'apiserver_crd_conversion_webhook_duration_seconds_count';
+  const labels = 'crd_name="widgets.example.com",from_version="v1",to_version="v2"';
+  expect(counts).toEqual([
+    ...ofCalls('apiserver_conversion_webhook_duration_seconds_count'),
+    ...ofCalls('apiserver_conversion_webhook_request_total'),
+    `${conversions}{${labels},succeeded="false"} 4`,
+    `${conversions}{${labels},succeeded="true"} 1`,
+  ]);
 });
 
 test('a webhook that is gone breaks the requests that need it, and no others', async () => {

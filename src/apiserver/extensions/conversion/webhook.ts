@@ -8,6 +8,7 @@ import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
 import { WebhookCallError } from '#apiserver/webhooks/client/index.ts';
 import type { WebhookClientConfig, WebhookClients } from '#apiserver/webhooks/client/index.ts';
 import { checkedConversion, ConvertedObjectError } from './check.ts';
+import type { ConversionMetrics, FailureType } from './metrics.ts';
 import { convertedObjects, reviewBody, ReviewError, reviewVersionOf } from './review.ts';
 
 export interface WebhookConversionConfig {
@@ -18,6 +19,7 @@ export interface WebhookConversionConfig {
   readonly reviewVersions: readonly string[];
   readonly webhooks: Pick<WebhookClients, 'call'>;
   readonly random: Random;
+  readonly metrics: ConversionMetrics;
 }
 
 /** Objects that are sent in one request, at most. */
@@ -49,36 +51,73 @@ async function convertBatch(
   objects: readonly KubeObject[],
   apiVersion: string,
 ): Promise<readonly KubeObject[]> {
-  const [first] = objects as readonly [KubeObject];
   // Webhooks need not understand objects with nothing in them.
   if (objects.every(isEmpty)) return objects.map((object) => ({ ...object, apiVersion }));
-  const converted = await request(config, objects, apiVersion, first);
-  if (converted.length !== objects.length) {
-    throw failure(first, `returned ${converted.length} objects, expected ${objects.length}`);
+  const { name, metrics } = config;
+  const [first] = objects as readonly [KubeObject];
+  const start = metrics.now();
+  const finished = (succeeded: boolean): void =>
+    metrics.converted(start, name, versionOf(first.apiVersion), versionOf(apiVersion), succeeded);
+  try {
+    const converted = await request(config, objects, apiVersion);
+    finished(true);
+    return converted;
+  } catch (error) {
+    finished(false);
+    throw error;
   }
-  return objects.map((original, index) => {
-    try {
-      return checkedConversion({ original, converted: converted[index], apiVersion, index });
-    } catch (error) {
-      throw error instanceof ConvertedObjectError ? failure(original, error.message) : error;
-    }
-  });
 }
 
+/** Sends the objects to the webhook, and checks what comes back. */
 async function request(
-  { name, client, reviewVersions, webhooks, random }: WebhookConversionConfig,
+  config: WebhookConversionConfig,
   objects: readonly KubeObject[],
   desiredAPIVersion: string,
-  first: KubeObject,
-): Promise<readonly unknown[]> {
+): Promise<readonly KubeObject[]> {
+  const { name, client, reviewVersions, webhooks, random, metrics } = config;
+  const [first] = objects as readonly [KubeObject];
+  const version = orFailed(first, () => reviewVersionOf(reviewVersions));
+  const review = { uid: random.uuid(), version, desiredAPIVersion, objects };
+  const start = metrics.now();
+  let outcome: FailureType | '' = 'conversion_webhook_call_failure';
   try {
-    const review = { uid: random.uuid(), version: reviewVersionOf(reviewVersions), desiredAPIVersion, objects };
-    const hook = `conversion_webhook_for_${name}`;
-    return convertedObjects(await webhooks.call(hook, client, reviewBody(review), { timeoutMs: TIMEOUT_MS }), review);
+    const response = await webhooks.call(`conversion_webhook_for_${name}`, client, reviewBody(review), { timeoutMs: TIMEOUT_MS });
+    outcome = 'conversion_webhook_malformed_response_failure';
+    const converted = convertedObjects(response, review);
+    outcome = 'conversion_webhook_partial_response_failure';
+    if (converted.length !== objects.length) {
+      throw failure(first, `returned ${converted.length} objects, expected ${objects.length}`);
+    }
+    outcome = 'conversion_webhook_invalid_converted_object_failure';
+    const checked = objects.map((original, index) => checkedObject(original, converted[index], desiredAPIVersion, index));
+    outcome = '';
+    return checked;
   } catch (error) {
     if (error instanceof ReviewError || error instanceof WebhookCallError) throw conversionFailed(first, error.message);
     throw error;
+  } finally {
+    metrics.requested(start, outcome);
   }
+}
+
+function orFailed<T>(first: KubeObject, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof ReviewError ? conversionFailed(first, error.message) : error;
+  }
+}
+
+function checkedObject(original: KubeObject, converted: unknown, apiVersion: string, index: number): KubeObject {
+  try {
+    return checkedConversion({ original, converted, apiVersion, index });
+  } catch (error) {
+    throw error instanceof ConvertedObjectError ? failure(original, error.message) : error;
+  }
+}
+
+function versionOf(apiVersion = ''): string {
+  return apiVersion.slice(apiVersion.indexOf('/') + 1);
 }
 
 function isEmpty(object: KubeObject): boolean {

@@ -4,7 +4,7 @@
 import type { ObjectType } from '#cel/index.ts';
 import type { Decoded } from '#api/machinery/codec/decode.ts';
 import type { ObjectCodec, OpenApiType } from '#api/machinery/codec/object-codec.ts';
-import { StructuralCodec } from '#api/machinery/codec/structural/index.ts';
+import { type RuleTimes, StructuralCodec } from '#api/machinery/codec/structural/index.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { MergeType } from '#api/machinery/managed-fields/index.ts';
@@ -21,6 +21,7 @@ export interface CustomCodecConfig {
   /** Returns the length of the schema's text, about. */
   readonly bytesOf: () => number;
   readonly pool: SchemaPool;
+  readonly ruleTimes?: RuleTimes | undefined;
 }
 
 export class CustomCodec implements ObjectCodec {
@@ -80,8 +81,9 @@ export class CustomCodec implements ObjectCodec {
   }
 
   #makeStructural(): StructuralCodec {
-    const { kind, listKind, plural, selectableFields, schemaOf } = this.#config;
+    const { kind, listKind, plural, selectableFields, schemaOf, ruleTimes } = this.#config;
     const schema = schemaOf();
-    return new StructuralCodec({ ...kind, listKind, plural, selectableFields, ...(schema !== undefined && { schema }) });
+    const custom = { ...kind, listKind, plural, selectableFields, ruleTimes };
+    return new StructuralCodec({ ...custom, ...(schema !== undefined && { schema }) });
   }
 }

@@ -2,6 +2,7 @@
 
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
+import type { RuleTimes } from '#api/machinery/codec/structural/index.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Kind, Subresource } from '#apiserver/catalog/kind.ts';
@@ -22,6 +23,8 @@ import type { SchemaPool } from './schema-pool.ts';
 
 export interface CustomKindServices extends StoreServices {
   readonly pool: SchemaPool;
+  /** Measures rules. Default: they are not measured. */
+  readonly ruleTimes?: RuleTimes | undefined;
   /** The codec of the subresource scale. */
   readonly scaleCodec: ObjectCodec;
   /** Returns the schema of a version; undefined if it has none. Called whenever the schema has to be compiled. */
@@ -54,7 +57,7 @@ export function customKinds(resource: CustomResource, services: CustomKindServic
 function codecOf(
   { group, names }: CustomResource,
   { name, hasSchema, selectableFields }: CustomVersion,
-  { pool, schemaOf, bytesOf }: CustomKindServices,
+  { pool, schemaOf, bytesOf, ruleTimes }: CustomKindServices,
 ): CustomCodec {
   return new CustomCodec({
     kind: { group, version: name, kind: names.kind },
@@ -64,6 +67,7 @@ function codecOf(
     schemaOf: () => (hasSchema ? schemaOf(name) : undefined),
     bytesOf,
     pool,
+    ruleTimes,
   });
 }
 

@@ -78,6 +78,18 @@ test('a scale reads and writes the fields that the definition names', async () =
   });
 });
 
+test.each([
+  { apiVersion: 'v1', kind: 'Scale' },
+  { apiVersion: 'autoscaling/v1', kind: 'Widget' },
+  { apiVersion: 'example.com/v1', kind: 'Widget' },
+])('a body that is no Scale is refused in upstream’s words: %j', async (given) => {
+  await create('a', { replicas: 2 });
+  const body = { ...given, metadata: { name: 'a' }, spec: { replicas: 3 } };
+  expect(outcome(await api.put(`${WIDGETS}/a/scale`, body))).toBe(
+    '400 BadRequest: no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"',
+  );
+});
+
 test('what cannot be scaled', async () => {
   await create('none');
   expect(outcome(await api.get(`${WIDGETS}/none/scale`))).toBe(

@@ -1,5 +1,6 @@
 // The client of webhooks.
 
+export { CertificateMetrics } from './certificate-metrics.ts';
 export type { WebhookClientConfig, WebhookServiceReference } from './config.ts';
 export { WebhookCallError } from './errors.ts';
 export { WebhookClients } from './webhook-clients.ts';

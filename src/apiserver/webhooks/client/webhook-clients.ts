@@ -16,6 +16,7 @@ import { WebhookCallError } from './errors.ts';
 import { parseResponse, retryAfter } from './response.ts';
 import { ResponseBodyError, ResponseTooLargeError, send } from './send.ts';
 import type { WebhookResponse } from './send.ts';
+import type { CertificateMetrics } from './certificate-metrics.ts';
 import { describeTransportError } from './transport-errors.ts';
 
 /** Connections are kept for so many configurations. */
@@ -31,6 +32,8 @@ export interface WebhookClientsConfig {
   readonly findAll: FindAll;
   readonly clock: Clock;
   readonly random: Random;
+  /** Default: nothing is counted. */
+  readonly certificateMetrics?: CertificateMetrics;
 }
 
 export interface CallOptions {
@@ -106,7 +109,7 @@ export class WebhookClients {
   ): Promise<unknown> {
     const query = `?timeout=${formatDuration(Math.max(1, Math.ceil(options.timeoutMs / 1000)) * 1000)}`;
     for (let attempt = 0; ; attempt++) {
-      const exchange = new Exchange(this.#config.clock, agent, options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES, signal);
+      const exchange = new Exchange(this.#config, agent, options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES, signal);
       const response = await exchange.run(target.place, query, body);
       const seconds = attempt < MAX_RETRIES ? retryAfter(response) : undefined;
       if (seconds === undefined) return parseResponse(response, exchange.method, options.maxResponseValues);
@@ -168,13 +171,18 @@ function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget
 /** One attempt: a request, and those that redirects ask for. */
 class Exchange {
   method: 'POST' | 'GET' = 'POST';
-  readonly #clock: Clock;
+  readonly #config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics'>;
   readonly #agent: WebhookAgent;
   readonly #maxResponseBytes: number;
   readonly #signal: AbortSignal;
 
-  constructor(clock: Clock, agent: WebhookAgent, maxResponseBytes: number, signal: AbortSignal) {
-    this.#clock = clock;
+  constructor(
+    config: Pick<WebhookClientsConfig, 'clock' | 'certificateMetrics'>,
+    agent: WebhookAgent,
+    maxResponseBytes: number,
+    signal: AbortSignal,
+  ) {
+    this.#config = config;
     this.#agent = agent;
     this.#maxResponseBytes = maxResponseBytes;
     this.#signal = signal;
@@ -223,7 +231,8 @@ class Exchange {
         throw new WebhookCallError(message, { cause: error });
       }
       const reason = error instanceof Error && error.message === '' && error.cause instanceof Error ? error.cause : error;
-      throw failure(urlOf(place, query), describeTransportError(reason, this.#clock.now()), error);
+      this.#config.certificateMetrics?.failed(reason);
+      throw failure(urlOf(place, query), describeTransportError(reason, this.#config.clock.now()), error);
     }
   }
 }

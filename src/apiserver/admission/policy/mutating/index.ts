@@ -9,7 +9,8 @@ import { Budget } from '#cel/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { quote } from '#machinery/text/go-format.ts';
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
+import { MutatingPlugin, subjectOf } from '#apiserver/admission/mutating-plugin.ts';
+import type { AdmissionAttributes, AdmissionTarget } from '#apiserver/admission/plugin.ts';
 import { findCodec } from '#apiserver/catalog/codec.ts';
 import { Reinvocation } from '#apiserver/admission/reinvocation.ts';
 import { Rounds } from '#apiserver/admission/rounds.ts';
@@ -36,12 +37,13 @@ interface Problem {
   readonly reason: apierrors.StatusReason;
 }
 
-export class MutatingAdmissionPolicy implements AdmissionPlugin {
+export class MutatingAdmissionPolicy extends MutatingPlugin {
   readonly name = 'MutatingAdmissionPolicy';
   readonly #services: PolicyServices;
   readonly #source: PolicySource<Policy, Binding, CompiledPolicy>;
 
   constructor(services: PolicyServices) {
+    super();
     this.#services = services;
     this.#source = new PolicySource({
       ...services,
@@ -59,17 +61,8 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
     return this.#source.mayApply;
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
-    return (await this.#dispatch(attributes)).object as KubeObject;
-  }
-
-  async admitRequest(attributes: AdmissionAttributes): Promise<object | undefined> {
-    const { connectOptions } = await this.#dispatch(attributes);
-    return connectOptions === attributes.connectOptions ? undefined : connectOptions?.();
-  }
-
   /** Resolves with the attributes as the policies have changed them. Rejects with StatusError. */
-  async #dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
+  protected async dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes> {
     const hooks = await this.#source.hooksFor(attributes);
     if (hooks.length === 0) return attributes;
     const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks);
@@ -203,11 +196,6 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
     const object = await convertVersion({ scheme, snapshot }, draft as unknown as KubeObject, kind, own);
     return { ...attributes, object };
   }
-}
-
-/** Returns what policies may change. */
-function subjectOf({ object, connectOptions }: AdmissionAttributes): object | undefined {
-  return object ?? connectOptions?.();
 }
 
 /** Throws MutationError, or for a patch InternalError, if it has become no object of its kind. */

@@ -6,3 +6,4 @@ export { RuleRun } from './evaluate.ts';
 export { Place } from './place.ts';
 export { Ratchet } from './ratchet.ts';
 export { type RuleNode, ruleNodeOf } from './rule-node.ts';
+export { NO_TIMES, type RuleTimes } from './times.ts';

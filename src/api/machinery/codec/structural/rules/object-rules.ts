@@ -26,6 +26,12 @@ class ObjectRules {
   }
 
   *evaluate(node: RuleNode, subject: Subject): Steps<void> {
+    const start = node.times.now();
+    yield* this.#evaluateValue(node, subject);
+    node.times.evaluated(start);
+  }
+
+  *#evaluateValue(node: RuleNode, subject: Subject): Steps<void> {
     const run = this.#run;
     const { value } = subject;
     if (value === null || value === undefined) return;

@@ -4,6 +4,7 @@ import type { Type } from '#cel/index.ts';
 import type { ValidationRule } from '../json-schema-props.ts';
 import { type StructuralSchema, valuesOf } from '../structural-schema.ts';
 import { type CompiledRule, RuleCompiler, typeOfSelf } from './compile.ts';
+import { NO_TIMES, type RuleTimes } from './times.ts';
 import { rulesOf } from './validate-rules.ts';
 
 /** One node. Rules are compiled when the first value of the node is there. */
@@ -13,20 +14,22 @@ export class RuleNode {
   readonly items: RuleNode | undefined;
   readonly values: RuleNode | undefined;
   readonly properties: readonly (readonly [name: string, node: RuleNode])[];
+  readonly times: RuleTimes;
   readonly #isResource: boolean;
   #compiled: readonly CompiledRule[] | undefined;
   #type: { readonly of: Type | undefined } | undefined;
   #usesOldSelf: boolean | undefined;
 
-  constructor(schema: StructuralSchema, isResource: boolean) {
+  constructor(schema: StructuralSchema, isResource: boolean, times: RuleTimes) {
     const values = valuesOf(schema);
     this.schema = schema;
     this.rules = rulesOf(schema.source);
     this.#isResource = isResource;
-    this.items = schema.items === undefined ? undefined : ruleNodeOf(schema.items);
-    this.values = values === undefined ? undefined : ruleNodeOf(values);
+    this.times = times;
+    this.items = schema.items === undefined ? undefined : ruleNodeOf(schema.items, undefined, times);
+    this.values = values === undefined ? undefined : ruleNodeOf(values, undefined, times);
     this.properties = [...schema.properties].flatMap(([name, property]) => {
-      const node = ruleNodeOf(property);
+      const node = ruleNodeOf(property, undefined, times);
       // Rules of fields that rules cannot see are not evaluated.
       return node === undefined || node.type === undefined ? [] : [[name, node] as const];
     });
@@ -56,15 +59,21 @@ export class RuleNode {
     if (this.#compiled === undefined) {
       const { type } = this;
       if (type === undefined) return undefined;
+      const start = this.times.now();
       const compiler = new RuleCompiler(type);
       this.#compiled = this.rules.map((rule) => compiler.compile(rule, this.schema.source));
+      this.times.compiled(start);
     }
     return this.#compiled;
   }
 }
 
 /** Undefined: the schema has no rules at all. `isResource`: it describes whole resources. */
-export function ruleNodeOf(schema: StructuralSchema, isResource: boolean = schema.embeddedResource): RuleNode | undefined {
-  const node = new RuleNode(schema, isResource);
+export function ruleNodeOf(
+  schema: StructuralSchema,
+  isResource: boolean = schema.embeddedResource,
+  times: RuleTimes = NO_TIMES,
+): RuleNode | undefined {
+  const node = new RuleNode(schema, isResource, times);
   return node.hasRules ? node : undefined;
 }

@@ -1,0 +1,65 @@
+// The two forms of an OpenAPI v2 document, JSON and protobuf. Each is written in pieces: entries of its two large maps, one behind the
+// other, and the frame around them.
+
+import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
+import type { DocumentInfo } from '../documents.ts';
+import { definitionEntry, type EntryLengths, pathEntry, protobufFrame } from './protobuf.ts';
+
+/** What a document has besides paths and definitions. */
+export interface DocumentFrame {
+  readonly info: DocumentInfo;
+  /** Absent: the document has no parameters that several operations share. */
+  readonly parameters?: OpenApiSchema;
+}
+
+export interface V2Format {
+  /** `isFirst`: the entry is the first one of its map. */
+  path(path: string, item: OpenApiSchema, isFirst: boolean): Uint8Array;
+  definition(name: string, schema: OpenApiSchema, isFirst: boolean): Uint8Array;
+  /** Returns what is written before the paths, between them and the definitions, and behind these. */
+  frame(frame: DocumentFrame, lengths: EntryLengths): readonly [before: Uint8Array, between: Uint8Array, behind: Uint8Array];
+}
+
+const SWAGGER = '2.0';
+const SECURITY_DEFINITIONS = {
+  BearerToken: { description: 'A bearer token.', type: 'apiKey', name: 'authorization', in: 'header' },
+};
+const SECURITY = [{ BearerToken: [] }];
+
+const text = (value: string): Uint8Array => Buffer.from(value, 'utf8');
+
+const jsonEntry = (key: string, value: OpenApiSchema, isFirst: boolean): Uint8Array =>
+  text(`${isFirst ? '' : ','}${JSON.stringify(key)}:${JSON.stringify(value)}`);
+
+export const JSON_FORMAT: V2Format = {
+  path: jsonEntry,
+  definition: jsonEntry,
+  frame: ({ info, parameters }) => {
+    const rest = {
+      ...(parameters !== undefined && { parameters }),
+      securityDefinitions: SECURITY_DEFINITIONS,
+      security: SECURITY,
+    };
+    return [
+      text(`{"swagger":"${SWAGGER}","info":${JSON.stringify(info)},"paths":{`),
+      text('},"definitions":{'),
+      text(`},${JSON.stringify(rest).slice(1)}`),
+    ];
+  },
+};
+
+export const PROTOBUF_FORMAT: V2Format = {
+  path: pathEntry,
+  definition: definitionEntry,
+  frame: ({ info, parameters }, lengths) =>
+    protobufFrame(
+      {
+        swagger: SWAGGER,
+        info,
+        security: SECURITY,
+        securityDefinitions: SECURITY_DEFINITIONS,
+        ...(parameters !== undefined && { parameters }),
+      },
+      lengths,
+    ),
+};

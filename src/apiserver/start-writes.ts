@@ -1,0 +1,84 @@
+// Writes of the server's own at its start. They go through admission, as upstream's; so a webhook that fails closed can reject them, also
+// one whose pods do not run yet because the server does not. The start does not wait for such a webhook: what it has kept from being
+// written is tried again until it is.
+
+import type { Clock } from '#machinery/clock.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+
+export interface StartWritesConfig {
+  /** Whether there are admission webhooks at all. Without them a failure is the server's own. */
+  readonly hasWebhooks: () => Promise<boolean>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A webhook that cannot be reached takes its timeout, 10 s by default. The start goes on before. */
+const PATIENCE_MS = 2000;
+/** As upstream's controllers for these objects. */
+const RETRY_MS = 10_000;
+/** Texts of failures and denials, which reach this place as Status. */
+const BY_WEBHOOK = /failed calling webhook |^admission webhook ".*" denied the request/;
+
+export class StartWrites {
+  readonly #config: StartWritesConfig;
+  /** Writes that are still to be done, by name. */
+  readonly #pending = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
+
+  constructor(config: StartWritesConfig) {
+    this.#config = config;
+  }
+
+  /**
+   * Writes; idempotent writes only. Resolves when it is done, or when webhooks keep it from being done: then it is repeated in the
+   * background. Rejects with any other error.
+   */
+  async attempt(name: string, write: () => Promise<void>): Promise<void> {
+    const { clock, logger, hasWebhooks } = this.#config;
+    if (!(await hasWebhooks())) return write();
+    const waiting = new AbortController();
+    const first = write();
+    const patience = clock.sleep(PATIENCE_MS, waiting.signal).then(
+      () => 'slow' as const,
+      () => 'slow' as const,
+    );
+    try {
+      const outcome = await Promise.race([first.then(() => 'done' as const), patience]);
+      if (outcome === 'done') return;
+      logger.warn('API server: a write at the start is slow, going on without it', { write: name });
+    } catch (err) {
+      if (!isByWebhook(err)) throw err;
+      logger.warn('API server: an admission webhook rejects a write at the start, will retry', { write: name, err });
+    } finally {
+      waiting.abort();
+    }
+    this.#pending.set(name, this.#repeat(name, first, write));
+  }
+
+  /** Stops repeating. Resolves when no write is in flight. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the API server is shutting down'));
+    await Promise.all(this.#pending.values());
+  }
+
+  async #repeat(name: string, first: Promise<void>, write: () => Promise<void>): Promise<void> {
+    const { clock, logger } = this.#config;
+    const { signal } = this.#stop;
+    let attempt = first;
+    for (;;) {
+      try {
+        await attempt;
+        this.#pending.delete(name);
+        return;
+      } catch (err) {
+        logger.debug('API server: a write of the start failed, will retry', { write: name, reason: errorMessage(err) });
+      }
+      await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      attempt = write();
+    }
+  }
+}
+
+export const isByWebhook = (err: unknown): boolean => BY_WEBHOOK.test(errorMessage(err));

@@ -1,0 +1,97 @@
+// Controllers, scheduler and simulated nodes in the process of `cox apiserver --store memory`: what tests want that start an API server.
+
+import type { ApiServer } from '#apiserver/server.ts';
+import type { NodeConnector } from '#apiserver/node-connector.ts';
+import { createClient } from '#client/create-client.ts';
+import { createInProcessTransport } from '#client/in-process.ts';
+import { Components } from '../components.ts';
+import { defaultPodRange, nodeRanges } from '../network-ranges.ts';
+import { simulatedNode } from '../simulated-machine.ts';
+import { UserError } from '../user-error.ts';
+import { selectedControllers } from './controller-manager.ts';
+import type { RoleConfig } from './role.ts';
+
+/** What runs beside the API server. */
+export interface InnerComponentsConfig {
+  /** Which controllers run, as `--controllers` names them. */
+  readonly withControllers?: readonly string[];
+  /** Simulated nodes. Default: 0. */
+  readonly withNodes?: number;
+}
+
+export interface InnerComponentsServices extends InnerComponentsConfig, Pick<RoleConfig, 'clock' | 'random' | 'logger'> {
+  readonly store: 'etcd' | 'memory';
+  readonly serviceCidr: string;
+  /** PEM: signs the tokens of ServiceAccounts. */
+  readonly serviceAccountKey: string;
+  /** PEM: the server's certificate and its issuers, by which pods verify it. */
+  readonly rootCa: string;
+}
+
+const AUTHENTICATED = 'system:authenticated';
+
+export class InnerComponents {
+  readonly #components: Components;
+  readonly #server: { current: ApiServer | undefined } = { current: undefined };
+
+  /** Returns undefined where nothing is to run beside the server. Throws UserError where it cannot. */
+  static of(services: InnerComponentsServices): InnerComponents | undefined {
+    const { withControllers, withNodes = 0, store } = services;
+    if (withControllers === undefined && withNodes === 0) return undefined;
+    if (store !== 'memory') {
+      throw new UserError(
+        '--with-controllers and --with-nodes need --store memory: on etcd, `cox controller-manager`, `cox scheduler` and `cox kubelet` run beside the server',
+      );
+    }
+    return new InnerComponents(services, selectedControllers(withControllers ?? ['*']), withNodes);
+  }
+
+  private constructor(services: InnerComponentsServices, controllers: ReturnType<typeof selectedControllers>, nodeCount: number) {
+    const { clock, random, logger, serviceCidr, serviceAccountKey, rootCa } = services;
+    const range = defaultPodRange(Math.max(1, nodeCount));
+    const nodes = Array.from({ length: nodeCount }, (_, index) => {
+      const node = { name: `simulated-${index + 1}`, podCidrs: nodeRanges(range, index) };
+      return simulatedNode(node, { clock, random: random.derive(node.name), journal: undefined });
+    });
+    this.#components = new Components({
+      clock,
+      random,
+      logger,
+      clientOf: ({ name, groups }, userAgent) => {
+        const { current } = this.#server;
+        if (current === undefined) throw new Error('the components were started before the API server');
+        const handler = current.inProcess({ name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] });
+        return createClient(createInProcessTransport({ handler, userAgent }));
+      },
+      control: { podCidrs: [range.cidr], serviceCidr, controllers, serviceAccountKey, rootCa },
+      nodes,
+      nodesInAll: nodeCount,
+    });
+  }
+
+  /** Starts everything; resolves when the kubelets have begun. */
+  async start(server: ApiServer): Promise<void> {
+    this.#server.current = server;
+    await this.#components.start();
+  }
+
+  /** Returns a connector that reaches the kubelets of this process, and others by `elsewhere`. */
+  connector(elsewhere: NodeConnector | undefined): NodeConnector {
+    return {
+      connect: async (target, signal) => {
+        const connection = this.#components.connect(target.name) ?? (await elsewhere?.connect(target, signal));
+        if (connection === undefined) throw new Error(`node ${target.name} does not run in this process`);
+        return connection;
+      },
+    };
+  }
+
+  /** Resolves with the reason when a component ends that should not. */
+  get failed(): Promise<Error> {
+    return this.#components.failed;
+  }
+
+  stop(): Promise<void> {
+    return this.#components.stop();
+  }
+}

@@ -1,0 +1,179 @@
+// The component: follows the cluster's objects, decides, gives the proxy its configuration, and writes statuses.
+
+import { namespaces, services } from '#api/groups/core/v1/index.ts';
+import type { Service } from '#api/groups/core/v1/index.ts';
+import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
+import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
+import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { onAbort } from '#client/abort.ts';
+import type { Client } from '#client/client.ts';
+import { SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
+import { type SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import { decide, serviceConflicts } from '../decide/decide.ts';
+import type { Facts, IngressObjects } from '../decide/objects.ts';
+import type { Proxy } from '../proxy/proxy.ts';
+import { publishGatewayClass, publishIngressClass } from '../publish/publish.ts';
+import { GatewayKinds } from './gateway-kinds.ts';
+import { ReferencedSecrets } from './secrets.ts';
+import { StatusWriter } from './status-writer.ts';
+
+export interface IngressControllerConfig {
+  /** With the permissions of INGRESS_PERMISSIONS. */
+  readonly client: Client;
+  readonly proxy: Proxy;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly facts: Omit<Facts, 'unavailable'>;
+  /** Whether statuses are written. Of several proxies of a cluster one should. Default: true. */
+  readonly writesStatuses?: boolean;
+}
+
+/** Changes that come together are one decision. */
+const BATCH_MS = 10;
+/** After a port could not be had or a status not be written. */
+const RETRY_MS = 5000;
+const BY_SERVICE = 'service';
+
+export class IngressController {
+  readonly #config: IngressControllerConfig;
+  readonly #informers: SharedInformerFactory;
+  readonly #secrets: ReferencedSecrets;
+  readonly #gatewayKinds: GatewayKinds;
+  readonly #statuses: StatusWriter;
+  readonly #objects: IngressObjects;
+  readonly #services: SharedInformer<Immutable<Service>>;
+  #unavailable: ReadonlyMap<string, string> = new Map();
+  #problems: ReadonlySet<string> = new Set();
+  #wanted = false;
+  /** The next decision that is planned; `due` in monotonic milliseconds. */
+  #timer: (Timer & { readonly due: number }) | undefined;
+  #deciding: Promise<void> | undefined;
+  #synced = false;
+  #stopped = false;
+
+  constructor(config: IngressControllerConfig) {
+    this.#config = config;
+    const { client, clock, random, logger } = config;
+    const shared = { client, clock, random, logger };
+    const onChange = (): void => this.#schedule(BATCH_MS);
+    this.#informers = new SharedInformerFactory(shared);
+    this.#secrets = new ReferencedSecrets({ ...shared, onChange });
+    this.#gatewayKinds = new GatewayKinds({ ...shared, onChange, onInstalled: () => publishGatewayClass(client) });
+    this.#statuses = new StatusWriter({ client, clock, logger, onFailure: () => this.#schedule(RETRY_MS) });
+    const follow = <T extends KubeObject>(informer: SharedInformer<T>): SharedInformer<T> => {
+      informer.addEventHandler({ onAdd: onChange, onUpdate: onChange, onDelete: onChange });
+      return informer;
+    };
+    const ingressInformer = follow(this.#informers.informerFor(ingresses));
+    const classInformer = follow(this.#informers.informerFor(ingressClasses));
+    this.#services = follow(this.#informers.informerFor(services));
+    const namespaceInformer = follow(this.#informers.informerFor(namespaces));
+    const sliceInformer = follow(this.#informers.informerFor(endpointSlices, { labelSelector: SERVICE_NAME_LABEL }));
+    sliceInformer.addIndexers({
+      [BY_SERVICE]: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL]}`],
+    });
+    const kinds = this.#gatewayKinds;
+    this.#objects = {
+      ingresses: () => ingressInformer.lister.list(),
+      ingressClasses: () => classInformer.lister.list(),
+      service: (namespace, name) => this.#services.lister.get(namespace, name),
+      endpointSlices: (namespace, service) => sliceInformer.lister.byIndex(BY_SERVICE, `${namespace}/${service}`),
+      namespace: (name) => namespaceInformer.lister.get('', name),
+      secret: (namespace, name) => this.#secrets.get(namespace, name),
+      get gatewayApi() {
+        return kinds.objects;
+      },
+    };
+  }
+
+  /** Why the proxy cannot listen, by address and port. */
+  get unavailable(): ReadonlyMap<string, string> {
+    return this.#unavailable;
+  }
+
+  /**
+   * Runs until the signal aborts, then drains the proxy. Nothing is served before the cluster's objects are known: a
+   * proxy that restarts must not answer 404 for what it does not know yet.
+   *
+   * @param onReady called when the first configuration is served
+   */
+  async run(signal: AbortSignal, onReady: () => void): Promise<void> {
+    const { client, logger } = this.#config;
+    this.#informers.start(signal);
+    const kinds = this.#gatewayKinds.run(signal);
+    try {
+      await this.#informers.waitForCacheSync(signal);
+      await publishIngressClass(client).catch((err: unknown) =>
+        logger.warn('IngressClass cannot be created', { reason: errorMessage(err) }),
+      );
+      signal.throwIfAborted();
+      this.#synced = true;
+      this.#wanted = true;
+      await this.#decideAll();
+      onReady();
+      await new Promise<void>((resolve) => void onAbort(signal, resolve));
+    } catch (err) {
+      if (!signal.aborted) throw err;
+    } finally {
+      this.#stopped = true;
+      this.#timer?.cancel();
+      await this.#deciding;
+      await Promise.all([this.#statuses.stop(), this.#secrets.stop(), this.#config.proxy.stop(), kinds]);
+      if (signal.aborted) await this.#informers.stopped();
+    }
+  }
+
+  /** Decides once more after a delay, or sooner if that is planned already. */
+  #schedule(delayMs: number): void {
+    if (!this.#synced || this.#stopped) return;
+    const { clock, logger } = this.#config;
+    const due = clock.monotonic() + delayMs;
+    if (this.#timer !== undefined) {
+      if (this.#timer.due <= due) return;
+      this.#timer.cancel();
+    }
+    const { cancel } = clock.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      this.#wanted = true;
+      this.#decideAll().catch((err: unknown) => logger.error('ingress: decision failed', { err }));
+    });
+    this.#timer = { due, cancel };
+  }
+
+  /** Decides until nothing has changed since the last decision. */
+  #decideAll(): Promise<void> {
+    this.#deciding ??= this.#decideLoop().finally(() => (this.#deciding = undefined));
+    return this.#deciding;
+  }
+
+  async #decideLoop(): Promise<void> {
+    const { proxy, facts, writesStatuses = true } = this.#config;
+    while (this.#wanted && !this.#stopped) {
+      this.#wanted = false;
+      const { configuration, statuses, problems } = decide(this.#objects, { ...facts, unavailable: this.#unavailable });
+      this.#secrets.sweep();
+      this.#report([...problems, ...serviceConflicts(this.#services.lister.list(), configuration)]);
+      const unavailable = await proxy.apply(configuration);
+      const same = deepEqual([...unavailable], [...this.#unavailable]);
+      this.#unavailable = unavailable;
+      if (unavailable.size > 0) this.#schedule(RETRY_MS);
+      // Statuses say what is served: with other ports they are other ones.
+      if (!same) this.#wanted = true;
+      else if (writesStatuses) this.#statuses.write(statuses);
+    }
+  }
+
+  /** Logs each problem once, as long as it lasts. */
+  #report(problems: readonly string[]): void {
+    const { logger } = this.#config;
+    for (const problem of problems)
+      if (!this.#problems.has(problem)) logger.warn('ingress: cannot be served', { problem });
+    this.#problems = new Set(problems);
+  }
+}

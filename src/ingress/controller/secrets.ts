@@ -1,0 +1,86 @@
+// The Secrets that the configuration refers to. Each has a watch of its own: others are never read.
+
+import { secrets } from '#api/groups/core/v1/index.ts';
+import type { Secret } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformer } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+
+export interface SecretsConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Called when one of the Secrets has changed, or is known for the first time. */
+  readonly onChange: () => void;
+}
+
+interface Followed {
+  readonly informer: SharedInformer<Immutable<Secret>>;
+  readonly stop: AbortController;
+  readonly run: Promise<void>;
+}
+
+/** More references than this are not followed: each is a watch. */
+const MAX_SECRETS = 5000;
+
+export class ReferencedSecrets {
+  readonly #config: SecretsConfig;
+  readonly #followed = new Map<string, Followed>();
+  #asked = new Set<string>();
+
+  constructor(config: SecretsConfig) {
+    this.#config = config;
+  }
+
+  /** Returns the Secret as it is known, and follows it from now on. */
+  get(namespace: string, name: string): Immutable<Secret> | 'pending' | undefined {
+    const key = `${namespace}/${name}`;
+    this.#asked.add(key);
+    let followed = this.#followed.get(key);
+    if (followed === undefined) {
+      if (this.#followed.size >= MAX_SECRETS) return undefined;
+      followed = this.#follow(namespace, name);
+      this.#followed.set(key, followed);
+    }
+    const { informer } = followed;
+    return informer.hasSynced() ? informer.lister.get(namespace, name) : 'pending';
+  }
+
+  /** Stops to follow the Secrets that were not asked for since the last call. */
+  sweep(): void {
+    for (const [key, { stop }] of this.#followed) {
+      if (this.#asked.has(key)) continue;
+      stop.abort(new Error('nothing refers to it'));
+      this.#followed.delete(key);
+    }
+    this.#asked = new Set();
+  }
+
+  async stop(): Promise<void> {
+    const all = [...this.#followed.values()];
+    for (const { stop } of all) stop.abort(new Error('the ingress stops'));
+    await Promise.all(all.map(({ run }) => run));
+  }
+
+  #follow(namespace: string, name: string): Followed {
+    const { client, clock, random, logger, onChange } = this.#config;
+    const informer = new SharedInformer<Immutable<Secret>>({
+      name: `ingress secret ${namespace}/${name}`,
+      source: client.resource(secrets).namespace(namespace),
+      fieldSelector: `metadata.name=${name}`,
+      clock,
+      random,
+      logger,
+    });
+    informer.addEventHandler({ onAdd: onChange, onUpdate: onChange, onDelete: onChange });
+    const stop = new AbortController();
+    const run = informer.run(stop.signal);
+    // A Secret that does not exist has no event.
+    informer.waitForSync(stop.signal).then(onChange, () => undefined);
+    return { informer, stop, run };
+  }
+}

@@ -1,0 +1,98 @@
+// Writes the statuses of the latest decision. An object that has changed since is left to the next decision.
+
+import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+import type { Clock } from '#machinery/clock.ts';
+import { deepEqual } from '#machinery/deep.ts';
+import { errorMessage } from '#machinery/error-message.ts';
+import type { Logger } from '#machinery/log.ts';
+import { formatTime } from '#machinery/text/time.ts';
+import type { DecidedStatus } from '../decide/statuses.ts';
+
+/** Writes that are in flight at a time. */
+const CONCURRENCY = 8;
+
+export interface StatusWriterConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called when a status could not be written, for another decision later. */
+  readonly onFailure: () => void;
+}
+
+type WithStatus = KubeObject & { readonly status?: unknown };
+
+export class StatusWriter {
+  readonly #config: StatusWriterConfig;
+  #latest: readonly DecidedStatus[] | undefined;
+  #running: Promise<void> | undefined;
+  /** The version from which an object's status was written, by UID: the cache may not show the result yet. */
+  readonly #written = new Map<string, string>();
+
+  constructor(config: StatusWriterConfig) {
+    this.#config = config;
+  }
+
+  /** Replaces what is to be written. Returns at once. */
+  write(statuses: readonly DecidedStatus[]): void {
+    this.#latest = statuses;
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+  }
+
+  /** Resolves when nothing is being written. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  stop(): Promise<void> {
+    this.#latest = undefined;
+    return this.idle();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#latest !== undefined) {
+      const statuses = this.#latest;
+      this.#latest = undefined;
+      const now = formatTime(this.#config.clock.now());
+      const uids = new Set(statuses.map(({ object }) => object.metadata.uid));
+      for (const uid of this.#written.keys()) if (!uids.has(uid)) this.#written.delete(uid);
+      const changed = statuses.filter((decided) => this.#differs(decided, now));
+      for (let at = 0; at < changed.length && this.#latest === undefined; at += CONCURRENCY) {
+        await Promise.all(changed.slice(at, at + CONCURRENCY).map((decided) => this.#writeOne(decided, now)));
+      }
+    }
+  }
+
+  #differs({ object, statusAt }: DecidedStatus, now: string): boolean {
+    const { uid = '', resourceVersion = '' } = object.metadata;
+    if (this.#written.get(uid) === resourceVersion) return false;
+    return !deepEqual((object as WithStatus).status ?? {}, statusAt(now));
+  }
+
+  async #writeOne({ type, object, statusAt }: DecidedStatus, now: string): Promise<void> {
+    const { client, logger, onFailure } = this.#config;
+    const { namespace = '', uid = '', resourceVersion = '' } = object.metadata;
+    const all = client.resource(type);
+    const resource = type.namespaced ? all.namespace(namespace) : all;
+    const next: WithStatus = {
+      ...object,
+      apiVersion: `${type.group}/${type.version}`,
+      kind: type.kind,
+      status: statusAt(now),
+    };
+    try {
+      await resource.updateStatus(next);
+      this.#written.set(uid, resourceVersion);
+    } catch (err) {
+      // It has changed or gone: its event brings the next decision.
+      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return;
+      logger.warn('status cannot be written, retrying', {
+        kind: type.kind,
+        object: `${namespace}/${object.metadata.name}`,
+        reason: errorMessage(err),
+      });
+      onFailure();
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// Ingresses of this controller's classes, as listeners of the proxy.
+
+import type { Ingress, IngressBackend } from '#api/groups/networking/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import { compareHostnames, matchesHostname } from '../hostnames.ts';
+import type { Backend, Certificate, HostRoutes, PathMatch, RouteAction, RouteRule, VirtualListener } from '../model.ts';
+import { inPrecedence } from '../routing/precedence.ts';
+import { backendOf, protocolOf, tcpPort } from './backends.ts';
+import { certificateOf } from './certificates.ts';
+import { compareAge, INGRESS_CONTROLLER, type IngressObjects } from './objects.ts';
+
+/** The annotation that named the class before spec.ingressClassName; it comes first where both are set. */
+const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
+/** The listeners of all Ingresses are one group: a connection for one of their hosts may ask for another one. */
+const GROUP = 'ingress';
+/** An Ingress whose back end is missing answers with it. */
+const NO_BACKEND = 503;
+
+export interface DecidedIngresses {
+  /** The Ingresses of this controller. */
+  readonly ingresses: readonly Immutable<Ingress>[];
+  readonly plain: readonly VirtualListener[];
+  readonly encrypted: readonly VirtualListener[];
+  /** A text for each thing that cannot be served. */
+  readonly problems: readonly string[];
+}
+
+export function decideIngresses(objects: IngressObjects): DecidedIngresses {
+  const classes = new Set(
+    objects
+      .ingressClasses()
+      .filter(({ spec }) => spec.controller === INGRESS_CONTROLLER)
+      .map(({ metadata }) => metadata.name),
+  );
+  const ingresses = objects
+    .ingresses()
+    .filter(({ metadata, spec }) =>
+      classes.has(metadata.annotations?.[CLASS_ANNOTATION] ?? spec.ingressClassName ?? ''),
+    )
+    .sort(compareAge);
+  const problems: string[] = [];
+  const rules = new Map<string, RouteRule[]>();
+  const defaults: RouteRule[] = [];
+  for (const ingress of ingresses) collectRules(ingress, objects, rules, defaults, problems);
+  // Default backends come after every rule; that of the oldest Ingress is used.
+  if (defaults.length > 0) rules.set('', [...(rules.get('') ?? []), ...defaults]);
+  const certificates = collectCertificates(ingresses, objects, problems);
+  const hosts = Array.from(rules, ([hostname, list]): HostRoutes => ({
+    hostname,
+    oneLabel: true,
+    rules: inPrecedence(list),
+  }));
+  const listeners = ['', ...rules.keys(), ...certificates.keys()].filter(
+    (name, index, all) => all.indexOf(name) === index,
+  );
+  const listener = (hostname: string, own: readonly Certificate[]): VirtualListener => ({
+    hostname,
+    group: GROUP,
+    certificates: own,
+    hosts: hosts.filter((each) => concerns(each.hostname, hostname)),
+  });
+  return {
+    ingresses,
+    plain: listeners.map((hostname) => listener(hostname, [])),
+    encrypted: listeners.flatMap((hostname) => {
+      const own = certificatesFor(hostname, certificates);
+      return own.length === 0 && hostname !== '' ? [] : [listener(hostname, own)];
+    }),
+    problems,
+  };
+}
+
+/** Reports whether rules of a host can be for requests of a listener. */
+const concerns = (host: string, listener: string): boolean =>
+  listener === '' || host === listener || matchesHostname(host, listener);
+
+function collectRules(
+  ingress: Immutable<Ingress>,
+  objects: IngressObjects,
+  rules: Map<string, RouteRule[]>,
+  defaults: RouteRule[],
+  problems: string[],
+): void {
+  const route = `Ingress ${ingress.metadata.namespace}/${ingress.metadata.name}`;
+  const actionOf = (backend: Immutable<IngressBackend>): RouteAction => {
+    const target = backendOfIngress(ingress, backend, objects);
+    if (typeof target === 'string') problems.push(`${route}: ${target}`);
+    return { route, mirrors: [], backends: [{ weight: 1, target: typeof target === 'string' ? NO_BACKEND : target }] };
+  };
+  const rule = (path: PathMatch, action: RouteAction): RouteRule => ({ path, headers: [], query: [], action });
+  const { defaultBackend } = ingress.spec;
+  for (const { host = '', http } of ingress.spec.rules ?? []) {
+    const own =
+      http?.paths.map(({ path, pathType, backend }) => rule(pathMatch(pathType, path), actionOf(backend))) ?? [];
+    // A rule without paths leaves all traffic of its host to the default backend.
+    if (own.length === 0 && defaultBackend !== undefined)
+      own.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
+    const hostname = host.toLowerCase();
+    rules.set(hostname, [...(rules.get(hostname) ?? []), ...own]);
+  }
+  if (defaultBackend !== undefined) defaults.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
+}
+
+/** ImplementationSpecific is as Prefix here. */
+function pathMatch(pathType: string, path = '/'): PathMatch {
+  return { type: pathType === 'Exact' ? 'Exact' : 'PathPrefix', value: path === '' ? '/' : path };
+}
+
+function backendOfIngress(
+  ingress: Immutable<Ingress>,
+  { service: ref, resource }: Immutable<IngressBackend>,
+  objects: IngressObjects,
+): Backend | string {
+  const { namespace = '' } = ingress.metadata;
+  if (ref === undefined) return `back ends of the kind ${resource?.kind ?? ''} are not supported`;
+  const service = objects.service(namespace, ref.name);
+  if (service === undefined) return `Service ${namespace}/${ref.name} not found`;
+  if (service.spec.type === 'ExternalName')
+    return `Service ${ref.name} has the type ExternalName, which is not supported`;
+  const { name, number } = ref.port;
+  const port = tcpPort(service, (each) => (number === undefined ? each.name === name : each.port === number));
+  if (port === undefined) return `Service ${namespace}/${ref.name} has no port ${name ?? number ?? ''}`;
+  const protocol = protocolOf(port.appProtocol, false);
+  if (protocol === undefined)
+    return `the protocol ${port.appProtocol} of Service ${namespace}/${ref.name} is not supported`;
+  return backendOf(service, port, objects.endpointSlices(namespace, ref.name), protocol);
+}
+
+/** Returns certificates by hostname: the hosts of `tls`, or, where it has none, the hosts of the rules. */
+function collectCertificates(
+  ingresses: readonly Immutable<Ingress>[],
+  objects: IngressObjects,
+  problems: string[],
+): Map<string, Certificate[]> {
+  const result = new Map<string, Certificate[]>();
+  for (const { metadata, spec } of ingresses) {
+    const { namespace = '', name = '' } = metadata;
+    for (const { hosts, secretName } of spec.tls ?? []) {
+      const problem = (text: string): void => void problems.push(`Ingress ${namespace}/${name}: ${text}`);
+      if (secretName === undefined || secretName === '') {
+        problem('tls without a secretName has no certificate');
+        continue;
+      }
+      const secret = objects.secret(namespace, secretName);
+      if (secret === 'pending') continue;
+      const certificate = secret === undefined ? 'it does not exist' : certificateOf(secret);
+      if (typeof certificate === 'string') {
+        problem(`Secret ${namespace}/${secretName}: ${certificate}`);
+        continue;
+      }
+      const names = hosts?.length ? hosts : (spec.rules ?? []).map(({ host = '' }) => host);
+      for (const host of names.length === 0 ? [''] : names) {
+        const hostname = host.toLowerCase();
+        result.set(hostname, [...(result.get(hostname) ?? []), certificate]);
+      }
+    }
+  }
+  return result;
+}
+
+/** A host without a certificate of its own has that of the wildcard that it is one of. */
+function certificatesFor(hostname: string, certificates: ReadonlyMap<string, Certificate[]>): readonly Certificate[] {
+  const own = certificates.get(hostname);
+  if (own !== undefined) return own;
+  const wildcard = [...certificates.keys()]
+    .filter((each) => each !== '' && matchesHostname(each, hostname, true))
+    .sort(compareHostnames)[0];
+  return (wildcard === undefined ? certificates.get('') : certificates.get(wildcard)) ?? [];
+}

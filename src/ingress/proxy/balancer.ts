@@ -1,0 +1,50 @@
+// Which back end and which endpoint a request goes to.
+
+import type { Backend, Endpoint, RouteAction, WeightedBackend } from '../model.ts';
+
+/** Services with more than so many keys of endpoints are forgotten, oldest first: turns begin again. */
+const MAX_KEYS = 10_000;
+
+export class Balancer {
+  /** Smooth weighted round robin: the present weight of each back end of an action. */
+  readonly #weights = new WeakMap<RouteAction, number[]>();
+  /** How many requests a back end has had, across configurations. */
+  readonly #turns = new Map<string, number>();
+
+  /** Returns the next back end by weight; undefined: none has a weight. */
+  pick(action: RouteAction): WeightedBackend | undefined {
+    const { backends } = action;
+    if (backends.length === 1) return (backends[0] as WeightedBackend).weight > 0 ? backends[0] : undefined;
+    let weights = this.#weights.get(action);
+    if (weights === undefined) {
+      weights = backends.map(() => 0);
+      this.#weights.set(action, weights);
+    }
+    let total = 0;
+    let best = -1;
+    for (let i = 0; i < backends.length; i++) {
+      const { weight } = backends[i] as WeightedBackend;
+      if (weight <= 0) continue;
+      total += weight;
+      weights[i] = (weights[i] as number) + weight;
+      if (best < 0 || (weights[i] as number) > (weights[best] as number)) best = i;
+    }
+    if (best < 0) return undefined;
+    weights[best] = (weights[best] as number) - total;
+    return backends[best];
+  }
+
+  /**
+   * Returns the endpoints in the order in which they are tried; each call begins with the next one. At most `limit`
+   * of them.
+   */
+  endpoints({ key, endpoints }: Backend, limit: number): Endpoint[] {
+    if (endpoints.length === 0) return [];
+    const turn = this.#turns.get(key) ?? 0;
+    if (this.#turns.size >= MAX_KEYS && !this.#turns.has(key))
+      this.#turns.delete(this.#turns.keys().next().value as string);
+    this.#turns.set(key, (turn + 1) % Number.MAX_SAFE_INTEGER);
+    const count = Math.min(limit, endpoints.length);
+    return Array.from({ length: count }, (_, i) => endpoints[(turn + i) % endpoints.length] as Endpoint);
+  }
+}

@@ -1,0 +1,312 @@
+// One request, from its head to the end of its answer. Bodies are never held in memory: each side is read as fast as
+// the other one takes.
+
+import type { Readable, Writable } from 'node:stream';
+import type { Clock, Timer } from '#machinery/clock.ts';
+import type { Random } from '#machinery/random.ts';
+import type { Backend, Mirror, WeightedBackend } from '../model.ts';
+import type { Router } from '../routing/router.ts';
+import { type BackClient, BackError, type BackExchange, type BackRequest, type BackResponse } from './back.ts';
+import type { Balancer } from './balancer.ts';
+import type { FrontRequest } from './front.ts';
+import { changeHeaders, endToEnd, headerValue, withForwarded } from './headers.ts';
+import { answer } from './local-answer.ts';
+import type { IngressMetrics } from './metrics.ts';
+import { type RoutedTarget, routeRequest } from './route-request.ts';
+import { changePath, redirectLocation } from './target.ts';
+
+export interface ExchangeServices {
+  readonly clients: Readonly<Record<Backend['protocol'], BackClient>>;
+  readonly balancer: Balancer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: IngressMetrics;
+  /** Reports whether what a client says of other clients counts. */
+  readonly trusts: (address: string) => boolean;
+  /** Bytes. undefined: no limit. */
+  readonly maxRequestBody: number | undefined;
+  /** Called at the end of every exchange, for the access log. undefined: there is none. */
+  readonly log: ((entry: LogEntry) => void) | undefined;
+}
+
+export interface LogEntry {
+  readonly client: string;
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly route: string | undefined;
+  readonly endpoint: string | undefined;
+}
+
+/** Attempts at endpoints of one back end, the first one included. */
+const MAX_ATTEMPTS = 3;
+/** Methods that may be repeated if it is not known whether the back end has handled them (RFC 9110, section 9.2.2). */
+const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+/** A copy of a request that is so far behind, in bytes, is given up. */
+const MAX_MIRROR_BACKLOG = 1024 * 1024;
+
+export class Exchange {
+  readonly #front: FrontRequest;
+  readonly #services: ExchangeServices;
+  readonly #started: number;
+  #status = 0;
+  #route: string | undefined;
+  #endpoint: string | undefined;
+  #back: BackExchange | undefined;
+  #closed = false;
+  #timer: Timer | undefined;
+  readonly #mirrors: BackExchange[] = [];
+
+  constructor(front: FrontRequest, services: ExchangeServices) {
+    this.#front = front;
+    this.#services = services;
+    this.#started = services.clock.monotonic();
+    front.onClose((complete) => this.#onClose(complete));
+  }
+
+  /** Returns when the answer is on its way. Never rejects for what clients and back ends do. */
+  async run(router: Router): Promise<void> {
+    const front = this.#front;
+    const routed = routeRequest(front, router);
+    if (!('rule' in routed)) return this.#answer(routed.status, routed.text);
+    const { action, path } = routed.rule;
+    this.#route = action.route;
+    if (action.redirect !== undefined) {
+      const at = { scheme: front.scheme, host: routed.host, port: front.localPort, target: routed.target };
+      const location = redirectLocation(action.redirect, at, path);
+      const headers = changeHeaders(['location', location], action.responseHeaders ?? NO_CHANGES);
+      return this.#answer(action.redirect.status, '', headers);
+    }
+    const { maxRequestBody } = this.#services;
+    if (maxRequestBody !== undefined && Number(headerValue(front.headers, 'content-length') ?? 0) > maxRequestBody) {
+      return this.#answer(413, 'the request is too large');
+    }
+    const chosen = this.#services.balancer.pick(action);
+    if (chosen === undefined) return this.#answer(500, 'no back end');
+    if (typeof chosen.target === 'number') return this.#answer(chosen.target, 'no back end');
+    if (action.requestTimeoutMs !== undefined) {
+      this.#timer = this.#services.clock.setTimer(action.requestTimeoutMs, () => this.#timedOut());
+    }
+    await this.#forward(routed, chosen, chosen.target);
+  }
+
+  async #forward(routed: RoutedTarget, chosen: WeightedBackend, backend: Backend): Promise<void> {
+    const { clients, balancer, metrics, clock } = this.#services;
+    const { action } = routed.rule;
+    const request = this.#backRequest(routed, chosen);
+    const endpoints = balancer.endpoints(backend, MAX_ATTEMPTS);
+    if (endpoints.length === 0) return this.#answer(503, 'no endpoint is ready');
+    for (const mirror of action.mirrors) this.#mirror(mirror, request);
+    let written = false;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const endpoint = endpoints[attempt % endpoints.length] as (typeof endpoints)[number];
+      this.#endpoint = `${endpoint.ip} ${endpoint.port}`;
+      if (attempt > 0) metrics.retried();
+      const back = clients[backend.protocol].send(endpoint, request);
+      this.#back = back;
+      let late = false;
+      const timer =
+        action.backendTimeoutMs === undefined
+          ? undefined
+          : clock.setTimer(action.backendTimeoutMs, () => {
+              late = true;
+              back.abort('the back end takes too long');
+            });
+      if (request.hasBody) {
+        back.onReady(() => {
+          written = true;
+          this.#sendBody(back.body);
+        });
+      }
+      try {
+        const response = await back.response;
+        if (timer !== undefined) this.#front.onClose(() => timer.cancel());
+        if (this.#closed) back.abort('the client is gone');
+        else this.#respond(response, chosen, routed);
+        return;
+      } catch (err) {
+        timer?.cancel();
+        if (!(err instanceof BackError)) throw err;
+        if (this.#closed || this.#status !== 0) return;
+        metrics.backFailed(err.reason);
+        if (late) return this.#answer(504, 'the back end takes too long');
+        if (attempt + 1 < MAX_ATTEMPTS && mayRetry(err, request, written)) continue;
+        return this.#answer(
+          502,
+          err.sent === 'unsent' ? 'the back end cannot be reached' : 'the back end has not answered',
+        );
+      }
+    }
+  }
+
+  #backRequest({ rule, target, authority }: RoutedTarget, chosen: WeightedBackend): BackRequest {
+    const front = this.#front;
+    const { action } = rule;
+    let headers = endToEnd(front.headers);
+    headers = withForwarded(headers, {
+      remoteAddress: front.remoteAddress,
+      scheme: front.scheme,
+      authority,
+      port: front.localPort,
+      trusted: this.#services.trusts(front.remoteAddress),
+    });
+    if (action.requestHeaders !== undefined) headers = changeHeaders(headers, action.requestHeaders);
+    if (chosen.requestHeaders !== undefined) headers = changeHeaders(headers, chosen.requestHeaders);
+    const path =
+      action.rewrite?.path === undefined ? target.path : changePath(target.path, action.rewrite.path, rule.path);
+    return {
+      method: front.method,
+      target: `${path}${target.search}`,
+      authority: action.rewrite?.hostname ?? authority,
+      headers: withoutOwn(headers),
+      hasBody: front.hasBody,
+      trailers: headerValue(front.headers, 'te')?.includes('trailers') === true,
+    };
+  }
+
+  #sendBody(body: Writable): void {
+    const source = this.#front.body;
+    body.on('error', () => source.unpipe(body));
+    // From here on the body flows, so every reader begins now.
+    if (this.#services.maxRequestBody !== undefined) this.#limitBody(this.#services.maxRequestBody);
+    for (const copy of this.#mirrors) copyBody(source, copy.body, () => copy.abort('the copy is too slow'));
+    source.pipe(body);
+  }
+
+  #limitBody(limit: number): void {
+    let size = 0;
+    this.#front.body.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit || this.#status !== 0) return;
+      this.#answer(413, 'the request is too large');
+      this.#back?.abort('the request is too large');
+    });
+  }
+
+  #respond(response: BackResponse, chosen: WeightedBackend, { rule }: RoutedTarget): void {
+    const front = this.#front;
+    let headers = endToEnd(response.headers);
+    if (rule.action.responseHeaders !== undefined) headers = changeHeaders(headers, rule.action.responseHeaders);
+    if (chosen.responseHeaders !== undefined) headers = changeHeaders(headers, chosen.responseHeaders);
+    const { status, body } = response;
+    this.#status = status;
+    const bodiless = front.method === 'HEAD' || status === 204 || status === 304 || response.headOnly;
+    const trailers = response.mayHaveTrailers && !response.headOnly ? () => endToEnd(response.trailers()) : undefined;
+    let writable: Writable;
+    try {
+      writable = front.respond(status, headers, { bodiless: bodiless && trailers === undefined, trailers });
+    } catch {
+      // The back end's headers cannot be sent, such as a status code that does not exist.
+      this.#status = 502;
+      this.#back?.abort('malformed answer');
+      this.#answer(502, 'the answer of the back end is malformed');
+      return;
+    }
+    if (bodiless && trailers === undefined) {
+      body.resume();
+      return;
+    }
+    body.on('error', () => front.abort());
+    body.on('aborted', () => front.abort());
+    writable.on('error', () => this.#back?.abort('the client is gone'));
+    // A slow client stops the reading of the back end's answer, and the other way round.
+    body.pipe(writable);
+  }
+
+  /** Sends a copy of the request. Its answer is dropped, and it never delays the request itself. */
+  #mirror({ backend, numerator, denominator }: Mirror, request: BackRequest): void {
+    const { random, balancer, clients, metrics } = this.#services;
+    if (random.int(denominator) >= numerator) return;
+    const [endpoint] = balancer.endpoints(backend, 1);
+    if (endpoint === undefined) return;
+    metrics.mirrored();
+    const copy = clients[backend.protocol].send(endpoint, request);
+    this.#mirrors.push(copy);
+    void copy.response.then(
+      ({ body }) => {
+        body.on('error', () => undefined);
+        body.resume();
+      },
+      (err: unknown) => metrics.backFailed(err instanceof BackError ? err.reason : 'protocol'),
+    );
+  }
+
+  #timedOut(): void {
+    if (this.#closed) return;
+    if (this.#status === 0) this.#answer(504, 'the request takes too long');
+    else this.#front.abort();
+    this.#back?.abort('the request takes too long');
+  }
+
+  #answer(status: number, text: string, headers: readonly string[] = []): void {
+    if (this.#closed) return;
+    this.#status = status;
+    answer(this.#front, status, text, headers);
+    // The rest of the body is not wanted.
+    this.#front.body.resume();
+  }
+
+  #onClose(complete: boolean): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#timer?.cancel();
+    if (!complete) {
+      this.#back?.abort('the client is gone');
+      for (const mirror of this.#mirrors) mirror.abort('the client is gone');
+    }
+    const { clock, metrics, log } = this.#services;
+    const durationMs = clock.monotonic() - this.#started;
+    // 499, as nginx has it: the client did not wait for an answer.
+    const status = this.#status === 0 ? 499 : this.#status;
+    const { protocol, method, target, authority, remoteAddress } = this.#front;
+    metrics.requestEnded(status, protocol, durationMs / 1000);
+    const question = target.indexOf('?');
+    log?.({
+      client: remoteAddress,
+      method,
+      host: authority,
+      // Queries may have secrets in them.
+      path: question < 0 ? target : target.slice(0, question),
+      status,
+      durationMs,
+      route: this.#route,
+      endpoint: this.#endpoint,
+    });
+  }
+}
+
+const NO_CHANGES = { set: [], add: [], remove: [] };
+
+/** Headers that clients of back ends write themselves. */
+function withoutOwn(list: readonly string[]): string[] {
+  const result: string[] = [];
+  for (let i = 0; i < list.length; i += 2) {
+    if (list[i] !== 'host' && list[i] !== 'expect') result.push(list[i] as string, list[i + 1] as string);
+  }
+  return result;
+}
+
+function mayRetry({ sent }: BackError, { method, hasBody }: BackRequest, written: boolean): boolean {
+  if (hasBody && written) return false;
+  if (sent === 'unsent') return true;
+  return sent === 'maybe' && IDEMPOTENT.has(method) && !hasBody;
+}
+
+/** Copies a body without slowing down its other reader. */
+function copyBody(source: Readable, body: Writable, giveUp: () => void): void {
+  const onData = (chunk: Buffer): void => {
+    body.write(chunk);
+    if (body.writableLength > MAX_MIRROR_BACKLOG) giveUp();
+  };
+  const onEnd = (): void => void body.end();
+  const stop = (): void => {
+    source.off('data', onData);
+    source.off('end', onEnd);
+  };
+  body.on('error', stop);
+  body.on('close', stop);
+  source.on('data', onData);
+  source.on('end', onEnd);
+}

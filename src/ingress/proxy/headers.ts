@@ -1,0 +1,155 @@
+// Lists of headers: names and values in turn, as node:http has them in rawHeaders.
+
+import type { HeaderChanges } from '../model.ts';
+
+export type HeaderList = readonly string[];
+
+/** Headers that concern one connection (RFC 9110, section 7.6.1), beside those that Connection names. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Headers that only proxies may set. Some servers read '_' as '-'. */
+const FORWARDED: ReadonlySet<string> = new Set([
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-prefix',
+  'x-forwarded-server',
+  'x-forwarded-ssl',
+  'x-original-url',
+  'x-real-ip',
+  'x-rewrite-url',
+]);
+
+/** Returns the value of a header, several of them joined with commas. `name` is in lower case. */
+export function headerValue(list: HeaderList, name: string): string | undefined {
+  let value: string | undefined;
+  for (let i = 0; i < list.length; i += 2) {
+    if (!equalsName(list[i] as string, name)) continue;
+    value = value === undefined ? (list[i + 1] as string) : `${value}, ${list[i + 1] as string}`;
+  }
+  return value;
+}
+
+export function countHeader(list: HeaderList, name: string): number {
+  let count = 0;
+  for (let i = 0; i < list.length; i += 2) if (equalsName(list[i] as string, name)) count++;
+  return count;
+}
+
+const equalsName = (name: string, lowerCase: string): boolean =>
+  name.length === lowerCase.length && (name === lowerCase || name.toLowerCase() === lowerCase);
+
+/**
+ * Returns the headers that go further, names in lower case: without pseudo headers and without those of the
+ * connection.
+ */
+export function endToEnd(list: HeaderList): string[] {
+  const named = new Set<string>();
+  for (let i = 0; i < list.length; i += 2) {
+    if (!equalsName(list[i] as string, 'connection')) continue;
+    for (const token of (list[i + 1] as string).split(',')) named.add(token.trim().toLowerCase());
+  }
+  const result: string[] = [];
+  for (let i = 0; i < list.length; i += 2) {
+    const name = (list[i] as string).toLowerCase();
+    if (name.startsWith(':') || HOP_BY_HOP.has(name) || (named.size > 0 && named.has(name) && name !== 'host'))
+      continue;
+    result.push(name, list[i + 1] as string);
+  }
+  return result;
+}
+
+export interface ForwardedFacts {
+  readonly remoteAddress: string;
+  readonly scheme: 'http' | 'https';
+  readonly authority: string;
+  readonly port: number;
+  /** The client is a proxy whose word counts. */
+  readonly trusted: boolean;
+}
+
+/**
+ * Replaces the headers that describe the client, in a list of endToEnd. Those of a trusted proxy are kept and
+ * extended.
+ */
+export function withForwarded(
+  list: string[],
+  { remoteAddress, scheme, authority, port, trusted }: ForwardedFacts,
+): string[] {
+  const result: string[] = [];
+  const said = new Map<string, string>();
+  for (let i = 0; i < list.length; i += 2) {
+    const name = (list[i] as string).replaceAll('_', '-');
+    if (!FORWARDED.has(name)) result.push(list[i] as string, list[i + 1] as string);
+    else if (trusted && name === list[i]) {
+      const before = said.get(name);
+      said.set(name, before === undefined ? (list[i + 1] as string) : `${before}, ${list[i + 1] as string}`);
+    }
+  }
+  const chain = said.get('x-forwarded-for');
+  result.push('x-forwarded-for', chain === undefined ? remoteAddress : `${chain}, ${remoteAddress}`);
+  result.push('x-forwarded-proto', said.get('x-forwarded-proto') ?? scheme);
+  result.push('x-forwarded-host', said.get('x-forwarded-host') ?? authority);
+  result.push('x-forwarded-port', said.get('x-forwarded-port') ?? String(port));
+  result.push('x-real-ip', said.get('x-real-ip') ?? remoteAddress);
+  return result;
+}
+
+/**
+ * Returns the list with the changes of a filter: removals, then replacements, then additions, which extend a value
+ * that is there.
+ */
+export function changeHeaders(list: readonly string[], { set, add, remove }: HeaderChanges): string[] {
+  const gone = new Set([...remove, ...set.map(([name]) => name.toLowerCase())]);
+  const result: string[] = [];
+  for (let i = 0; i < list.length; i += 2) {
+    const name = (list[i] as string).toLowerCase();
+    if (!gone.has(name)) result.push(name, list[i + 1] as string);
+  }
+  for (const [name, value] of set) result.push(name.toLowerCase(), value);
+  for (const [original, value] of add) {
+    const name = original.toLowerCase();
+    const at = name === 'set-cookie' ? -1 : result.findIndex((each, index) => index % 2 === 0 && each === name);
+    if (at < 0) result.push(name, value);
+    else result[at + 1] = `${result[at + 1] as string},${value}`;
+  }
+  return result;
+}
+
+/** Returns the list as node:http2 takes it: several values of a name in an array. */
+export function asHeaderObject(list: HeaderList): Record<string, string | string[]> {
+  const result: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i] as string;
+    const value = list[i + 1] as string;
+    const present = result[name];
+    if (present === undefined) result[name] = value;
+    else if (Array.isArray(present)) present.push(value);
+    else result[name] = [present, value];
+  }
+  return result;
+}
+
+/** Joins the parts into which HTTP/2 clients split cookies: HTTP/1.1 has one such header (RFC 9113, section 8.2.3). */
+export function joinCookies(list: string[]): string[] {
+  if (countHeader(list, 'cookie') < 2) return list;
+  const parts: string[] = [];
+  const result: string[] = [];
+  for (let i = 0; i < list.length; i += 2) {
+    if (list[i] === 'cookie') parts.push(list[i + 1] as string);
+    else result.push(list[i] as string, list[i + 1] as string);
+  }
+  result.push('cookie', parts.join('; '));
+  return result;
+}

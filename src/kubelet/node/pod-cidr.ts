@@ -1,0 +1,63 @@
+// Tells the runtime which addresses the node's pods have, when the Node gets them: runtimes with a network of their own need to know.
+
+import type { RuntimeService } from '#cri/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import * as wait from '#machinery/wait.ts';
+
+export interface PodCidrUpdaterConfig {
+  readonly runtime: Pick<RuntimeService, 'updateRuntimeConfig'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Called when the runtime knows new addresses. */
+  readonly onUpdate: () => void;
+}
+
+/** The spec of a Node, as far as it matters here. */
+export interface NodeRanges {
+  readonly podCIDR?: string | undefined;
+  readonly podCIDRs?: readonly string[] | undefined;
+}
+
+const RETRY = { durationMs: 500, factor: 2, capMs: 30_000 } as const;
+
+export class PodCidrUpdater {
+  readonly #config: PodCidrUpdaterConfig;
+  #wanted = '';
+  #isUpdating = false;
+
+  constructor(config: PodCidrUpdaterConfig) {
+    this.#config = config;
+  }
+
+  /** The Node has been seen. Does nothing if its ranges are those that the runtime knows, or if it has none. */
+  nodeSeen({ podCIDR, podCIDRs }: NodeRanges): void {
+    const cidrs = podCIDRs ?? (podCIDR === undefined ? [] : [podCIDR]);
+    const wanted = cidrs.join(',');
+    if (wanted === '' || wanted === this.#wanted) return;
+    this.#wanted = wanted;
+    if (this.#isUpdating) return;
+    this.#isUpdating = true;
+    void this.#update().finally(() => (this.#isUpdating = false));
+  }
+
+  async #update(): Promise<void> {
+    const { runtime, clock, logger, signal, onUpdate } = this.#config;
+    const backoff = new wait.Backoff(RETRY);
+    let known = '';
+    while (known !== this.#wanted && !signal.aborted) {
+      const podCidr = this.#wanted;
+      try {
+        await runtime.updateRuntimeConfig({ networkConfig: { podCidr } }, { signal });
+        known = podCidr;
+        logger.info('updated pod CIDR', { podCidr });
+        onUpdate();
+      } catch (err) {
+        if (signal.aborted) return;
+        logger.warn('failed to update pod CIDR', { podCidr, err });
+        await clock.sleep(backoff.next(), signal).catch(() => undefined);
+      }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+// Runs programs of the system (nft, conntrack, ip) with arguments as an array, never through a shell.
+
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+
+/** Where programs of administrators are; a user's PATH often lacks them. */
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Programs repeat their input in errors; only the beginning is of use. */
+const MAX_ERROR_LENGTH = 2000;
+
+export interface Executed {
+  readonly code: number;
+  readonly stdout: string;
+  /** At most the first 2,000 characters. */
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. Rejects if it cannot be started; its messages are in English. */
+export function execute([program = '', ...args]: readonly string[], input: string): Promise<Executed> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: { PATH: SYSTEM_PATH, LC_ALL: 'C' }, stdio: 'pipe' });
+    const out: Buffer[] = [];
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString().slice(0, MAX_ERROR_LENGTH - stderr.length)));
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      const status = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+      resolve({ code: status, stdout: Buffer.concat(out).toString(), stderr });
+    });
+    // A program that ends early closes its input: its exit code says why.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+  });
+}

@@ -1,0 +1,22 @@
+// The interfaces of this machine, without addresses that clusters have put there.
+
+import { networkInterfaces } from 'node:os';
+import { isClusterInterface } from './service-interface.ts';
+
+type Interfaces = ReturnType<typeof networkInterfaces>;
+
+/**
+ * Returns the machine's interfaces with their own addresses. Interfaces that clusters have made are left out, and so are copies of their
+ * addresses on other interfaces: an IPv6 address of a load balancer is on the interface of the link, too, where NDP finds it.
+ */
+export function machineInterfaces(all: Interfaces = networkInterfaces()): Interfaces {
+  const entries = Object.entries(all);
+  const ofClusters = new Set(
+    entries.flatMap(([name, list]) => (isClusterInterface(name) ? (list ?? []).map(({ address }) => address) : [])),
+  );
+  return Object.fromEntries(
+    entries
+      .filter(([name]) => !isClusterInterface(name))
+      .map(([name, list]) => [name, (list ?? []).filter(({ address }) => !ofClusters.has(address))]),
+  );
+}

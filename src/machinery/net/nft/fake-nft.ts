@@ -1,0 +1,37 @@
+// Replaces nft in tests: records transactions, and answers what the test has set.
+
+import type { NftError } from './error.ts';
+import type { Nft, NftTable } from './nft.ts';
+
+export class FakeNft implements Nft {
+  /** Transactions that were applied, in order. */
+  readonly runs: string[] = [];
+  /** What `list` returns, by `FAMILY NAME`. */
+  readonly listings = new Map<string, string>();
+  /** Lists that were asked for, as `FAMILY NAME`. */
+  readonly lists: string[] = [];
+  present: readonly NftTable[] = [];
+  /** The next transactions are rejected with these, in order. */
+  readonly failures: NftError[] = [];
+  obstacle: NftError | undefined;
+
+  run(commands: string): Promise<void> {
+    const failure = this.failures.shift();
+    if (failure !== undefined) return Promise.reject(failure);
+    this.runs.push(commands);
+    return Promise.resolve();
+  }
+
+  check(): Promise<NftError | undefined> {
+    return Promise.resolve(this.obstacle);
+  }
+
+  list(family: string, table: string): Promise<string | undefined> {
+    this.lists.push(`${family} ${table}`);
+    return Promise.resolve(this.listings.get(`${family} ${table}`));
+  }
+
+  tables(): Promise<readonly NftTable[]> {
+    return Promise.resolve(this.present);
+  }
+}

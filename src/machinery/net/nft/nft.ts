@@ -1,0 +1,84 @@
+// The interface to the kernel's nftables: the program nft. Everything that programs tables (service proxy, network policies, networks of
+// pods) uses it, and tests replace it by FakeNft.
+
+import { execute } from '../../execute.ts';
+import { NftError, parseNftError } from './error.ts';
+
+/** Families of tables that are used here. */
+export type NftFamily = 'ip' | 'ip6' | 'inet' | 'arp' | 'bridge' | 'netdev';
+
+export interface NftTable {
+  readonly family: NftFamily;
+  readonly name: string;
+}
+
+export interface Nft {
+  /**
+   * Runs commands, one per line, as one transaction: the kernel has all of them or none. Rejects with NftError. Never put text of users into
+   * commands: names are constants or hashes.
+   */
+  run(commands: string): Promise<void>;
+  /** Reports what `run` would reject with; undefined if the kernel would take the commands. Changes nothing. */
+  check(commands: string): Promise<NftError | undefined>;
+  /** Returns what `nft -j list table` prints; undefined if there is no such table. Rejects with NftError. */
+  list(family: NftFamily, table: string): Promise<string | undefined>;
+  /** Returns all tables of this network namespace. Rejects with NftError. */
+  tables(): Promise<readonly NftTable[]>;
+}
+
+/** @param prefix program and arguments that run nft, such as `ip netns exec NAME`. Default: none. */
+export function systemNft(prefix: readonly string[] = []): Nft {
+  const command = [...prefix, 'nft'];
+  const start = async (args: readonly string[], input: string): Promise<{ stdout: string; error: NftError | undefined }> => {
+    const { code, stdout, stderr } = await executeNft([...command, ...args], input);
+    return { stdout, error: code === 0 ? undefined : parseNftError(stderr, code) };
+  };
+  return {
+    async run(commands) {
+      const { error } = await start(['-f', '-'], commands);
+      if (error !== undefined) throw error;
+    },
+    check: async (commands) => (await start(['--check', '-f', '-'], commands)).error,
+    async list(family, table) {
+      const { stdout, error } = await start(['-j', 'list', 'table', family, table], '');
+      if (error === undefined) return stdout;
+      if (error.reason === 'NotFound') return undefined;
+      throw error;
+    },
+    async tables() {
+      const { stdout, error } = await start(['-j', 'list', 'tables'], '');
+      if (error !== undefined) throw error;
+      const { nftables } = JSON.parse(stdout) as { nftables: readonly { table?: NftTable }[] };
+      return nftables.flatMap(({ table }) => (table === undefined ? [] : [{ family: table.family, name: table.name }]));
+    },
+  };
+}
+
+/** As execute(); a program that cannot be started is an NftError, too. */
+async function executeNft(command: readonly string[], input: string): ReturnType<typeof execute> {
+  try {
+    return await execute(command, input);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    throw new NftError('NotInstalled', 'the program nft is not installed', { cause: err });
+  }
+}
+
+/**
+ * Reports why this process cannot program nftables; undefined if it can. Changes nothing.
+ *
+ * @param commands what will be programmed, under a name of its own: a table that is there says nothing about what can be made
+ */
+export async function obstacleToNft(nft: Nft, commands: string): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'it needs Linux';
+  if (process.getuid?.() !== 0) return 'it needs root';
+  try {
+    return (await nft.check(commands))?.detail;
+  } catch (err) {
+    if (err instanceof NftError) return err.detail;
+    throw err;
+  }
+}
+
+/** Removes a table if it is there, without listing it first. */
+export const removalOf = ({ family, name }: NftTable): string => `add table ${family} ${name}\ndelete table ${family} ${name}\n`;

@@ -1,0 +1,173 @@
+// Small transactions through one nft that goes on running. To start a program and to close its netlink socket, for which the kernel waits
+// until no processor uses the old rules, take some tens of times longer than the transaction (docs/decisions/0006-nft-session.md).
+//
+// `nft -i` reads a command line at a time, runs it as one transaction, and prints nothing if the kernel has taken it. So each line is
+// followed by a word that is no command: when the error about this word is on stderr, the transaction is over, and what was printed before
+// is its error. After anything that is not as expected the program is ended, and the caller gets an error: whether the kernel has the
+// transaction is then unknown.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Clock, Timer } from '../../clock.ts';
+import { SYSTEM_PATH } from '../../execute.ts';
+import { NftError, parseNftError } from './error.ts';
+import { type Nft, systemNft } from './nft.ts';
+
+export interface NftSessionConfig {
+  readonly clock: Clock;
+  /** Program and arguments that run nft, such as `ip netns exec NAME`. Default: none. */
+  readonly prefix?: readonly string[];
+}
+
+/** Longer transactions gain nothing, and a line is read byte by byte. In UTF-16 units. */
+const MAX_LINE = 16 * 1024;
+/** nft keeps its lines as a history: after so many the program is replaced. */
+const MAX_TRANSACTIONS = 1000;
+const IDLE_MS = 60_000;
+const PATIENCE_MS = 30_000;
+const MAX_OUTPUT = 64 * 1024;
+/** Control characters and other languages are for a program that reads a file. */
+const PLAIN = /^[\x20-\x7e\n]*$/;
+
+export class NftSession implements Nft {
+  readonly #config: NftSessionConfig;
+  readonly #programs: Nft;
+  readonly list: Nft['list'];
+  readonly tables: Nft['tables'];
+  readonly check: Nft['check'];
+  #running: Running | undefined;
+  /** This nft has no interactive mode, or behaves otherwise there. */
+  #unavailable = false;
+  #last: Promise<unknown> = Promise.resolve();
+  #idle: Timer | undefined;
+  #closed = false;
+
+  constructor(config: NftSessionConfig) {
+    this.#config = config;
+    this.#programs = systemNft(config.prefix);
+    this.list = (family, table) => this.#programs.list(family, table);
+    this.tables = () => this.#programs.tables();
+    this.check = (commands) => this.#programs.check(commands);
+  }
+
+  run(commands: string): Promise<void> {
+    const done = this.#last.then(() => this.#run(commands));
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Ends the program. Later transactions are run one program each. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#last;
+    this.#end();
+  }
+
+  async #run(commands: string): Promise<void> {
+    const isSmall = commands.length <= MAX_LINE && PLAIN.test(commands);
+    const running = isSmall && !this.#closed && !this.#unavailable ? await this.#start() : undefined;
+    if (running === undefined) return this.#programs.run(commands);
+    let output: string;
+    try {
+      output = await running.send(commands.trim().replaceAll('\n', '; '));
+    } catch (err) {
+      this.#end();
+      throw err;
+    }
+    if (running.transactions >= MAX_TRANSACTIONS) this.#end();
+    else this.#endWhenIdle();
+    if (output.trim() === '') return;
+    if (!output.includes('Error: ')) this.#end();
+    throw parseNftError(output, 1);
+  }
+
+  async #start(): Promise<Running | undefined> {
+    if (this.#running?.isAlive === true) return this.#running;
+    const running = new Running(this.#config);
+    this.#running = running;
+    try {
+      // An empty line shows whether this program does what is expected of it.
+      if ((await running.send('')).trim() === '') return running;
+    } catch (err) {
+      if (!(err instanceof NftError)) throw err;
+    }
+    this.#unavailable = true;
+    this.#end();
+    return undefined;
+  }
+
+  #endWhenIdle(): void {
+    this.#idle?.cancel();
+    this.#idle = this.#config.clock.setTimer(IDLE_MS, () => this.#end());
+  }
+
+  #end(): void {
+    this.#idle?.cancel();
+    this.#running?.end();
+    this.#running = undefined;
+  }
+}
+
+/** One program. */
+class Running {
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  #output = '';
+  #onOutput: (() => void) | undefined;
+  #failure: NftError | undefined;
+  transactions = 0;
+
+  constructor({ clock, prefix = [] }: NftSessionConfig) {
+    this.#clock = clock;
+    const [program = '', ...args] = [...prefix, 'nft', '-i'];
+    // It would write a file with its history into the home directory.
+    const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', HOME: '/dev/null', TERM: 'dumb' };
+    this.#child = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'pipe'] });
+    this.#child.stderr?.setEncoding('latin1').on('data', (text: string) => {
+      this.#output += text;
+      if (this.#output.length > MAX_OUTPUT) this.#fail('it printed too much');
+      this.#onOutput?.();
+    });
+    this.#child.on('error', (err) => this.#fail(err.message));
+    this.#child.on('exit', () => this.#fail('it ended'));
+    this.#child.stdin?.on('error', () => this.#fail('it closed its input'));
+    // Nothing waits for it: when this process ends, its input ends, and so does it.
+    this.#child.unref();
+  }
+
+  get isAlive(): boolean {
+    return this.#failure === undefined;
+  }
+
+  /** Runs a line, and returns what was printed about it. Rejects with NftError if that is unknown. */
+  send(line: string): Promise<string> {
+    const mark = `end-of-${++this.transactions}`;
+    const pattern = new RegExp(`(?:^|\\n)[^\\n]*Error: [^\\n]*\\n${mark}\\n[ ~]*\\^[\\^~]*[ ]*\\n$`);
+    this.#output = '';
+    return new Promise((resolve, reject) => {
+      const finish = (): void => {
+        const end = this.#failure === undefined ? pattern.exec(this.#output) : null;
+        if (this.#failure === undefined && end === null) return;
+        this.#onOutput = undefined;
+        timer.cancel();
+        if (this.#failure !== undefined) reject(this.#failure);
+        else resolve(this.#output.slice(0, end?.index));
+      };
+      const timer = this.#clock.setTimer(PATIENCE_MS, () => this.#fail('it does not answer'));
+      this.#onOutput = finish;
+      if (this.#failure === undefined) this.#child.stdin?.write(`${line}\n${mark}\n`);
+      finish();
+    });
+  }
+
+  end(): void {
+    this.#failure ??= new NftError('Other', 'nft was ended');
+    this.#child.stdin?.end();
+  }
+
+  #fail(why: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = new NftError('Other', `nft failed: whether the last transaction was applied is unknown: ${why}`);
+    this.#child.kill('SIGKILL');
+    this.#onOutput?.();
+  }
+}

@@ -1,0 +1,64 @@
+// ARP from user space, through the program arping: who has an address, and who has it now.
+
+import { execute, type Executed } from '#machinery/execute.ts';
+import type { Logger } from '#machinery/log.ts';
+
+export interface ArpingConfig {
+  /** Program and arguments that run others. */
+  readonly prefix: readonly string[];
+  readonly logger: Logger;
+}
+
+/** Programs that understand -U, -f, -c, -w and -I, with how they say that they are the right ones. */
+const PROGRAMS: readonly { readonly command: readonly string[]; readonly probe: string; readonly pattern: RegExp }[] = [
+  { command: ['busybox', 'arping'], probe: '--help', pattern: /Unsolicited ARP/ },
+  { command: ['arping'], probe: '-V', pattern: /iputils/ },
+];
+
+export class Arping {
+  readonly #config: ArpingConfig;
+  #program: Promise<readonly string[] | undefined> | undefined;
+
+  constructor(config: ArpingConfig) {
+    this.#config = config;
+  }
+
+  /** Reports whether a machine on the link answers for the address. False if it cannot be found out. */
+  async isAnswered(address: string, link: string): Promise<boolean> {
+    const result = await this.#run(['-f', '-q', '-c', '1', '-w', '1', '-I', link, address]);
+    return result?.code === 0;
+  }
+
+  /** Tells all machines of the link that this one has the address. */
+  async announce(address: string, link: string): Promise<void> {
+    const result = await this.#run(['-U', '-q', '-c', '1', '-w', '1', '-I', link, address]);
+    // Unsolicited requests have no answers, and some versions call that a failure.
+    if (result !== undefined && result.code > 1) {
+      this.#config.logger.warn('announcer: gratuitous ARP failed', { address, link, stderr: result.stderr.trim() });
+    }
+  }
+
+  async #run(args: readonly string[]): Promise<Executed | undefined> {
+    const program = await (this.#program ??= this.#find());
+    return program === undefined ? undefined : execute([...this.#config.prefix, ...program, ...args], '');
+  }
+
+  async #find(): Promise<readonly string[] | undefined> {
+    const { prefix, logger } = this.#config;
+    for (const { command, probe, pattern } of PROGRAMS) {
+      try {
+        const { stdout, stderr } = await execute([...prefix, ...command, probe], '');
+        if (pattern.test(stdout + stderr)) return command;
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+      }
+    }
+    logger.warn(
+      'announcer: neither busybox nor iputils has arping here: other machines notice that an address has moved only when',
+      {
+        reason: 'their ARP entries expire, and addresses of IPv4 that something else has are not detected',
+      },
+    );
+    return undefined;
+  }
+}

@@ -1,0 +1,169 @@
+// Addresses of load balancers on this machine, through iproute2.
+//
+// Every address is on an interface of its own kind (`cxs…`, see machinery/net/service-interface.ts), which is also the record of what this
+// machine announces: it is read after a crash, and a clean-up removes the interface. The kernel answers ARP for an IPv4 address whichever
+// interface has it. NDP it answers only for addresses of the link's own interface, so an IPv6 address is there, too, deprecated, so that
+// nothing is sent from it.
+//
+// On take-over, other machines still know the hardware address of the machine before. They are told the new one:
+//   IPv4: gratuitous ARP, by the program arping (of busybox or iputils)
+//   IPv6: the kernel sends an unsolicited neighbour advertisement after its search for duplicates, if ndisc_notify is on
+
+import type { Clock } from '#machinery/clock.ts';
+import { execute, type Executed } from '#machinery/execute.ts';
+import type { Logger } from '#machinery/log.ts';
+import { NftError, removalOf, systemNft } from '#machinery/net/nft/index.ts';
+import { Arping } from './arping.ts';
+import type { Announcement } from './decide.ts';
+import { guardCommands } from './guard.ts';
+import { type InterfaceEntry, linksOf, type RouteEntry } from './links.ts';
+import type { AnnouncedAddresses } from './system.ts';
+
+export interface LinkAddressesConfig {
+  /** The interface that has the addresses; see announcingInterface. */
+  readonly interfaceName: string;
+  /** The nftables table that keeps the rest of the machine from being reached at the addresses. */
+  readonly table: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Program and arguments that run others, such as `ip netns exec NAME`. Default: none. */
+  readonly prefix?: readonly string[];
+}
+
+/** The search for duplicates takes a second, and begins up to a second late. */
+const DUPLICATE_SEARCH_MS = 4000;
+const POLL_MS = 100;
+
+export class LinkAddresses implements AnnouncedAddresses {
+  readonly #config: LinkAddressesConfig;
+  readonly #arping: Arping;
+
+  constructor(config: LinkAddressesConfig) {
+    this.#config = config;
+    this.#arping = new Arping({ prefix: config.prefix ?? [], logger: config.logger });
+  }
+
+  async held(): Promise<ReadonlySet<string>> {
+    const { interfaceName } = this.#config;
+    const interfaces = await this.#interfaces();
+    const own = addressesOf(interfaces.filter(({ ifname }) => ifname === interfaceName));
+    const copies = new Set(addressesOf(interfaces.filter(({ ifname }) => ifname !== interfaceName)));
+    const held = new Set<string>();
+    for (const address of own) {
+      if (!address.includes(':') || copies.has(address)) held.add(address);
+      // An earlier process ended between the two steps, or the link lost its addresses.
+      else await this.#delete(address, interfaceName);
+    }
+    return held;
+  }
+
+  async add(address: string, { force }: { readonly force: boolean }): Promise<'added' | 'in use' | 'no link'> {
+    const isV6 = address.includes(':');
+    const routes = await this.#json<RouteEntry>([...(isV6 ? ['-6'] : []), 'route', 'show', 'default']);
+    const links = linksOf(address, await this.#interfaces(), routes);
+    if (links.length === 0) return 'no link';
+    if (isV6) {
+      // First where it is looked for after a crash.
+      await this.#addToOwn(address);
+      for (const link of links) {
+        if (await this.#addToLink(address, link)) continue;
+        await this.remove(address);
+        return 'in use';
+      }
+      return 'added';
+    }
+    if (!force) for (const link of links) if (await this.#arping.isAnswered(address, link)) return 'in use';
+    await this.#addToOwn(address);
+    for (const link of links) await this.#arping.announce(address, link);
+    return 'added';
+  }
+
+  async remove(address: string): Promise<void> {
+    const { interfaceName } = this.#config;
+    const isV6 = address.includes(':');
+    const interfaces = await this.#interfaces();
+    for (const { ifname, addr_info: entries } of interfaces) {
+      // A copy on a link has the full length of prefix, and this program alone makes such ones of addresses of its own interface.
+      const isCopy = entries.some(({ local, prefixlen }) => local === address && prefixlen === 128);
+      if (ifname === interfaceName || (isV6 && isCopy)) await this.#delete(address, ifname);
+    }
+    if ((await this.held()).size === 0) await this.#ip(['link', 'delete', interfaceName, 'type', 'bridge'], GONE);
+  }
+
+  async protect(announcements: readonly Announcement[]): Promise<void> {
+    const { table, prefix, logger } = this.#config;
+    const nft = systemNft(prefix);
+    try {
+      await nft.run(
+        announcements.length === 0 ? removalOf({ family: 'inet', name: table }) : guardCommands(table, announcements),
+      );
+    } catch (err) {
+      if (!(err instanceof NftError) || err.reason !== 'NotInstalled') throw err;
+      logger.warn('announcer: other ports of this machine are reached at the addresses of load balancers', {
+        reason: err.detail,
+      });
+    }
+  }
+
+  async #addToOwn(address: string): Promise<void> {
+    const { interfaceName } = this.#config;
+    const isV6 = address.includes(':');
+    // A bridge without ports: kernels that have bridges for pods may have no dummy interfaces.
+    await this.#ip(['link', 'add', interfaceName, 'type', 'bridge'], /File exists/);
+    const target = [`${address}/${isV6 ? 128 : 32}`, 'dev', interfaceName];
+    await this.#ip(['address', 'replace', ...target, ...(isV6 ? ['nodad'] : [])]);
+    await this.#ip(['link', 'set', interfaceName, 'up']);
+  }
+
+  /** Returns false if another machine has the address. */
+  async #addToLink(address: string, link: string): Promise<boolean> {
+    const { clock } = this.#config;
+    const setting = `/proc/sys/net/ipv6/conf/${link}/ndisc_notify`;
+    const { stdout } = await this.#run(['cat', setting], '');
+    await this.#run(['tee', setting], '1');
+    try {
+      const lifetime = ['valid_lft', 'forever', 'preferred_lft', '0'];
+      await this.#ip(['-6', 'address', 'replace', `${address}/128`, 'dev', link, 'noprefixroute', ...lifetime]);
+      const deadline = clock.monotonic() + DUPLICATE_SEARCH_MS;
+      for (;;) {
+        const entries = await this.#json<InterfaceEntry>(['-6', 'address', 'show', 'dev', link, 'to', address]);
+        const entry = entries.flatMap(({ addr_info: list = [] }) => list).find(({ local }) => local === address);
+        if (entry?.dadfailed === true) return false;
+        if (entry?.tentative !== true || clock.monotonic() > deadline) return true;
+        await clock.sleep(POLL_MS);
+      }
+    } finally {
+      await this.#run(['tee', setting], stdout.trim() || '0');
+    }
+  }
+
+  async #delete(address: string, device: string): Promise<void> {
+    await this.#ip(['address', 'delete', `${address}/${address.includes(':') ? 128 : 32}`, 'dev', device], GONE);
+  }
+
+  #interfaces(): Promise<readonly InterfaceEntry[]> {
+    return this.#json<InterfaceEntry>(['address', 'show']);
+  }
+
+  async #json<T>(args: readonly string[]): Promise<readonly T[]> {
+    return JSON.parse((await this.#ip(['-j', ...args])).stdout.trim() || '[]') as readonly T[];
+  }
+
+  /** `fine`: what the program may say although it fails. */
+  async #ip(args: readonly string[], fine?: RegExp): Promise<Executed> {
+    const result = await this.#run(['ip', ...args], '');
+    if (result.code !== 0 && fine?.test(result.stderr) !== true) {
+      throw new Error(`ip ${args.join(' ')} failed: ${result.stderr.trim()}`);
+    }
+    return result;
+  }
+
+  #run(command: readonly string[], input: string): Promise<Executed> {
+    return execute([...(this.#config.prefix ?? []), ...command], input);
+  }
+}
+
+const addressesOf = (interfaces: readonly InterfaceEntry[]): readonly string[] =>
+  interfaces.flatMap(({ addr_info: entries }) => entries.map(({ local }) => local)).filter((local) => !local.startsWith('fe80:'));
+
+const GONE = /Cannot find device|does not exist|Cannot assign requested address|not found/;

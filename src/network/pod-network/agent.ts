@@ -1,0 +1,251 @@
+// The pod network as a component of a node: follows the Nodes of the cluster and the links of the machine, keeps the machine as it has to
+// be, and reports in the Node whether pods have a network.
+
+import { nodes } from '#api/groups/core/v1/index.ts';
+import type { Node } from '#api/groups/core/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import { SharedInformer } from '#client/informers/index.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import type { Random } from '#machinery/random.ts';
+import { formatTime } from '#machinery/text/time.ts';
+import * as wait from '#machinery/wait.ts';
+import type { NodeRecord, PodNetworkSettings } from './model.ts';
+import { type CniTarget, NodeNetwork } from './node-network.ts';
+import { type PodNetworkSystem, systemPodNetwork } from './system.ts';
+
+export interface PodNetworkConfig {
+  /** Speaks as the node, which needs the right to list and watch Nodes (PERMISSIONS). */
+  readonly client: Client;
+  readonly nodeName: string;
+  readonly settings: PodNetworkSettings;
+  readonly cni: CniTarget;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Default: this machine. */
+  readonly system?: PodNetworkSystem;
+  /** Called when the kubelet should look at its runtime and its addresses again. */
+  readonly onChange?: () => void;
+}
+
+type ReadNode = Immutable<Node>;
+
+/** With other nodes, and without. */
+const RESYNC_MS = 60_000;
+const LONELY_RESYNC_MS = 300_000;
+/** Changes of links come in groups. */
+const SETTLE_MS = 100;
+/** Between two passes, so that many nodes that come together cost few. */
+const MIN_INTERVAL_MS = 50;
+const RETRY = { durationMs: 250, factor: 2, capMs: 30_000 } as const;
+const SYNC_WARNING_MS = 10_000;
+
+/** Runs until the signal aborts. Routes and rules stay, for the next process: pods go on. */
+export async function runPodNetwork(config: PodNetworkConfig, signal: AbortSignal): Promise<void> {
+  await new PodNetworkAgent(config).run(signal);
+}
+
+class PodNetworkAgent {
+  readonly #config: PodNetworkConfig;
+  readonly #logger: Logger;
+  readonly #system: PodNetworkSystem;
+  readonly #network: NodeNetwork;
+  readonly #records = new Map<string, NodeRecord>();
+  #self: ReadNode | undefined;
+  #dirty = true;
+  #wake: (() => void) | undefined;
+  #watching: Promise<void> | undefined;
+
+  constructor(config: PodNetworkConfig) {
+    const { nodeName, settings, cni, onChange } = config;
+    this.#config = config;
+    this.#logger = config.logger.with({ component: 'pod-network' });
+    this.#system = config.system ?? systemPodNetwork();
+    this.#network = new NodeNetwork({
+      nodeName,
+      settings,
+      cni,
+      system: this.#system,
+      logger: this.#logger,
+      ...(onChange !== undefined && { onConfigured: onChange, onAddressesChanged: onChange }),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, nodeName } = this.#config;
+    const informer = new SharedInformer<ReadNode>({
+      name: 'nodes',
+      source: client.resource(nodes),
+      transform: relevant,
+      clock,
+      random,
+      logger: this.#logger,
+    });
+    informer.addEventHandler({
+      onAdd: (node) => this.#put(node),
+      onUpdate: (_, node) => this.#put(node),
+      onDelete: ({ metadata: { name } }) => {
+        this.#records.delete(name);
+        if (name === nodeName) this.#self = undefined;
+        this.#changed();
+      },
+    });
+    const running = informer.run(signal);
+    const warning = clock.setTimer(SYNC_WARNING_MS, () =>
+      this.#logger.warn('the nodes of the cluster cannot be read yet; an administrator may have to grant it', {
+        node: nodeName,
+        hint: 'cox kubelet --print-permissions | kubectl apply -f -',
+      }),
+    );
+    const stopped = (): void => this.#wake?.();
+    signal.addEventListener('abort', stopped);
+    try {
+      await informer.waitForSync(signal);
+      warning.cancel();
+      await this.#loop(signal);
+    } catch (err) {
+      if (!signal.aborted) throw err;
+    } finally {
+      warning.cancel();
+      signal.removeEventListener('abort', stopped);
+      if (signal.aborted) await Promise.all([running, this.#watching]);
+    }
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    const { clock, nodeName } = this.#config;
+    const backoff = new wait.Backoff(RETRY);
+    while (!signal.aborted) {
+      this.#dirty = false;
+      const start = clock.monotonic();
+      const { obstacle, failed, hasPeers } = await this.#network.sync(this.#records.values());
+      if (hasPeers) this.#watching ??= this.#watch(signal);
+      const isReported = await this.#report(obstacle, signal);
+      this.#logger.debug('pod network: synced', {
+        node: nodeName,
+        nodes: this.#records.size,
+        obstacle,
+        seconds: (clock.monotonic() - start) / 1000,
+      });
+      if (!failed && isReported) backoff.reset();
+      else this.#wakeAfter(backoff.next());
+      await clock.sleep(MIN_INTERVAL_MS, signal).catch(() => undefined);
+      if (signal.aborted || this.#dirty) continue;
+      const resync = clock.setTimer(hasPeers ? RESYNC_MS : LONELY_RESYNC_MS, () => this.#resync());
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+      this.#wake = undefined;
+      resync.cancel();
+    }
+  }
+
+  #wakeAfter(delayMs: number): void {
+    this.#config.clock.setTimer(delayMs, () => this.#changed());
+  }
+
+  #changed(): void {
+    this.#dirty = true;
+    this.#wake?.();
+  }
+
+  /** Compares the machine with what it has to be. */
+  #resync(): void {
+    this.#network.markStale();
+    this.#changed();
+  }
+
+  #put(node: ReadNode): void {
+    const { name } = node.metadata;
+    if (name === this.#config.nodeName) this.#self = node;
+    const record = recordOf(node);
+    if (JSON.stringify(this.#records.get(name)) === JSON.stringify(record)) return;
+    this.#records.set(name, record);
+    this.#changed();
+  }
+
+  /** Our own changes are seen, too: the machine is read once more then, and found as it should be. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#config;
+    const backoff = new wait.Backoff(RETRY);
+    let isPending = false;
+    const onChange = (): void => {
+      if (isPending) return;
+      isPending = true;
+      clock.setTimer(SETTLE_MS, () => {
+        isPending = false;
+        if (!signal.aborted) this.#resync();
+      });
+    };
+    while (!signal.aborted) {
+      try {
+        await this.#system.watch(onChange, signal);
+      } catch (err) {
+        this.#logger.warn('pod network: links cannot be watched', { err });
+      }
+      await clock.sleep(backoff.next(), signal).catch(() => undefined);
+    }
+  }
+
+  /** Writes the condition of the Node if it is another. Returns false if it could not be written. */
+  async #report(obstacle: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const self = this.#self;
+    if (self === undefined) return true;
+    const wanted =
+      obstacle === undefined
+        ? { type: TYPE, status: 'False', reason: 'RouteCreated', message: 'RouteController created a route' }
+        : {
+            type: TYPE,
+            status: 'True',
+            reason: 'NoRouteCreated',
+            message: `RouteController failed to create a route: ${obstacle.slice(0, 500)}`,
+          };
+    const present = self.status.conditions?.find(({ type }) => type === TYPE);
+    if (present?.status === wanted.status && present.reason === wanted.reason && present.message === wanted.message) return true;
+    const { client, clock, nodeName } = this.#config;
+    const now = formatTime(clock.now());
+    const lastTransitionTime = present?.status === wanted.status ? present.lastTransitionTime : now;
+    const patch = { status: { conditions: [{ ...wanted, lastHeartbeatTime: now, lastTransitionTime }] } };
+    try {
+      const options = { subresource: 'status', signal };
+      const written = await client.resource(nodes).patch(nodeName, 'application/strategic-merge-patch+json', patch, options);
+      if (this.#self === self) this.#self = relevant(written);
+      return true;
+    } catch (err) {
+      if (!signal.aborted)
+        this.#logger.warn('pod network: the condition of the node could not be written', { node: nodeName, err });
+      return false;
+    }
+  }
+}
+
+const TYPE = 'NetworkUnavailable';
+
+/** Keeps the part of a Node that matters here. */
+function relevant(node: ReadNode): ReadNode {
+  const { name, uid, resourceVersion, creationTimestamp } = node.metadata;
+  return {
+    ...node,
+    metadata: { name, uid, resourceVersion, creationTimestamp } as ReadNode['metadata'],
+    spec: { podCIDR: node.spec.podCIDR, podCIDRs: node.spec.podCIDRs },
+    status: {
+      addresses: node.status.addresses,
+      conditions: node.status.conditions?.filter(({ type }) => type === TYPE),
+    },
+  } as ReadNode;
+}
+
+function recordOf({ metadata, spec, status }: ReadNode): NodeRecord {
+  return {
+    name: metadata.name,
+    created: metadata.creationTimestamp ?? '',
+    podCidrs: (spec.podCIDRs ?? (spec.podCIDR === undefined ? [] : [spec.podCIDR])).slice(0, MAX_CLAIMS),
+    addresses: (status.addresses ?? [])
+      .filter(({ type }) => type === 'InternalIP')
+      .slice(0, MAX_CLAIMS)
+      .map(({ address }) => address),
+  };
+}
+
+/** More ranges or addresses of a node are ignored. */
+const MAX_CLAIMS = 16;

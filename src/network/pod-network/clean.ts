@@ -1,0 +1,33 @@
+// Takes the pod network of a cluster off this machine.
+
+import { errorMessage } from '#machinery/error-message.ts';
+import { NftError } from '#machinery/net/nft/index.ts';
+import { difference } from './difference.ts';
+import { EMPTY_STATE } from './model.ts';
+import { podNetworkNames } from './names.ts';
+import { removalCommands } from './rules.ts';
+import { type PodNetworkSystem, systemPodNetwork } from './system.ts';
+
+/**
+ * Removes routes, the VXLAN device and rules; the bridge and its addresses are removed by removeBridgeNetwork. Idempotent. Rejects with what
+ * could not be removed. Needs root.
+ *
+ * @param dataDir the directory that was given to podNetworkNames
+ */
+export async function cleanPodNetwork(dataDir: string, system: PodNetworkSystem = systemPodNetwork()): Promise<void> {
+  const names = podNetworkNames(dataDir);
+  const failures: string[] = [];
+  try {
+    const { own } = await system.read(names);
+    await system.apply(difference(own, EMPTY_STATE, names));
+  } catch (err) {
+    // Without iproute2 there are no routes of ours either.
+    if (((err as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT') failures.push(errorMessage(err));
+  }
+  try {
+    await system.nft.run(removalCommands(names.table));
+  } catch (err) {
+    if (!(err instanceof NftError) || err.reason !== 'NotInstalled') failures.push(errorMessage(err));
+  }
+  if (failures.length > 0) throw new Error(`the pod network could not be removed: ${failures.join('; ')}`);
+}

@@ -1,0 +1,36 @@
+// What nodes need to be allowed beyond what upstream's kubelets may do: reading all Nodes. As objects for an administrator to apply.
+
+import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
+import type { Client } from '#client/client.ts';
+import * as apierrors from '#machinery/apierrors.ts';
+
+const NAME = 'coxswain:pod-network';
+
+export const POD_NETWORK_PERMISSIONS = {
+  clusterRole: {
+    metadata: { name: NAME },
+    rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch'] }],
+  },
+  clusterRoleBinding: {
+    metadata: { name: NAME },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: NAME },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:nodes' }],
+  },
+};
+
+/** As an administrator. What is there stays as it is. */
+export async function grantPodNetworkPermissions(client: Client): Promise<void> {
+  const { clusterRole, clusterRoleBinding } = POD_NETWORK_PERMISSIONS;
+  await Promise.all([
+    unlessExists(client.resource(clusterRoles).create(clusterRole)),
+    unlessExists(client.resource(clusterRoleBindings).create(clusterRoleBinding)),
+  ]);
+}
+
+async function unlessExists(creating: Promise<unknown>): Promise<void> {
+  try {
+    await creating;
+  } catch (err) {
+    if (!apierrors.isAlreadyExists(err)) throw err;
+  }
+}

@@ -1,0 +1,48 @@
+// What the kubelet has said of the pods of this node. It knows their addresses before the API does.
+
+import type { Pod } from './model.ts';
+import type { Announcement } from './rules/pod-facts.ts';
+
+export interface AnnouncedPod extends Announcement {
+  readonly pod: Pod;
+}
+
+export class Announcements {
+  readonly #byKey = new Map<string, AnnouncedPod>();
+  readonly #keys = new Map<string, string>();
+  #sequence = 0;
+
+  /** Returns the pod's key. A later announcement for the same name replaces an earlier one. */
+  add(pod: Pod, addresses: readonly string[]): string {
+    const key = `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
+    const previous = this.#byKey.get(key);
+    if (previous !== undefined) this.#keys.delete(uidOf(previous.pod));
+    const isSame = previous !== undefined && sameItems(previous.addresses, addresses);
+    const sequence = isSame ? previous.sequence : ++this.#sequence;
+    this.#byKey.set(key, { pod, addresses, sequence });
+    this.#keys.set(uidOf(pod), key);
+    return key;
+  }
+
+  get(key: string): AnnouncedPod | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Returns the key of the pod that is forgotten; undefined if it was not known. */
+  forget(uid: string): string | undefined {
+    const key = this.#keys.get(uid);
+    if (key === undefined) return undefined;
+    this.#keys.delete(uid);
+    this.#byKey.delete(key);
+    return key;
+  }
+
+  keys(): Iterable<string> {
+    return this.#byKey.keys();
+  }
+}
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid ?? '';
+
+const sameItems = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item, index) => item === b[index]);

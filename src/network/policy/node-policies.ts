@@ -1,0 +1,122 @@
+// Network policies of a node as a component: runs the agent where the machine allows it, and tells the kubelet when a pod's addresses are
+// programmed. It outlives an agent that fails and is restarted.
+
+import type { Client } from '#client/client.ts';
+import type { Clock } from '#machinery/clock.ts';
+import type { Logger } from '#machinery/log.ts';
+import { handBridgedTraffic } from '#machinery/net/bridge.ts';
+import { type Nft, obstacleToNft, systemNft } from '#machinery/net/nft/index.ts';
+import type { Random } from '#machinery/random.ts';
+import { Announcements } from './announcements.ts';
+import type { Pod } from './model.ts';
+import { NftablesBackend } from './nftables/nftables-backend.ts';
+import { type PolicyTableSettings, tableCommands } from './nftables/table.ts';
+import { PolicyAgent } from './policy-agent.ts';
+
+export interface NodePoliciesConfig {
+  readonly client: Client;
+  readonly nodeName: string;
+  readonly settings: PolicyTableSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Default: the program nft. */
+  readonly nft?: Nft;
+}
+
+/** Calls of podAddressesReady that wait, by the pod's key. */
+type Waiters = Map<string, Set<() => void>>;
+
+export class NodePolicies {
+  readonly #config: NodePoliciesConfig;
+  readonly #logger: Logger;
+  readonly #announcements = new Announcements();
+  readonly #waiters: Waiters = new Map();
+  #agent: PolicyAgent | undefined;
+  /** Policies are not enforced here: nothing waits for them. */
+  #isOff = false;
+
+  constructor(config: NodePoliciesConfig) {
+    this.#config = config;
+    this.#logger = config.logger.with({ component: 'network-policy', node: config.nodeName });
+  }
+
+  /**
+   * Resolves when the rules of all policies that are known here apply to the addresses of a pod of this node. Call it before the first
+   * container of a sandbox starts. It waits for as long as it takes; rejects with the signal's reason when the signal aborts.
+   */
+  async podAddressesReady(pod: Pod, addresses: readonly string[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const key = this.#announcements.add(pod, addresses);
+    if (this.#isOff) return;
+    const waiters = this.#waiters.get(key) ?? new Set();
+    this.#waiters.set(key, waiters);
+    await new Promise<void>((resolve, reject) => {
+      const ready = (): void => {
+        signal.removeEventListener('abort', aborted);
+        resolve();
+      };
+      const aborted = (): void => {
+        waiters.delete(ready);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', aborted, { once: true });
+      waiters.add(ready);
+      this.#agent?.announced(key);
+    });
+  }
+
+  /** The pod is gone from this node, and its addresses may be given to others. */
+  podForgotten(uid: string): void {
+    const key = this.#announcements.forget(uid);
+    if (key !== undefined) this.#agent?.announced(key);
+  }
+
+  /** Runs until the signal aborts. What is programmed stays in the kernel: the pods go on, too. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, nodeName, settings, clock, random, nft = systemNft() } = this.#config;
+    const obstacle = await obstacleToNft(nft, `${tableCommands({ ...settings, table: `${settings.table}-probe` }).join('\n')}\n`);
+    if (obstacle !== undefined) return this.#stayOff(obstacle, signal);
+    if (settings.bridge !== undefined && !(await handBridgedTraffic(settings.bridge))) {
+      this.#logger.warn('network policies: not enforced between pods of this node', {
+        bridge: settings.bridge,
+        reason: 'the kernel has no br_netfilter',
+      });
+    }
+    const backend = new NftablesBackend({ nft, settings, clock, logger: this.#logger });
+    const agent = new PolicyAgent({
+      client,
+      nodeName,
+      backend,
+      announcements: this.#announcements,
+      clock,
+      random,
+      logger: this.#logger,
+      onProgrammed: (keys) => this.#resolve(keys),
+    });
+    this.#agent = agent;
+    for (const key of this.#waiters.keys()) agent.announced(key);
+    try {
+      await agent.run(signal);
+    } finally {
+      this.#agent = undefined;
+      backend.close();
+    }
+  }
+
+  async #stayOff(reason: string, signal: AbortSignal): Promise<void> {
+    this.#logger.warn('network policies: not enforced on this node', { reason });
+    this.#isOff = true;
+    this.#resolve(new Set(this.#waiters.keys()));
+    if (signal.aborted) return;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+
+  #resolve(keys: ReadonlySet<string>): void {
+    for (const key of keys) {
+      const waiters = this.#waiters.get(key);
+      this.#waiters.delete(key);
+      for (const ready of waiters ?? []) ready();
+    }
+  }
+}

@@ -1,0 +1,5 @@
+//go:build tools
+
+package gateway
+
+import _ "sigs.k8s.io/gateway-api/conformance/echo-basic"
