@@ -81,4 +81,4 @@ export class StartWrites {
   }
 }
 
-export const isByWebhook = (err: unknown): boolean => BY_WEBHOOK.test(errorMessage(err));
+const isByWebhook = (err: unknown): boolean => BY_WEBHOOK.test(errorMessage(err));

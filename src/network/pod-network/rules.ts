@@ -67,7 +67,7 @@ export function setCommands(table: string, before: Rules, after: Rules): string 
 }
 
 /** Reports whether the family's table is there: it has pods, or carries the tunnel. */
-export const isNeeded = (family: Pick<Family, 'isOf'>, { own, vxlan }: Rules): boolean =>
+const isNeeded = (family: Pick<Family, 'isOf'>, { own, vxlan }: Rules): boolean =>
   own.some(family.isOf) || (vxlan !== undefined && family.isOf(vxlan.local));
 
 /** Returns the families whose table is there. */

@@ -62,7 +62,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', as
 }).on('close', () => process.exit(0));
 `;
 
-export const PROBE_PORT = 7000;
+const PROBE_PORT = 7000;
 
 export class Prober {
   readonly #child: ChildProcess;
