@@ -72,6 +72,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { dns } = await import('./dns/bench.ts');
     await dns();
   },
+  async ingress() {
+    const { ingress } = await import('./ingress/bench.ts');
+    await ingress();
+  },
   async cel() {
     const { cel } = await import('./cel/bench.ts');
     cel();

@@ -1,7 +1,7 @@
 // What a process uses, as the system counts it: memory that is resident, and processor time.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /** Resident memory in MB (10^6 bytes). */
 export function residentMB(pid: number): number {
@@ -27,6 +27,19 @@ export function cpuMs(pid: number): number {
   const stat = readFileSync(path, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/**
+ * Processor time of all threads that it has now, in ms, as the scheduler counts it: exact, where `cpuMs` counts ticks. NaN where there is no
+ * /proc.
+ */
+export function threadsMs(pid: number): number {
+  const path = `/proc/${pid}/task`;
+  if (!existsSync(path)) return Number.NaN;
+  const times = readdirSync(path).map(
+    (thread) => Number(readFileSync(`${path}/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6,
+  );
+  return times.reduce((sum, time) => sum + time, 0);
 }
 
 /**

@@ -104,8 +104,7 @@ async function manyNodes(mode: 'routes' | 'vxlan'): Promise<ManyNodes> {
 function networkOf(machine: LabMachine, mode: PodNetworkSettings['mode'], dir: string): NodeNetwork {
   return new NodeNetwork({
     nodeName: 'n0',
-    // The range of the cluster is not known: each node is an element of the set of ranges, too.
-    settings: { mode, names: machine.names, vxlanId: 1, vxlanPort: 8472, clusterCidrs: [], serviceCidrs: [] },
+    settings: { mode, names: machine.names, vxlanId: 1, vxlanPort: 8472, clusterCidrs: ['10.100.0.0/14'], serviceCidrs: [] },
     cni: { confDir: dir, dataDir: dir, hostPorts: false },
     system: systemPodNetwork(['nsenter', `--net=/run/netns/${machine.inside.at(-1) as string}`]),
     logger: silentLogger,

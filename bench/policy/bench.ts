@@ -9,7 +9,7 @@ import type { Client } from '#client/client.ts';
 import { startCluster } from '#cluster/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { createLogger } from '#machinery/log.ts';
-import { type Nft, systemNft } from '#machinery/net/nft/index.ts';
+import { type Nft, NftSession } from '#machinery/net/nft/index.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { NodePolicies } from '#network/index.ts';
 import { heading, note, quantile, show } from '../report.ts';
@@ -74,6 +74,7 @@ export async function policy(): Promise<void> {
     await running;
   } finally {
     abort.abort(new Error('over'));
+    await nft.close();
     await cluster.stop();
     execFileSync('ip', ['netns', 'delete', NAMESPACE]);
   }
@@ -84,7 +85,7 @@ const longest = (delay: IntervalHistogram): string => Math.max(0, delay.max / 1e
 
 /** Counts the commands of each transaction when the kernel has it. */
 class TimedNft implements Nft {
-  readonly #nft = systemNft(INSIDE);
+  readonly #nft = new NftSession({ clock: systemClock, prefix: INSIDE });
   #waiting: { readonly matches: (commands: readonly string[]) => boolean; readonly done: (count: number) => void } | undefined;
 
   async run(text: string): Promise<void> {
@@ -93,6 +94,10 @@ class TimedNft implements Nft {
     if (this.#waiting?.matches(commands) !== true) return;
     this.#waiting.done(commands.length);
     this.#waiting = undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#nft.close();
   }
 
   /** Resolves with the number of commands of the next transaction that matches. */

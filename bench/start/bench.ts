@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { BuiltCluster, PROGRAM } from '../built-cluster.ts';
-import { cpuMs, mainThreadMs, residentMB } from '../process-usage.ts';
+import { mainThreadMs, residentMB, threadsMs } from '../process-usage.ts';
 import { heading, show } from '../report.ts';
 
 const FLAGS = ['--store', 'memory', '--runtime', 'simulated'];
@@ -77,10 +77,10 @@ async function idle(): Promise<void> {
   const cluster = await BuiltCluster.start({ flags: FLAGS });
   try {
     await systemClock.sleep(SETTLE_MS);
-    const cpu = cpuMs(cluster.pid);
+    const cpu = threadsMs(cluster.pid);
     await systemClock.sleep(SETTLE_MS);
     show({ what: 'resident at rest', unit: 'MB', values: [residentMB(cluster.pid)], goal: { atMost: 120 } });
-    show({ what: '  CPU at rest', unit: 'ms/s', values: [(cpuMs(cluster.pid) - cpu) / (SETTLE_MS / 1000)] });
+    show({ what: '  CPU at rest', unit: 'ms/s', values: [(threadsMs(cluster.pid) - cpu) / (SETTLE_MS / 1000)] });
   } finally {
     await cluster.stop();
   }

@@ -4,6 +4,7 @@
 import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findProgram } from '#cluster/install.ts';
 import {
   coxArgs,
   coxUp,
@@ -20,9 +21,13 @@ import {
 import { importBusybox } from './images.ts';
 
 const FLAGS = ['--runtime', 'containerd', '--pod-cidr', '10.77.0.0/16', '--service-cidr', '10.97.0.0/16'];
+/** Addresses for documentation: no machine of the link has them. */
+const POOL = ['--load-balancer-pool', '192.0.2.240-192.0.2.241'];
 const PORT = 30_177;
 const nft = await run('nft', ['list', 'tables']).catch(() => undefined);
 const missing = missingKubectl ?? missingContainerd ?? (nft?.status === 0 ? undefined : 'nft is not installed, or needs root');
+
+const missingWrk = findProgram('wrk') === undefined ? 'wrk is not installed (apt-get install wrk)' : undefined;
 
 const web = (version: string): string => `
 apiVersion: apps/v1
@@ -70,13 +75,13 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     .flatMap((entries) => entries ?? [])
     .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
   const start = async (): Promise<void> => {
-    cluster = await coxUp(FLAGS, { dataDir: dir.path });
+    cluster = await coxUp([...FLAGS, ...POOL], { dataDir: dir.path });
     kubectl = cluster.kubectl(kubectls().at(-1)?.path ?? '');
   };
   const apply = (yaml: string) => kubectl.run('apply -f -', { input: yaml });
-  const fetch = (): Promise<string> =>
+  const fetch = (at = host, port = PORT): Promise<string> =>
     new Promise((resolve, reject) => {
-      const request = get({ host, port: PORT, agent: false, timeout: 5000 }, (response) => {
+      const request = get({ host: at, port, agent: false, timeout: 5000 }, (response) => {
         let text = '';
         response.on('data', (chunk: Buffer) => (text += chunk.toString()));
         response.on('end', () => resolve(text.trim()));
@@ -84,12 +89,21 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
       request.on('error', reject);
       request.on('timeout', () => request.destroy(new Error('no answer')));
     });
-  const tables = async (): Promise<number> => ((await run('nft', ['list', 'tables'])).stdout.match(/coxswain-/g) ?? []).length;
+  /** Tables of clusters: of the proxies alone, or all. */
+  const tables = async (pattern = /coxswain-[0-9a-f]{10}$/gm): Promise<number> =>
+    ((await run('nft', ['list', 'tables'])).stdout.match(pattern) ?? []).length;
+  const ALL = /coxswain-/g;
+  let allBefore = 0;
+  const holdersOf = (address: string): readonly string[] =>
+    Object.entries(networkInterfaces()).flatMap(([name, list = []]) =>
+      list.some((entry) => entry.address === address) ? [name] : [],
+    );
   let before = 0;
 
   beforeAll(async () => {
     dir = temporaryDir();
     before = await tables();
+    allBefore = await tables(ALL);
     await start();
     await importBusybox(dir.path);
     await apply(`${web('one')}---${service}---${client}`);
@@ -133,6 +147,38 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     expect(results.length).toBeGreaterThan(50);
   });
 
+  test.skipIf(missingWrk !== undefined)(named('a rolling update under wrk loses no request', missingWrk), async () => {
+    const clusterIP = await kubectl.run('get service web -o jsonpath={.spec.clusterIP}');
+    const load = (url: string) => run('wrk', ['-t', '1', '-c', '8', '-d', '30s', url], { timeoutMs: 90_000 });
+    const loads = [load(`http://${host}:${PORT}/`), load(`http://${clusterIP}/`)];
+    await apply(web('three'));
+    await kubectl.run('rollout status deployment/web --timeout=120s');
+    await apply(web('two'));
+    await kubectl.run('rollout status deployment/web --timeout=120s');
+    for (const { status, stdout } of await Promise.all(loads)) {
+      expect(status, stdout).toBe(0);
+      // These lines are there only if there is something to count.
+      expect(stdout).not.toMatch(/Socket errors|Non-2xx/);
+      expect(Number(/(\d+) requests in/.exec(stdout)?.[1])).toBeGreaterThan(100);
+    }
+  });
+
+  test('a load balancer has an address of the pool, which the machine announces', async () => {
+    await kubectl.run('expose deployment web --name=balanced --type=LoadBalancer --port=80 --target-port=8080');
+    const ip = await eventually('an address', async () => {
+      const text = await kubectl.run('get service balanced -o jsonpath={.status.loadBalancer.ingress[0].ip}');
+      return text !== '' && text;
+    });
+    expect(ip).toBe('192.0.2.240');
+    await eventually('an answer at it', async () => (await fetch(ip, 80).catch(() => '')).startsWith('two web-'));
+    await eventually('it on an interface of its own', () =>
+      Promise.resolve(holdersOf(ip).some((name) => name.startsWith('cxs'))),
+    );
+    await expect(fetch(ip, 81)).rejects.toThrow('ECONNREFUSED');
+    await kubectl.run('delete service balanced');
+    await eventually('it withdrawn', () => Promise.resolve(holdersOf(ip).length === 0));
+  });
+
   test('rules serve while the cluster is down, and are adopted by the next start', async () => {
     await cluster.stop();
     expect(await fetch()).toMatch(/^two web-/);
@@ -146,6 +192,6 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     await kubectl.run('delete deployment,pods --all --grace-period=0 --force --timeout=60s');
     await cluster.stop();
     const { status } = await run(process.execPath, [...coxArgs, 'reset', '--yes', '--data-dir', dir.path]);
-    expect([status, await tables()]).toEqual([0, before]);
+    expect([status, await tables(ALL)]).toEqual([0, allBefore]);
   });
 });

@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)(named('machines join by the commands of t
   };
   /** Returns the address that the server sees. */
   const client = async (from: string, address: string, port = 8080): Promise<string> =>
-    (await request(from, address, port, '/cgi-bin/client')).trim();
+    (await request(from, address, port, '/cgi-bin/client')).trim().replace(/^\[::ffff:(.*)\]$/, '$1');
   /** Nothing is done if it was done before. */
   async function reset(machine: LabMachine): Promise<void> {
     const data = join(folder(machine), machine === first ? '.coxswain' : '.coxswain-node');

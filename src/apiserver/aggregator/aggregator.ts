@@ -152,11 +152,11 @@ export class Aggregator {
     await this.#authentication.start(this.#follower);
   }
 
-  /** Returns what discovery shows of other servers: the same value until that changes. */
   metricsText(): string {
     return this.#metrics.text() + this.#certificateMetrics.text();
   }
 
+  /** Returns what discovery shows of other servers: the same value until that changes. */
   get groups(): AggregatedGroups {
     return this.#groups.current;
   }

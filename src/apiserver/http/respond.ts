@@ -323,7 +323,8 @@ async function sendCompressed(
   const compressed = acceptsGzip(request) ? gzip : undefined;
   if (compressed !== undefined) {
     headers['content-encoding'] = 'gzip';
-    headers['vary'] = 'Accept-Encoding';
+    const vary = headers['vary'];
+    headers['vary'] = vary === undefined ? 'Accept-Encoding' : [vary, 'Accept-Encoding'].flat().join(', ');
   }
   const sent = compressed?.gzipLength ?? length;
   sink.begin(code, headers, sent);

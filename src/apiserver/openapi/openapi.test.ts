@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { Api } from '../testing/api.ts';
@@ -169,6 +170,26 @@ describe('version 2', () => {
   ])('for who accepts %j', async (accept, expected) => {
     const answer = await get('/openapi/v2', accept === '' ? {} : { accept });
     expect(answer.code === 200 ? answer.headers['content-type'] : answer.code).toBe(expected);
+  });
+
+  test.each([['application/json'], [PROTOBUF]])('is sent compressed if the client accepts that: %s', async (accept) => {
+    const plain = await get('/openapi/v2', { accept });
+    const answer = await get('/openapi/v2', { accept, 'accept-encoding': 'gzip' });
+    expect(answer.headers).toMatchObject({
+      'content-encoding': 'gzip',
+      'content-length': String(answer.bytes.length),
+      vary: 'Accept, Accept-Encoding',
+    });
+    expect(answer.headers['etag']).toBe(plain.headers['etag']);
+    expect(gunzipSync(answer.bytes).equals(plain.bytes)).toBe(true);
+    expect(plain.headers).toMatchObject({ 'content-length': String(plain.bytes.length) });
+    const head = await send(t.server, { method: 'HEAD', path: '/openapi/v2', headers: { accept, 'accept-encoding': 'gzip' } });
+    expect([head.code, head.bytes.length, head.headers['content-length']]).toEqual([200, 0, String(answer.bytes.length)]);
+  });
+
+  test('is read as a value by clients in the process', async () => {
+    const value = await t.client.transport.request({ method: 'GET', path: '/openapi/v2' });
+    expect(value).toEqual(v2);
   });
 
   test('is not sent again to who has it', async () => {

@@ -78,7 +78,8 @@ export class ServiceRepair {
     this.#informers
       .informerFor(serviceCIDRs)
       .addEventHandler({ onAdd: consider, onUpdate: (_, range) => consider(range), onDelete: consider });
-    // So does the Service.
+    // So does the Service, which may not have been written at the start.
+    queue.add(KUBERNETES_SERVICE);
     this.#informers.informerFor(services).addEventHandler({
       onDelete: (service) => {
         if (objectKey(service) === KUBERNETES_SERVICE) queue.add(KUBERNETES_SERVICE);

@@ -46,7 +46,7 @@ export async function removeLeftStale(): Promise<readonly string[]> {
   try {
     return await removeStaleState(systemNft());
   } catch (err) {
-    if (err instanceof NftError && err.reason === 'NotInstalled') return [];
+    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted')) return [];
     throw err;
   }
 }
@@ -60,8 +60,8 @@ async function tables(): Promise<StaleState['tables']> {
   try {
     return await systemNft().tables();
   } catch (err) {
-    // Without nft there are no tables.
-    if (err instanceof NftError && err.reason === 'NotInstalled') return [];
+    // Without nft, or the right to use it, there are no tables of ours.
+    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted')) return [];
     throw err;
   }
 }

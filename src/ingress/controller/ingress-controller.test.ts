@@ -24,6 +24,8 @@ import { IngressController } from './ingress-controller.ts';
 let cluster: TestCluster;
 let stop: (() => Promise<void>) | undefined;
 let configuration: Configuration;
+/** Every configuration that the proxy was given. */
+const applied: Configuration[] = [];
 /** Why the fake proxy cannot listen. */
 const unavailable = new Map<string, string>();
 /** Requests of the controller for Secrets. */
@@ -59,6 +61,7 @@ async function start(writesStatuses = true): Promise<IngressController> {
     proxy: {
       apply: (next) => {
         configuration = next;
+        applied.push(next);
         return Promise.resolve(new Map(unavailable));
       },
       stop: () => Promise.resolve(),
@@ -168,6 +171,24 @@ describe('Ingress', () => {
     const count = secretRequests.length;
     await cluster.clock.advance('1h');
     expect(secretRequests.length).toBe(count);
+  });
+
+  test('after a restart the first configuration has its certificates already', async () => {
+    const { cert, key } = await certificate('a.example');
+    const data = { 'tls.crt': Buffer.from(cert).toString('base64'), 'tls.key': Buffer.from(key).toString('base64') };
+    await inDefault(secrets).create({ metadata: { name: 'tls' }, type: 'kubernetes.io/tls', data });
+    await start();
+    await createService();
+    await createIngress({ tls: [{ hosts: ['a.example'], secretName: 'tls' }] });
+    await stop?.();
+    applied.length = 0;
+    await start();
+    expect(
+      applied[0]?.servers
+        .find(({ tls }) => tls)
+        ?.listeners.at(-1)
+        ?.certificates[0]?.matches('a.example'),
+    ).toBe(true);
   });
 
   test('without statuses nothing is written', async () => {

@@ -14,7 +14,7 @@ import { deepEqual } from '#machinery/deep.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { decide, serviceConflicts } from '../decide/decide.ts';
+import { decide, type Decision, serviceConflicts } from '../decide/decide.ts';
 import type { Facts, IngressObjects } from '../decide/objects.ts';
 import type { Proxy } from '../proxy/proxy.ts';
 import { publishGatewayClass, publishIngressClass } from '../publish/publish.ts';
@@ -36,8 +36,12 @@ export interface IngressControllerConfig {
 
 /** Changes that come together are one decision. */
 const BATCH_MS = 10;
+/** The pause between decisions, in durations of the last one: many changes leave time for requests. */
+const PAUSE = 4;
 /** After a port could not be had or a status not be written. */
 const RETRY_MS = 5000;
+/** A Secret that is not known after this time is served without, until it is. */
+const SECRET_MS = 3000;
 const BY_SERVICE = 'service';
 
 export class IngressController {
@@ -54,6 +58,8 @@ export class IngressController {
   /** The next decision that is planned; `due` in monotonic milliseconds. */
   #timer: (Timer & { readonly due: number }) | undefined;
   #deciding: Promise<void> | undefined;
+  /** How long the last decision took. */
+  #decisionMs = 0;
   #synced = false;
   #stopped = false;
 
@@ -61,7 +67,7 @@ export class IngressController {
     this.#config = config;
     const { client, clock, random, logger } = config;
     const shared = { client, clock, random, logger };
-    const onChange = (): void => this.#schedule(BATCH_MS);
+    const onChange = (): void => this.#schedule(Math.max(BATCH_MS, PAUSE * this.#decisionMs));
     this.#informers = new SharedInformerFactory(shared);
     this.#secrets = new ReferencedSecrets({ ...shared, onChange });
     this.#gatewayKinds = new GatewayKinds({ ...shared, onChange, onInstalled: () => publishGatewayClass(client) });
@@ -153,10 +159,10 @@ export class IngressController {
   }
 
   async #decideLoop(): Promise<void> {
-    const { proxy, facts, writesStatuses = true } = this.#config;
+    const { proxy, writesStatuses = true } = this.#config;
     while (this.#wanted && !this.#stopped) {
       this.#wanted = false;
-      const { configuration, statuses, problems } = decide(this.#objects, { ...facts, unavailable: this.#unavailable });
+      const { configuration, statuses, problems } = await this.#decide();
       this.#secrets.sweep();
       this.#report([...problems, ...serviceConflicts(this.#services.lister.list(), configuration)]);
       const unavailable = await proxy.apply(configuration);
@@ -167,6 +173,22 @@ export class IngressController {
       if (!same) this.#wanted = true;
       else if (writesStatuses) this.#statuses.write(statuses);
     }
+  }
+
+  /**
+   * Decides when the Secrets that the objects refer to are known: after a restart, or with a new reference, listeners
+   * would go for the moment that it takes to read them, and statuses would say so.
+   */
+  async #decide(): Promise<Decision> {
+    const { clock, facts } = this.#config;
+    const decideNow = (): Decision => {
+      const start = clock.monotonic();
+      const decided = decide(this.#objects, { ...facts, unavailable: this.#unavailable });
+      this.#decisionMs = clock.monotonic() - start;
+      return decided;
+    };
+    const decision = decideNow();
+    return (await this.#secrets.settle(SECRET_MS)) ? decideNow() : decision;
   }
 
   /** Logs each problem once, as long as it lasts. */

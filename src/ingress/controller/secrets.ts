@@ -20,6 +20,8 @@ export interface SecretsConfig {
 
 interface Followed {
   readonly informer: SharedInformer<Immutable<Secret>>;
+  /** Monotonic milliseconds. */
+  readonly start: number;
   readonly stop: AbortController;
   readonly run: Promise<void>;
 }
@@ -48,6 +50,24 @@ export class ReferencedSecrets {
     }
     const { informer } = followed;
     return informer.hasSynced() ? informer.lister.get(namespace, name) : 'pending';
+  }
+
+  /**
+   * Resolves when every Secret that is followed is known. One that is not known after the time, such as one that must
+   * not be read, is not waited for again. Reports whether it has waited.
+   */
+  async settle(timeoutMs: number): Promise<boolean> {
+    const { clock } = this.#config;
+    const since = clock.monotonic() - timeoutMs;
+    const pending = [...this.#followed.values()].filter(
+      ({ informer, start }) => !informer.hasSynced() && start > since,
+    );
+    if (pending.length === 0) return false;
+    const timeout = new AbortController();
+    const timer = clock.setTimer(timeoutMs, () => timeout.abort(new Error('it takes too long')));
+    await Promise.allSettled(pending.map(({ informer }) => informer.waitForSync(timeout.signal)));
+    timer.cancel();
+    return true;
   }
 
   /** Stops to follow the Secrets that were not asked for since the last call. */
@@ -81,6 +101,6 @@ export class ReferencedSecrets {
     const run = informer.run(stop.signal);
     // A Secret that does not exist has no event.
     informer.waitForSync(stop.signal).then(onChange, () => undefined);
-    return { informer, stop, run };
+    return { informer, start: clock.monotonic(), stop, run };
   }
 }

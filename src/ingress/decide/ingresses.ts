@@ -2,7 +2,6 @@
 
 import type { Ingress, IngressBackend } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { compareHostnames, matchesHostname } from '../hostnames.ts';
 import type { Backend, Certificate, HostRoutes, PathMatch, RouteAction, RouteRule, VirtualListener } from '../model.ts';
 import { inPrecedence } from '../routing/precedence.ts';
 import { backendOf, protocolOf, tcpPort } from './backends.ts';
@@ -45,19 +44,18 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
   // Default backends come after every rule; that of the oldest Ingress is used.
   if (defaults.length > 0) rules.set('', [...(rules.get('') ?? []), ...defaults]);
   const certificates = collectCertificates(ingresses, objects, problems);
-  const hosts = Array.from(rules, ([hostname, list]): HostRoutes => ({
-    hostname,
-    oneLabel: true,
-    rules: inPrecedence(list),
-  }));
-  const listeners = ['', ...rules.keys(), ...certificates.keys()].filter(
-    (name, index, all) => all.indexOf(name) === index,
+  const hosts = new Map(
+    Array.from(rules, ([hostname, list]): readonly [string, HostRoutes] => [
+      hostname,
+      { hostname, oneLabel: true, rules: inPrecedence(list) },
+    ]),
   );
+  const listeners = [...new Set(['', ...rules.keys(), ...certificates.keys()])];
   const listener = (hostname: string, own: readonly Certificate[]): VirtualListener => ({
     hostname,
     group: GROUP,
     certificates: own,
-    hosts: hosts.filter((each) => concerns(each.hostname, hostname)),
+    hosts: hostnamesFor(hostname).flatMap((each) => hosts.get(each) ?? []),
   });
   return {
     ingresses,
@@ -70,9 +68,12 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
   };
 }
 
-/** Reports whether rules of a host can be for requests of a listener. */
-const concerns = (host: string, listener: string): boolean =>
-  listener === '' || host === listener || matchesHostname(host, listener);
+/** Returns the hostnames of rules that requests for a hostname may get: its own, the wildcard above it, and ''. */
+function hostnamesFor(hostname: string): string[] {
+  const dot = hostname.indexOf('.');
+  const wildcard = dot < 0 || hostname.startsWith('*.') ? [] : [`*${hostname.slice(dot)}`];
+  return [...new Set([hostname, ...wildcard, ''])];
+}
 
 function collectRules(
   ingress: Immutable<Ingress>,
@@ -158,12 +159,14 @@ function collectCertificates(
   return result;
 }
 
-/** A host without a certificate of its own has that of the wildcard that it is one of. */
-function certificatesFor(hostname: string, certificates: ReadonlyMap<string, Certificate[]>): readonly Certificate[] {
-  const own = certificates.get(hostname);
-  if (own !== undefined) return own;
-  const wildcard = [...certificates.keys()]
-    .filter((each) => each !== '' && matchesHostname(each, hostname, true))
-    .sort(compareHostnames)[0];
-  return (wildcard === undefined ? certificates.get('') : certificates.get(wildcard)) ?? [];
+/** A host without a certificate of its own has that of the wildcard above it, or of Ingresses without hosts. */
+function certificatesFor(
+  hostname: string,
+  certificates: ReadonlyMap<string, readonly Certificate[]>,
+): readonly Certificate[] {
+  for (const each of hostnamesFor(hostname)) {
+    const own = certificates.get(each);
+    if (own !== undefined) return own;
+  }
+  return [];
 }

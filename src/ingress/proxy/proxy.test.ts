@@ -1,5 +1,6 @@
 // The proxy over real sockets.
 
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -13,9 +14,9 @@ import { connect as connectTcp, createServer as createTcpServer, type Socket } f
 import { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { systemClock } from '#machinery/clock.ts';
+import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { parseCidr } from '#machinery/net/ip.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -286,6 +287,31 @@ describe('malformed and hostile requests', () => {
     expect((await send(port, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } }, chunked)).status).toBe(
       413,
     );
+  });
+
+  test('a client that sends nothing is dropped', async () => {
+    const clock = new VirtualClock();
+    const { port } = await startProxy(configuration([]), { clock });
+    const socket = connectTcp({ host: '127.0.0.1', port });
+    cleanup.push(() => socket.destroy());
+    socket.resume();
+    const closed = once(socket, 'close');
+    await once(socket, 'connect');
+    await vi.waitFor(() => expect(metrics.text()).toMatch(/coxswain_ingress_connections [1-9]/));
+    await clock.advance('15s');
+    await closed;
+  });
+
+  test('a request that comes in pieces, like the preface of HTTP/2 at first, is served', async () => {
+    const { port } = await startProxy(configuration([]));
+    const socket = connectTcp({ host: '127.0.0.1', port });
+    cleanup.push(() => socket.destroy());
+    const answer = once(socket, 'data') as Promise<[Buffer]>;
+    for (const piece of ['PRI', ' * HTTP', '/1.1\r\nHost: a\r\n\r\n']) {
+      socket.write(piece);
+      await systemClock.sleep(10);
+    }
+    expect((await answer)[0].toString()).toMatch(/^HTTP\/1.1 400 /);
   });
 
   test('CONNECT is refused', async () => {

@@ -61,14 +61,20 @@ endpoints: [{ addresses: [10.1.0.${index + 1}], conditions: { ready: true } }]
   .join('')}`;
 
 export class World implements IngressObjects {
-  readonly #objects: readonly KubeObject[];
+  readonly #byKind = new Map<string, KubeObject[]>();
+  readonly #byName = new Map<string, KubeObject>();
   readonly gatewayApi: IngressObjects['gatewayApi'];
 
   /** `base`: whether the objects above are there, too. */
   constructor(yaml: string, base = true) {
-    this.#objects = parseYamlDocuments(base ? `${BASE}---\n${yaml}` : yaml)
-      .filter((object) => object !== null && object !== undefined)
-      .map((object, index) => withDefaults(object as KubeObject, index));
+    const objects = parseYamlDocuments(base ? `${BASE}---\n${yaml}` : yaml).filter(isObject);
+    for (const object of objects.map((each, index) => withDefaults(each, index))) {
+      const { kind = '', metadata } = object;
+      const ofKind = this.#byKind.get(kind);
+      if (ofKind === undefined) this.#byKind.set(kind, [object]);
+      else ofKind.push(object);
+      this.#byName.set(`${kind} ${metadata.namespace}/${metadata.name}`, object);
+    }
     this.gatewayApi = {
       gatewayClasses: () => this.#all<GatewayClass>('GatewayClass'),
       gateways: () => this.#all<Gateway>('Gateway'),
@@ -109,13 +115,15 @@ export class World implements IngressObjects {
   }
 
   #all<T extends KubeObject>(kind: string): T[] {
-    return this.#objects.filter((object) => object.kind === kind) as T[];
+    return (this.#byKind.get(kind) ?? []) as unknown as T[];
   }
 
   #one<T extends KubeObject>(kind: string, namespace: string, name: string): T | undefined {
-    return this.#all<T>(kind).find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+    return this.#byName.get(`${kind} ${namespace}/${name}`) as T | undefined;
   }
 }
+
+const isObject = (value: unknown): value is KubeObject => typeof value === 'object' && value !== null;
 
 /** Objects are as old as their place in the text. */
 function withDefaults(object: KubeObject, index: number): KubeObject {

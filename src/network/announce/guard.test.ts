@@ -13,6 +13,8 @@ test('ports of services are open, everything else of the machine is not', () => 
     'delete table inet t',
     'add table inet t',
     'add chain inet t input { type filter hook input priority 0; policy accept; }',
+    'add rule inet t input iifname lo accept',
+    'add rule inet t input ct state established,related accept',
     'add set inet t ip-addresses { type ipv4_addr; }',
     'add set inet t ip-ports { type ipv4_addr . inet_proto . inet_service; }',
     'add element inet t ip-addresses { 10.0.0.240 }',

@@ -8,6 +8,11 @@ import type { Announcement } from './decide.ts';
 export function guardCommands(table: string, announcements: readonly Announcement[]): string {
   const lines = [`add table inet ${table}`, `delete table inet ${table}`, `add table inet ${table}`];
   lines.push(`add chain inet ${table} input { type filter hook input priority 0; policy accept; }`);
+  // What the machine itself sends to these addresses comes from one of them, and so answers go there.
+  lines.push(
+    `add rule inet ${table} input iifname lo accept`,
+    `add rule inet ${table} input ct state established,related accept`,
+  );
   for (const [family, type] of [
     ['ip', 'ipv4_addr'],
     ['ip6', 'ipv6_addr'],

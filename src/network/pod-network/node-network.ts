@@ -192,7 +192,8 @@ export class NodeNetwork {
     const rules: Rules = {
       own: decision.podCidrs,
       pods: decision.podRanges,
-      nodes: decision.nodeAddresses,
+      // Without a tunnel no rule looks at them: one more node is then no change of the table.
+      nodes: vxlan === undefined ? [] : decision.nodeAddresses,
       vxlan:
         vxlan === undefined ? undefined : { device: settings.names.vxlan, id: vxlan.id, port: vxlan.port, local: vxlan.local },
     };

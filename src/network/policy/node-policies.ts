@@ -5,7 +5,7 @@ import type { Client } from '#client/client.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { handBridgedTraffic } from '#machinery/net/bridge.ts';
-import { type Nft, obstacleToNft, systemNft } from '#machinery/net/nft/index.ts';
+import { type Nft, NftSession, obstacleToNft } from '#machinery/net/nft/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { Announcements } from './announcements.ts';
 import type { Pod } from './model.ts';
@@ -20,7 +20,7 @@ export interface NodePoliciesConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Default: the program nft. */
+  /** Default: the program nft, which goes on running for small transactions. */
   readonly nft?: Nft;
 }
 
@@ -74,7 +74,18 @@ export class NodePolicies {
 
   /** Runs until the signal aborts. What is programmed stays in the kernel: the pods go on, too. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, nodeName, settings, clock, random, nft = systemNft() } = this.#config;
+    const { nft, clock } = this.#config;
+    if (nft !== undefined) return this.#runWith(nft, signal);
+    const session = new NftSession({ clock });
+    try {
+      await this.#runWith(session, signal);
+    } finally {
+      await session.close();
+    }
+  }
+
+  async #runWith(nft: Nft, signal: AbortSignal): Promise<void> {
+    const { client, nodeName, settings, clock, random } = this.#config;
     const obstacle = await obstacleToNft(nft, `${tableCommands({ ...settings, table: `${settings.table}-probe` }).join('\n')}\n`);
     if (obstacle !== undefined) return this.#stayOff(obstacle, signal);
     if (settings.bridge !== undefined && !(await handBridgedTraffic(settings.bridge))) {

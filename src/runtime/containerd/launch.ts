@@ -218,7 +218,7 @@ async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<voi
   }
 }
 
-/** Returns the problem of the runtime; undefined if it is ready for pods. Their network counts if it has a configuration. */
+/** Returns the problem of the runtime; undefined if it is ready for pods. The pod network counts if it has a configuration. */
 async function unready(runtime: Runtime, cniConfDir: string): Promise<string | undefined> {
   try {
     await runtime.runtime.version({ timeoutMs: 2000 });

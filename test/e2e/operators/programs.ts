@@ -19,6 +19,7 @@ const PROGRAMS = {
   certmanager: './certmanager',
   helm: 'helm.sh/helm/v4/cmd/helm',
   kueue: 'sigs.k8s.io/kueue/cmd/kueue@v0.17.0',
+  'metrics-server': 'sigs.k8s.io/metrics-server/cmd/metrics-server@v0.8.0',
 } as const;
 
 /** Folders of modules, by the name under which they are kept. */

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
-import { systemNft } from '#machinery/net/nft/index.ts';
+import { NftSession, systemNft } from '#machinery/net/nft/index.ts';
 import { runSteps } from '#machinery/turn.ts';
 import type { Labels, NetworkPolicy } from '../model.ts';
 import { PolicyState } from '../policy-state.ts';
@@ -14,6 +14,7 @@ import { NftablesBackend } from './nftables-backend.ts';
 
 const missing = labIsMissing();
 let lab: Lab;
+let session: NftSession;
 let backend: NftablesBackend;
 let state: PolicyState;
 
@@ -26,16 +27,19 @@ const PODS: readonly (readonly [key: string, place: Place, labels: Labels])[] = 
 describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'root, nft'})`, () => {
   beforeAll(async () => {
     lab = await Lab.start();
+    session = new NftSession({ clock: systemClock, prefix: lab.inside('node') });
   });
-  afterAll(() => lab.stop());
+  afterAll(async () => {
+    await session.close();
+    await lab.stop();
+  });
   afterEach(() => backend.clear());
 
   let bridge: { readonly bridge?: string } = { bridge: BRIDGE };
 
   async function begin(...policies: readonly NetworkPolicy[]): Promise<void> {
-    const nft = systemNft(lab.inside('node'));
     const settings = { table: 'policy-test', podCidrs: POD_CIDRS, ...bridge };
-    backend = new NftablesBackend({ nft, settings, clock: systemClock, logger: silentLogger });
+    backend = new NftablesBackend({ nft: session, settings, clock: systemClock, logger: silentLogger });
     state = new PolicyState();
     for (const name of ['x', 'y']) runSteps(state.setNamespace(name, { 'kubernetes.io/metadata.name': name }));
     for (const [key, place, labels] of PODS) {

@@ -27,6 +27,7 @@ test('what the kubelet says of addresses counts, and is newer than what the API 
   const reported = podFacts(pod, NODE, undefined);
   const announced = podFacts(pod, NODE, { addresses: ['10.0.0.2'], sequence: 1 });
   expect(announced).toMatchObject({ addresses: ['10.0.0.2'], local: true });
+  expect(podFacts(pod, NODE, { addresses: [], sequence: 2 })?.addresses).toEqual(['10.0.0.1']);
   expect(announced?.since).toBeGreaterThan(reported?.since ?? Infinity);
 });
 

@@ -21,7 +21,9 @@ export function podFacts(pod: Pod, nodeName: string, announced: Announcement | u
   const { metadata, spec, status } = pod;
   if (spec.hostNetwork === true || status?.phase === 'Succeeded' || status?.phase === 'Failed') return undefined;
   const reported = (status?.podIPs ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
-  const addresses = (announced?.addresses ?? reported).flatMap((text) => canonical(text) ?? []);
+  // The kubelet may have failed to read the addresses of a sandbox; what it reports later counts then.
+  const hasAnnounced = announced !== undefined && announced.addresses.length > 0;
+  const addresses = (hasAnnounced ? announced.addresses : reported).flatMap((text) => canonical(text) ?? []);
   const namespace = metadata.namespace ?? '';
   return {
     key: `${namespace}/${metadata.name}`,

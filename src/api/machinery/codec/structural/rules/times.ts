@@ -1,4 +1,4 @@
-// How long rules take: whoever wants to know is told, node by node of a schema, as upstream measures them.
+// Measures how long rules take to compile and to evaluate, for each node of a schema, as upstream does.
 
 export interface RuleTimes {
   /** Returns a time, in milliseconds of any clock that does not go back. */
