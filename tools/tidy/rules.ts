@@ -39,7 +39,11 @@ const WORDS: Readonly<Record<string, string>> = {
   somebody: 'name the user, the client or the component',
   told: 'write "notified", "published", "recorded" or "called with"',
 };
-const WORD = new RegExp(`\\b(${Object.keys(WORDS).join('|')})\\b`, 'i');
+const WORD = new RegExp(
+  `\\b(${Object.keys(WORDS)
+    .map((word) => `[${word[0]}${word[0]?.toUpperCase()}]${word.slice(1)}`)
+    .join('|')})\\b`,
+);
 
 /** Lines in which a word is right: names of others, and texts of upstream. */
 const WORDS_ALLOWED: readonly (readonly [path: string, text: string])[] = [
