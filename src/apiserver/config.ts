@@ -1,4 +1,4 @@
-// What an API server is made from.
+// The configuration of an API server.
 
 import type { Scheme } from '#api/machinery/scheme.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -47,7 +47,7 @@ export interface ServiceAccountKeyConfig {
   readonly acceptedIssuers?: readonly string[];
   /** Where the public keys are published for others. Default: '/openid/v1/jwks' of this server. */
   readonly jwksUri?: string;
-  /** Whom a token is for if nobody says. Default: the issuer. */
+  /** The default audiences of tokens. Default: the issuer. */
   readonly audiences?: readonly string[];
   /** Pods get a volume with a token of their account, which their kubelets must know how to mount. Default: false. */
   readonly mountTokens?: boolean;
@@ -70,7 +70,7 @@ export interface ApiServerConfig {
    * address; the machine's first if the server listens at all, or only at the loopback address.
    */
   readonly advertiseAddress?: string;
-  /** Other API servers run on the same storage, and are told of along with this one. Default: false. */
+  /** Other API servers run on the same storage, and are published along with this one. Default: false. */
   readonly sharesStorage?: boolean;
   /** 0: any that is free. Default: 6443. */
   readonly port?: number;
@@ -94,13 +94,13 @@ export interface ApiServerConfig {
   readonly defaultTolerationSeconds?: DefaultTolerations;
   /** Run after the server's own. Default: none. */
   readonly admissionPlugins?: readonly AdmissionPlugin[];
-  /** What other components of the process say at /metrics, in Prometheus' text form. Default: nothing. */
+  /** Returns the metrics of other components of the process, in Prometheus' text format. Default: none. */
   readonly otherMetrics?: () => string | Promise<string>;
   /** Names of the server's own plugins that are left out. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
-  /** What is demanded of pods whose namespace does not say it, and of whose pods nothing ever is. Default: nothing; nobody. */
+  /** The default pod security levels of namespaces, and the exemptions. Default: privileged; none. */
   readonly podSecurity?: PodSecurityConfig;
-  /** What is served that is not by itself, and what is not: 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable versions. */
+  /** Which API versions are served: 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** The range of cluster IPs; with a comma and one of the other family, both families have addresses. Default: '10.96.0.0/12'. */
   readonly serviceCidr?: string;
@@ -119,11 +119,11 @@ export interface ApiServerConfig {
   /** How other API servers are reached. */
   readonly aggregation?: AggregationConfig;
   readonly maxInFlight?: MaxInFlightConfig;
-  /** Of all requests but the long-running ones. Default: one minute. */
+  /** The time limit of all requests but long-running ones. Default: one minute. */
   readonly requestTimeoutMs?: number;
   /** The least time after which a watch ends whose client did not say; the most is twice that. Default: 30 minutes. */
   readonly minWatchTimeoutMs?: number;
-  /** Objects are frozen, so that whoever changes one is found out. For tests. Default: false. */
+  /** Freezes objects, so that modifying one throws. For tests. Default: false. */
   readonly detectMutations?: boolean;
   /** How long `stop` waits for requests under way. Default: 5 seconds. */
   readonly shutdownTimeoutMs?: number;

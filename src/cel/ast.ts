@@ -36,7 +36,7 @@ export interface Call extends Place {
 export interface ListLiteral extends Place {
   readonly kind: 'list';
   readonly elements: readonly Expression[];
-  /** Of elements that were written with a '?' before them. */
+  /** The indexes of optional elements, which have a '?' before them. */
   readonly optionalIndices: ReadonlySet<number>;
 }
 
@@ -68,7 +68,7 @@ export interface Comprehension extends Place {
   readonly kind: 'comprehension';
   readonly range: Expression;
   readonly variable: string;
-  /** Of a loop over index and value, or key and value. */
+  /** The second variable of a loop over index and value, or key and value. */
   readonly variable2?: string;
   readonly accumulator: string;
   readonly init: Expression;

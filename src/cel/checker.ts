@@ -33,7 +33,7 @@ import {
 import { instantiate, isDynOrError, mostGeneral, Substitution } from './unify.ts';
 import { Double, isInt, Uint, type Value } from './values.ts';
 
-/** What a name stands for. */
+/** The declaration of a name. */
 export interface NamedValue {
   readonly name: string;
   readonly type: Type;
@@ -41,7 +41,7 @@ export interface NamedValue {
   readonly constant?: { readonly value: Value };
 }
 
-/** What the checker must know of an environment. */
+/** The part of an environment that the checker uses. */
 export interface Declarations {
   readonly container: string;
   /** By its name as a container's names are tried: the innermost first. */
@@ -291,7 +291,7 @@ class Checker {
     return DYN;
   }
 
-  /** Of an item with a '?': what the optional is of. */
+  /** Returns the type inside the optional, for an item with a '?'. */
   #unwrap(item: Expression, type: Type): Type {
     const actual = this.substitution.apply(type);
     const inner = optionalOf(actual);

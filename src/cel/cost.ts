@@ -17,7 +17,7 @@ export const REGEX_FACTOR = 0.25;
 export const PER_CALL_LIMIT = 1_000_000;
 export const RUNTIME_BUDGET = 10_000_000;
 
-/** What several evaluations may cost together. */
+/** The budget of several evaluations together. */
 export class Budget {
   remaining: number;
 

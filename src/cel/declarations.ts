@@ -1,4 +1,4 @@
-// What an environment knows beside the grammar: functions with their overloads, and libraries of them.
+// Declarations of an environment: functions with their overloads, and libraries of them.
 
 import type { Macro } from './macros.ts';
 import { OPTIONAL, type ObjectType, type Type } from './types.ts';

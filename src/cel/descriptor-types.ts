@@ -28,7 +28,7 @@ export interface DescribedMessage {
   readonly fields: readonly { readonly name: string; readonly type: DescribedType }[];
 }
 
-/** What is not here can be anything. */
+/** Other types are dynamic. */
 const SCALARS: Readonly<Record<string, Type>> = {
   string: STRING,
   bool: BOOL,

@@ -34,14 +34,14 @@ export interface EnvironmentConfig {
   readonly crossTypeComparisons?: boolean;
   /** Names of fields may be written in backticks. Default: false, as in Kubernetes. */
   readonly quotedNames?: boolean;
-  /** What an expression may be at most; see PARSER_LIMITS for the defaults. */
+  /** The limits of expressions; see PARSER_LIMITS for the defaults. */
   readonly limits?: Partial<ParserLimits>;
 }
 
 export interface CompileOptions {
-  /** What the expression must evaluate to: one of these, or something that only evaluation can tell. Absent: anything. */
+  /** The allowed types of the result, or dynamic. Absent: any. */
   readonly resultType?: Type | readonly Type[];
-  /** What only evaluation can tell is not enough, as for admission policies. Default: false. */
+  /** A dynamic result is rejected, as for admission policies. Default: false. */
   readonly exactResult?: boolean;
   /** Skips the type checker: everything is decided at run time. Default: false. */
   readonly unchecked?: boolean;
@@ -58,9 +58,9 @@ export type Evaluation =
   | { readonly value?: undefined; readonly error: EvaluationError; readonly cost: number };
 
 export interface EvaluateOptions {
-  /** What this evaluation may cost. Default: Kubernetes' limit, 1,000,000. */
+  /** The cost limit of this evaluation. Default: Kubernetes' limit, 1,000,000. */
   readonly costLimit?: number;
-  /** What this one and others may cost together: what it costs is taken from it, below zero if need be. */
+  /** The budget of several evaluations. The cost is subtracted from it, possibly below zero. */
   readonly budget?: Budget;
 }
 
@@ -218,7 +218,7 @@ export class Program {
     return this.#variables.map(({ name }) => name);
   }
 
-  /** As `evaluate`, for values that may have to wait for an answer: an authorizer that asks somebody. */
+  /** As `evaluate`, for values that may be asynchronous, such as an authorizer. */
   async evaluateAsync(activation: Activation, options: EvaluateOptions = {}): Promise<Evaluation> {
     for (;;) {
       const before = options.budget?.remaining;

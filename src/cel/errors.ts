@@ -1,4 +1,4 @@
-// What can go wrong with an expression: problems of its text (with positions, shown as cel-go shows them), and errors of evaluating it.
+// Errors of expressions: problems of the text (with positions, shown as cel-go shows them), and errors of evaluation.
 
 /** A problem found in an expression's text. */
 export interface Issue {
@@ -45,7 +45,7 @@ export function evaluationError(message: string, reason?: EvaluationErrorReason)
 export const noSuchOverload = (): EvaluationError => evaluationError('no such overload');
 export const noSuchKey = (key: string): EvaluationError => evaluationError(`no such key: ${key}`);
 
-/** Nobody reads more than this many problems of one expression. */
+/** The largest number of reported problems of one expression. */
 export const MAX_ISSUES = 100;
 
 /** A longer line is not shown with its problems. */
@@ -83,7 +83,7 @@ export function formatIssues(source: string, issues: readonly Issue[], descripti
 function formatIssue(place: string, line: string, column: number, message: string): string {
   const before = Array.from(line.slice(0, column));
   const head = `ERROR: ${place}:${before.length + 1}: ${message}`;
-  // A hundred problems of one line of megabytes: nobody would read that.
+  // A line of megabytes is not repeated for each of a hundred problems.
   if (line.length > MAX_SHOWN_LINE) return head;
   const at = line.codePointAt(column);
   // Wide characters get wide marks, so that the mark stands below its place.

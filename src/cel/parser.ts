@@ -1,5 +1,5 @@
 // Tokens to a tree: recursive descent over cel-spec's grammar, within limits. Reports problems as cel-go words them; after the
-// first problem of the grammar it stops, because guesses about the rest help nobody.
+// first problem of the grammar it stops, because guesses about the rest are not useful.
 
 import { operators, type Expression, type FieldEntry, type MapEntry } from './ast.ts';
 import type { Issue } from './errors.ts';

@@ -27,7 +27,7 @@ import { absorbed, type Step } from './steps/step.ts';
 import type { Type } from './types.ts';
 import { MapValue, Optional, type Value } from './values.ts';
 
-/** What the planner must be told beside the tree. */
+/** The inputs of the planner beside the tree. */
 export interface PlanContext {
   readonly checked: Checked;
   /** For calls that were not checked: all overloads of the name. */

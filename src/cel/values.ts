@@ -44,7 +44,7 @@ export function normalizeInt(value: bigint): number | bigint {
 
 export const isInt = (value: Value): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
 
-/** What all values that JSON does not have derive from. */
+/** The base class of values that JSON does not have. */
 export abstract class CelObject {
   abstract readonly type: Type;
 }

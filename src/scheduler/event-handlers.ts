@@ -1,4 +1,4 @@
-// What informers tell, brought to the cache and the queue.
+// Forwards events of informers to the cache and the queue.
 
 import type { HandlerRegistration, SharedInformer } from '#client/informers/index.ts';
 import type { SchedulerCache } from './cache/cache.ts';
@@ -20,7 +20,7 @@ export interface EventHandlersConfig {
   readonly metrics?: SchedulerMetrics;
 }
 
-/** Adds the handlers; what informers have already is told at once. */
+/** Adds the handlers. They are called at once for the objects that informers have already. */
 export function addEventHandlers(
   config: EventHandlersConfig,
   podInformer: SharedInformer<Pod>,
@@ -89,7 +89,7 @@ export class EventHandlers {
     if (isFinished(pod)) return;
     if (pod.spec.nodeName) {
       this.#cache.putPod(new PodInfo(pod));
-      // Bound by somebody else while it was in the queue here, or by this scheduler.
+      // Bound by another component while it was in the queue, or by this scheduler.
       const nominatedNode = this.#queue.nominatedNode(pod.metadata.uid);
       this.#queue.delete(pod.metadata.uid);
       this.#queue.moveAll(assignedPodAdd, { after: pod });

@@ -1,4 +1,4 @@
-// What becomes of a pod that was not scheduled: its place in the queue, its condition and its event.
+// Handles a pod that was not scheduled: its place in the queue, its condition and its event.
 
 import type { Lister } from '#client/informers/index.ts';
 import type { Logger } from '#machinery/log.ts';

@@ -105,7 +105,7 @@ export class PodStatusWriter {
       const resource = this.#client.resource(pods).namespace(namespace);
       await resource.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status' });
     } catch (err) {
-      // Gone, or another pod by now: nobody to tell.
+      // The pod is gone, or another one has its name.
       if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
       this.#logger.warn('the status of a pod that is not scheduled could not be written', { pod: `${namespace}/${name}`, err });
     }

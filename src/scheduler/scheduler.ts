@@ -27,13 +27,13 @@ export interface SchedulerConfig {
   readonly configuration?: unknown;
   /** Plugins that profiles can name besides those in the tree. */
   readonly plugins?: readonly PluginRegistration[];
-  /** What is counted there goes on from one scheduler to the next. Default: one of its own. */
+  /** The metrics continue from one scheduler to the next. Default: new ones. */
   readonly metrics?: SchedulerMetrics;
-  /** Who this is in a leader election. Default: made up. */
+  /** The identity in leader election. Default: a random one. */
   readonly identity?: string;
   /** Where events go, by the name of the profile. Default: to the API server. */
   readonly recorder?: (profileName: string) => Recorder;
-  /** Bindings that the API server is told of at once; with so many under way, no further pod is taken up. Default: 128. */
+  /** The number of concurrent bindings. With this many in flight, no further pod is scheduled. Default: 128. */
   readonly bindingConcurrency?: number;
   /** See SchedulerCacheConfig. Default: 0, assumed pods do not expire. */
   readonly assumedPodTtlMs?: number;
@@ -56,7 +56,7 @@ export class Scheduler {
   readonly #nodeInformer: SharedInformer<Node>;
   /** The next session, made already; each time of leading begins with nothing remembered. */
   #session: Session | undefined;
-  /** Of #session or, while it runs, of that one. */
+  /** The metrics source: the running session. */
   readonly #recorders: EventRecorder[] = [];
   /** Set while it runs: informers stop when it aborts. */
   #running: AbortSignal | undefined;
@@ -74,7 +74,7 @@ export class Scheduler {
 
   /**
    * Schedules until the signal aborts, as leader only if the configuration asks for leader election. Resolves when all that
-   * was under way has ended. Starts the informers if nobody has.
+   * was in flight has ended. Starts the informers if they do not run.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, client, random, logger, informers } = this.#config;
@@ -100,12 +100,12 @@ export class Scheduler {
     while (!signal.aborted) await elector.run(signal);
   }
 
-  /** What /metrics says of it, in Prometheus' text form, under the names that kube-scheduler uses. */
+  /** Returns the metrics in Prometheus' text format, with kube-scheduler's names. */
   metricsText(): string {
     return this.#metrics.text();
   }
 
-  /** What pods request and may use, in Prometheus' text form: of the pods that the scheduler knows while it runs. */
+  /** Returns requests and limits of the pods in the cache, in Prometheus' text format. */
   podResourcesText(): string {
     return podResourcesText(this.#podInformer.lister.list());
   }

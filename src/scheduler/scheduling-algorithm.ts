@@ -23,7 +23,7 @@ export type ScheduleResult =
   /** Something broke. */
   | { readonly kind: 'error'; readonly status: Status };
 
-/** What plugins leave of the nodes. */
+/** The nodes that plugins allow. */
 interface Found {
   readonly feasible: NodeInfo[];
   readonly statuses: NodeToStatus;
@@ -71,7 +71,7 @@ export class SchedulingAlgorithm {
     this.#percentageOfNodesToScore = config.percentageOfNodesToScore ?? 0;
   }
 
-  /** What a plugin throws is thrown. */
+  /** Errors of plugins are thrown. */
   schedule(framework: Framework, state: CycleState, pod: PodInfo): ScheduleResult {
     const pre = this.#preFilter(framework, state, pod);
     if ('kind' in pre) return pre;
@@ -305,7 +305,7 @@ export class SchedulingAlgorithm {
   }
 }
 
-/** What one search for feasible nodes has found so far. Kept from cycle to cycle, so that a cycle allocates no arrays. */
+/** The state of one search for feasible nodes. Reused by cycles, so that a cycle allocates no arrays. */
 class NodeSearch {
   /** The feasible nodes, and their positions in the list that is searched. Beyond #passed: of earlier searches. */
   readonly #feasible: NodeInfo[] = [];
@@ -386,7 +386,7 @@ function nodeFound(node: NodeInfo, evaluatedNodes: number, feasibleNodes: number
 
 function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: number): ScheduleResult {
   if (!status.rejected) return { kind: 'error', status };
-  // Every node is refused with it, for whoever asks about single nodes; the message says it once.
+  // Every node gets this status, for lookups of single nodes; the message has it once.
   statuses.setAbsent(status);
   const plugins = new Set(status.plugin === undefined ? [] : [status.plugin]);
   const pending = status.code === 'Pending';

@@ -197,7 +197,7 @@ export class Session {
     }
   }
 
-  /** What fails from now on is not handled: the pods are left to the next scheduler. */
+  /** Failures are not handled from now on: the pods are left to the next scheduler. */
   #stopCycles(): void {
     this.#failures.stop();
     this.#bindings.stop();

@@ -44,7 +44,7 @@ export type TypeRef =
   | { readonly kind: 'list'; readonly items: TypeRef; readonly protoMessage?: true; readonly goName?: string }
   | { readonly kind: 'map'; readonly values: TypeRef; readonly goName?: string }
   | { readonly kind: 'message'; readonly message: MessageDescriptor }
-  /** An object of the message, or something else, told apart by its JSON (JSONSchemaPropsOrBool and the like). */
+  /** An object of the message, or another value, distinguished by its JSON (JSONSchemaPropsOrBool and the like). */
   | {
       readonly kind: 'either';
       /** OpenAPI v2 definition name. */
@@ -102,7 +102,7 @@ export interface MessageDescriptor {
   readonly union?: { readonly discriminator?: string };
   /** Absent: it is no kind of its own. */
   readonly gvk?: GroupVersionKind;
-  /** One sentence of our own for OpenAPI and explain, if somebody has written one. */
+  /** The description for OpenAPI and explain. */
   readonly description?: string;
 }
 

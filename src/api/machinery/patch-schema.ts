@@ -1,4 +1,4 @@
-// What strategic merge patches need to know of a type, read from its descriptor.
+// The schema of a type for strategic merge patches, from its descriptor.
 
 import { mapSchema, type PatchField, type PatchSchema } from '#machinery/patch/strategic-merge-patch.ts';
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from './descriptor.ts';

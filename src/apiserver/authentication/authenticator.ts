@@ -1,11 +1,11 @@
-// Who does a request come from?
+// Authentication: finds the user of a request.
 
 import type { ApiRequest, UserInfo } from '../request.ts';
 
 export const AUTHENTICATED_GROUP = 'system:authenticated';
 export const UNAUTHENTICATED_GROUP = 'system:unauthenticated';
 
-/** Nobody in particular. */
+/** The user of requests without credentials. */
 export const ANONYMOUS: UserInfo = { name: 'system:anonymous', groups: [UNAUTHENTICATED_GROUP] };
 
 export interface Authenticator {
@@ -23,7 +23,7 @@ export interface TokenAuthenticator {
 
 export interface TokenAnswer {
   readonly user: UserInfo;
-  /** Of those asked for, the ones that the token is for. */
+  /** The requested audiences that the token is for. */
   readonly audiences: readonly string[];
 }
 

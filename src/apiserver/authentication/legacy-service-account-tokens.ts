@@ -17,9 +17,9 @@ export interface LegacyServiceAccountTokensConfig {
   readonly find: Find;
   /** Has the public key of the controller that signs these tokens. */
   readonly verifier: TokenVerifier;
-  /** For whom these tokens are: they do not say it themselves. */
+  /** The audiences of these tokens, which have none themselves. */
   readonly audiences: readonly string[];
-  /** Told of the first use of a token on each day. Default: nobody is. */
+  /** Called for the first use of a token on each day. Default: uses are not tracked. */
   readonly noteUse?: (secret: UsedSecret, day: string) => void;
 }
 

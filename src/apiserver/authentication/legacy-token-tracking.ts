@@ -1,4 +1,4 @@
-// Since when, and on which day last, tokens in Secrets were used: noted so that those which nobody uses can be found and removed.
+// Tracks the use of tokens in Secrets: since when, and the day of the last use, so that unused ones can be found and removed.
 
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -6,9 +6,9 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 
-/** Of a Secret: the day on which its token was last used. */
+/** Label of a Secret: the day on which its token was last used. */
 export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
-/** Of a Secret: since this day its token is not taken any more. It is deleted if nobody misses it. */
+/** Label of a Secret: the day since which its token is rejected. It is deleted later. */
 export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
 
 const NAMESPACE = 'kube-system';

@@ -28,7 +28,7 @@ export interface ServiceAccountTokensConfig {
   readonly acceptedIssuers?: readonly string[];
   /** The longest lifetime of a token, in seconds. A request for more gets this, with a warning. Default: no limit. */
   readonly maxExpirationSeconds?: number;
-  /** Whom a token is for if nobody says: the API server. Default: the issuer. */
+  /** The default audiences of tokens. Default: the issuer. */
   readonly audiences?: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface TokenWish {
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly bound?: BoundObject;
-  /** Of a bound pod: where it runs. */
+  /** The node of a bound pod. */
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
@@ -173,7 +173,7 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     if (!(await this.#isAlive<ServiceAccount>('serviceaccounts', namespace, serviceaccount))) return undefined;
     if (pod !== undefined && !(await this.#isAlive<Pod>('pods', namespace, pod))) return undefined;
     if (secret !== undefined && !(await this.#isAlive<Secret>('secrets', namespace, secret))) return undefined;
-    // A pod's node is told, not checked; a token that is bound to a node itself goes with it.
+    // The node of a pod is informational and not checked. A token that is bound to a node is invalid without it.
     if (node !== undefined && pod === undefined && !(await this.#isAlive<Node>('nodes', '', node))) return undefined;
     const extra: Record<string, readonly string[]> = {
       ...(claims.jti !== undefined && { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] }),

@@ -2,24 +2,24 @@
 
 import type { RequestInfo, UserInfo } from '../request.ts';
 
-/** What somebody wants to do, as far as it matters for the answer. */
+/** The attributes of a request that authorizers evaluate. */
 export type Attributes = Pick<
   RequestInfo,
   'isResourceRequest' | 'path' | 'verb' | 'apiGroup' | 'apiVersion' | 'namespace' | 'resource' | 'subresource' | 'name'
 > & {
   readonly user: UserInfo;
-  /** Of requests for several objects: which of them, as it was asked. */
+  /** The selectors of requests for several objects. */
   readonly fieldSelector?: string | undefined;
 };
 
 export interface Decision {
-  /** 'noOpinion': this authorizer does not know; with nobody who allows it, the answer is no. */
+  /** 'noOpinion': this authorizer does not decide. A request that no authorizer allows is denied. */
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   /** Why, for people. '' if there is nothing to say. */
   readonly reason: string;
 }
 
-/** One thing that somebody may do, in the form that SelfSubjectRulesReview answers. '*' means all. */
+/** A rule in the form of SelfSubjectRulesReview. '*' means all. */
 export interface ResourceRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
@@ -41,7 +41,7 @@ export interface RulesAnswer {
 
 export interface Authorizer {
   authorize(attributes: Attributes): Decision | Promise<Decision>;
-  /** What a user may do in a namespace. */
+  /** The rules of a user in a namespace. */
   rulesFor(user: UserInfo, namespace: string): RulesAnswer | Promise<RulesAnswer>;
 }
 

@@ -1,4 +1,4 @@
-// Who may do everything, whatever roles say, so that no mistake in them locks everybody out.
+// Members of system:masters may do everything, regardless of roles, so that a mistake in roles locks no administrator out.
 
 import type { UserInfo } from '../request.ts';
 import { ALLOW, NO_OPINION } from './authorizer.ts';

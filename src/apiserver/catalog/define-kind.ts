@@ -20,7 +20,7 @@ import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy
 import type { TableConvertor } from '../tables/table.ts';
 import type { Kind, Subresource } from './kind.ts';
 
-/** What a list of kinds has: one kind, or a few that are built together. */
+/** An entry of a list of kinds: one kind, or a few that are built together. */
 export interface KindDefinition<S = StoreServices> {
   /** The types of the kinds that `build` makes, in the same order. */
   readonly types: readonly ResourceType[];
@@ -39,7 +39,7 @@ export interface KindConfig<T extends KubeObject, S extends StoreServices> {
   /** Reads and writes the objects. Default: the codec of the typed descriptor, with the defaults that its group registers. */
   readonly codec?: ObjectCodec;
   readonly strategy: ResourceStrategy<T> | ((services: S) => ResourceStrategy<T>);
-  /** What field selectors may name beside metadata.name and metadata.namespace. */
+  /** The fields of field selectors, beside metadata.name and metadata.namespace. */
   readonly selectableFields?: FieldDeclarations<T>;
   /** Without it, a table has Name and Created At. */
   readonly table?: TableConvertor<T>;

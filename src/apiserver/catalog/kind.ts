@@ -12,7 +12,7 @@ import type { TableConvertor } from '../tables/table.ts';
 export interface Subresource {
   /** 'status', 'scale' … */
   readonly name: string;
-  /** Of the objects that it takes and answers; they need not be of the parent's kind. */
+  /** The kind of the objects that it takes and returns, which may differ from the parent's. */
   readonly kind: GroupVersionKind;
   readonly rest: Rest;
   /** Reads and writes its objects. Default: that of the parent if `kind` is the parent's, or else of the typed descriptor. */
@@ -36,7 +36,7 @@ export interface Kind {
   readonly rest: Rest;
   /** The rules of its objects. Absent: they are not stored, or not by this server. */
   readonly strategy?: ResourceStrategy<KubeObject>;
-  /** What field selectors may name. Default: metadata.name and metadata.namespace. */
+  /** The fields of field selectors. Default: metadata.name and metadata.namespace. */
   readonly selectableFields?: SelectableFields;
   readonly subresources?: readonly Subresource[];
   /** Without it, a table has Name and Age. */
@@ -49,7 +49,7 @@ export interface Kind {
   readonly converter?: ObjectConverter;
   /** The kind and version in which the objects are stored. Default: those of `type`. */
   readonly storedKind?: GroupVersionKind;
-  /** What everybody who asks for it is warned of: it is deprecated. */
+  /** The warning of a deprecated kind, in every response. */
   readonly deprecation?: string;
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
@@ -63,7 +63,7 @@ export interface Kind {
    * there is none.
    */
   readonly fingerprint?: string;
-  /** What discovery says of it, where that does not follow from the rest. */
+  /** Discovery information that does not follow from the rest. */
   readonly discovery?: DiscoveryHints;
   /** Default: 'published'. */
   readonly visibility?: Visibility;

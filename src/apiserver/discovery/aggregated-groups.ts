@@ -1,4 +1,4 @@
-// What discovery has to know of the API servers behind this one. The aggregator implements it.
+// The interface of discovery to aggregated API servers. The aggregator implements it.
 
 import type { APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 

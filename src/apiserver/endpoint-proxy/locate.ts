@@ -45,7 +45,7 @@ export async function locatePod(find: Find, namespace: string, id: string): Prom
   return { scheme, host, port: Number(port) };
 }
 
-/** Throws StatusError: 400 and 404 as locatePod, 503 if nobody is there to answer. */
+/** Finds an endpoint of the service. Throws StatusError: 400 and 404 as locatePod, 503 without endpoints. */
 export async function locateService(find: Find, random: Random, namespace: string, id: string): Promise<Location> {
   const target = splitTarget(id);
   if (target === undefined) throw apierrors.badRequest(`invalid service request ${JSON.stringify(id)}`);

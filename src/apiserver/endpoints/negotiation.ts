@@ -22,9 +22,9 @@ export type MetaVersion = 'v1' | 'v1beta1';
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
-/** What is served; the first is for those who take anything. */
+/** The media types of responses. The first is the default. */
 const SERVED = [JSON_TYPE, YAML_TYPE, PROTOBUF_CONTENT_TYPE] as const;
-/** What the paths of collections have besides: watches. */
+/** The additional media types of collections, for watches. */
 const SERVED_OF_COLLECTIONS = [...SERVED, `${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
 /** What is served of watches, as it is told to those who accept none of it: an event in YAML would have no end. */
 const SERVED_STREAMS = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
@@ -84,7 +84,7 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
   throw apierrors.notAcceptable(options.watch === true && codec?.isUntyped !== true ? SERVED_STREAMS : SERVED);
 }
 
-/** How a failure is told: as the client asked for its answer if a Status has that form, and as JSON otherwise. */
+/** Returns the form of an error: the requested one if a Status has it, otherwise JSON. */
 export function negotiateStatus(request: Pick<ApiRequest, 'headers' | 'query'>): ResponseFormat {
   try {
     return negotiate(request, { transforms: false }).format;

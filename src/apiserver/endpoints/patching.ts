@@ -1,4 +1,4 @@
-// What a patch makes of an object, and what is applied: the four kinds of patches, read.
+// Reads and applies the four kinds of patches.
 
 import { findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';

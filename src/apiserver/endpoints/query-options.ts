@@ -18,7 +18,7 @@ export interface WriteQuery {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
-  /** Of an apply: what others own is taken from them. */
+  /** An apply takes over fields of other managers. */
   readonly force: boolean;
 }
 
@@ -94,7 +94,7 @@ const PLAIN_LIST: ListQuery = {
 };
 
 export interface SelectorConfig {
-  /** What field selectors may name. */
+  /** The fields of field selectors. */
   readonly selectableFields: SelectableFields;
   /** The name in the path: only that object. '' for none. */
   readonly name: string;
@@ -232,7 +232,7 @@ export function parseBoolean(query: URLSearchParams, name: string): boolean | un
 
 const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
 
-/** What a DeleteOptions object or query says, before it is checked. */
+/** The content of a DeleteOptions object or query, before validation. */
 export interface RawDeleteOptions {
   readonly dryRun?: readonly string[];
   readonly gracePeriodSeconds?: number;

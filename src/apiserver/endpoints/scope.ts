@@ -1,4 +1,4 @@
-// What one endpoint (a resource or subresource in one version) is about.
+// The scope of an endpoint: a resource or subresource in one version.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
@@ -41,7 +41,7 @@ export interface Scope {
   /** '' for the resource itself. */
   readonly subresource: string;
   readonly kind: GroupVersionKind;
-  /** Of the objects that the endpoint takes and returns. */
+  /** The kind of the objects that the endpoint takes and returns. */
   readonly codec: ObjectCodec;
   readonly listKind: string;
   readonly rest: Rest;
@@ -169,7 +169,7 @@ export class ScopedContext implements RequestContext {
   }
 }
 
-/** Of a write: `object` is what it asks for, `oldObject` what is there. */
+/** The admission attributes of a write: `object` is the new state, `oldObject` the stored one. */
 export function admissionAttributes<O extends KubeObject | undefined>(
   scope: Scope,
   request: ApiRequest,

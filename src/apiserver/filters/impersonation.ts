@@ -85,7 +85,7 @@ function unescapeExtraKey(encoded: string): string {
   }
 }
 
-/** Hardly any request does, so that they are told apart quickly. */
+/** Reports whether the request impersonates. Few do, so this check is quick. */
 function mentionsImpersonation(headers: ApiRequest['headers']): boolean {
   for (const header in headers) if (header.startsWith(PREFIX)) return true;
   return false;

@@ -1,4 +1,4 @@
-// What a request is about, read from its method and path: Kubernetes' grammar of paths.
+// Parses the method and path of a request: Kubernetes' grammar of paths.
 //
 //   /api/v1/[watch/]namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE[/…]]]      the core group
 //   /apis/GROUP/VERSION/[watch/][namespaces/NS/]RESOURCE[/NAME[/…]]      all others
@@ -165,7 +165,7 @@ function nameInSelector(query: URLSearchParams): string {
   }
 }
 
-/** Requests that go on until somebody ends them: no deadline, and not counted among those in flight. */
+/** Reports whether a request is long-running: it has no deadline and does not count as in flight. */
 export function isLongRunning(info: RequestInfo): boolean {
   if (!info.isResourceRequest) return false;
   if (info.verb === 'watch' || info.verb === 'proxy') return true;

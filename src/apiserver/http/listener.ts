@@ -50,9 +50,9 @@ export interface ListenerConfig {
   readonly limits?: Partial<ConnectionLimits>;
 }
 
-/** Of HTTP/1.1. Selectors and tokens may be long; Node would take 16 KiB, Kubernetes takes this. */
+/** The header limit of HTTP/1.1, as in Kubernetes: selectors and tokens may be long. Node's default is 16 KiB. */
 const MAX_HEADER_BYTES = 1024 * 1024;
-/** Of HTTP/2: what its implementation can do. Clients that are told do not try more, which would cost them the connection. */
+/** The header limit of HTTP/2: that of Node's implementation. It is announced, because larger headers would end the connection. */
 const MAX_HEADER_LIST_BYTES = 64 * 1024 - 1;
 /**
  * What one connection may have under way, in MB. A client has all its watches and lists on one; with Node's 10 MB, a few answers
@@ -338,7 +338,7 @@ export class Listener {
     this.#connections.closeIdle();
   }
 
-  /** What is no HTTP is told so, and its connection closed. */
+  /** Responds to a malformed request, and closes the connection. */
   #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();

@@ -1,4 +1,4 @@
-// What TLS has proved about the peer of a connection.
+// The verified certificate of the peer of a connection.
 
 import { X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';

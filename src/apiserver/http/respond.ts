@@ -11,7 +11,7 @@ import { jsonLayout, protobufLayout } from './list-layout.ts';
 import type { ListLayout } from './list-layout.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
 
-/** What differs between the versions of HTTP. */
+/** The part of a response that differs between the versions of HTTP. */
 export interface ResponseSink {
   readonly writable: Writable;
   /** False once the client has gone: nothing need be sent. */
@@ -285,7 +285,7 @@ async function sendWatch(sink: ResponseSink, events: WatchStream<EncodedWatchEve
   for await (const event of events) {
     if (!sink.open) return;
     const waiting = send(event);
-    // What waits for a slow client stays in its queue, which is bounded.
+    // Events for a slow client wait in its queue, which is bounded.
     if (waiting !== undefined) {
       await waiting;
       continue;

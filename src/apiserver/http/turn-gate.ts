@@ -18,7 +18,7 @@ export class TurnGate {
     this.#maxPerTurn = maxPerTurn;
   }
 
-  /** Begins the work now, if there is room in this turn and nobody waits; else in one of the next. */
+  /** Begins the work now, if there is room in this turn and no work waits; otherwise in a later turn. */
   begin(work: () => void): void {
     this.#schedule();
     if (this.#begun < this.#maxPerTurn && this.#waiting.length === 0) {
@@ -37,7 +37,7 @@ export class TurnGate {
     this.#scheduled = false;
     this.#begun = 0;
     if (this.#waiting.length === 0) return;
-    // What is begun here counts for the turn that begins here.
+    // Work that is begun here counts for the new turn.
     this.#schedule();
     for (let room = Math.min(this.#waiting.length, this.#maxPerTurn); room > 0; room--) {
       const work = this.#waiting.shift() as () => void;

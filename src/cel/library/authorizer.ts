@@ -14,7 +14,7 @@ const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
 export const RESOURCE_CHECK = opaque('kubernetes.authorization.ResourceCheck');
 const DECISION = opaque('kubernetes.authorization.Decision');
 
-/** What is asked. Either a path or a resource. */
+/** The check: of either a path or a resource. */
 export interface AuthorizationCheck {
   readonly verb: string;
   readonly path?: string;
@@ -37,7 +37,7 @@ export interface AuthorizationDecision {
   readonly error?: string;
 }
 
-/** Who decides, for the user of one request. */
+/** The authorizer, for the user of one request. */
 export interface ExpressionAuthorizer {
   authorize(check: AuthorizationCheck): AuthorizationDecision | Promise<AuthorizationDecision>;
 }

@@ -21,7 +21,7 @@ import { urlLibrary } from './url.ts';
 export { authorizerLibrary, bindingsLibrary, encoderLibrary, mathLibrary };
 export { patchLibrary } from './patch.ts';
 
-/** What every expression in Kubernetes may use. Mutating policies have the patch library too. */
+/** The libraries of every expression in Kubernetes. Mutating policies have the patch library, too. */
 export const kubernetesLibraries: readonly Library[] = [
   optionalLibrary,
   twoVariableLibrary,
@@ -38,7 +38,7 @@ export const kubernetesLibraries: readonly Library[] = [
   authorizerLibrary,
 ];
 
-/** Those that there are beside: cel.bind, math, base64. */
+/** Further libraries: cel.bind, math, base64. */
 export const extraLibraries: readonly Library[] = [bindingsLibrary, mathLibrary, encoderLibrary];
 
 export const allLibraries: readonly Library[] = [...kubernetesLibraries, ...extraLibraries];

@@ -123,7 +123,7 @@ export class SchedulerCache {
     if (node === '') throw new Error(`pod ${info.key} has no node`);
     const present = this.#pods.get(info.uid);
     if (present !== undefined && present.node !== node) {
-      // Somebody else bound it. The API server is right.
+      // Another component bound it. The API server is authoritative.
       this.#logger.warn('scheduler: a pod is on another node than assumed', {
         pod: present.info.key,
         assumed: present.node,

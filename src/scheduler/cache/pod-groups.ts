@@ -28,7 +28,7 @@ export class PodGroups implements PodGroupIndex {
   readonly #groups = new Map<string, Group>();
   /** 'key=value' → the groups whose pods have the label. */
   readonly #groupsWith = new Map<string, Set<Group>>();
-  /** Those who count, with the groups that they select. */
+  /** The counters, with the groups that they select. */
   readonly #counters = new Map<PodCounter, Set<Group>>();
   /** 'key=value' → those whose selection demands it; '' → those whose selection demands no label. */
   readonly #countersOf = new Map<string, Set<PodCounter>>();

@@ -24,7 +24,7 @@ export class Snapshot implements SnapshotReader {
   readonly podGroups: PodGroups = new PodGroups(this);
   #lastVersion = 0;
 
-  /** What was found out about the node at this position holds no longer. */
+  /** Marks the results about the node at this position as stale. */
   renew(position: number): void {
     this.versions[position] = ++this.#lastVersion;
   }

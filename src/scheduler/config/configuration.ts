@@ -12,11 +12,11 @@ const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 export interface EnabledPlugin {
   readonly name: string;
-  /** Of its score; 0: 1. */
+  /** The weight of its score; 0 counts as 1. */
   readonly weight: number;
 }
 
-/** What a profile changes at one extension point, or (multiPoint) at all that a plugin implements. */
+/** The changes of a profile at one extension point, or (multiPoint) at all that a plugin implements. */
 export interface PluginSet {
   readonly enabled: readonly EnabledPlugin[];
   /** Names; '*' is all that would be enabled otherwise. */
@@ -71,7 +71,7 @@ const PERCENTAGE = 'not in valid range [0-100]';
 /**
  * Reads a configuration object (as a YAML file gives it); undefined is all defaults. Throws ConfigurationError with everything
  * that is wrong, a field that has no effect here included. Differs from Kubernetes in one default: without a word about it
- * there is no leader election, as a single process has nobody to elect.
+ * there is no leader election, because a single process needs none.
  */
 export function readConfiguration(value: unknown): SchedulerConfiguration {
   const root = new ConfigReader(value ?? {}, field.path());
@@ -122,7 +122,7 @@ function withIgnoredResources(profile: ProfileConfiguration, extenders: readonly
   if (ignored.length === 0) return profile;
   const plugin = 'NodeResourcesFit';
   const given = profile.pluginConfig.get(plugin) ?? { value: {}, path: `${profile.path}.pluginConfig` };
-  // What is no object is for the plugin to refuse.
+  // A value that is not an object is rejected by the plugin.
   if (given.value !== undefined && !isPlainObject(given.value)) return profile;
   const value = { ...given.value, ignoredResources: ignored.map(({ name }) => name) };
   return { ...profile, pluginConfig: new Map([...profile.pluginConfig, [plugin, { ...given, value }]]) };

@@ -39,7 +39,7 @@ export interface ExtenderConfiguration {
   readonly ignorable: boolean;
 }
 
-/** Those that may fail come last. */
+/** Orders extenders: ignorable ones come last. */
 export function readExtenders(reader: ConfigReader): readonly ExtenderConfiguration[] {
   const seen = new Set<string>();
   const extenders = reader.items().map((item) => readExtender(item, seen));

@@ -1,4 +1,4 @@
-// What the scheduler counts and times, under the names and with the buckets of kube-scheduler.
+// The metrics of the scheduler, with the names and buckets of kube-scheduler.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { FrameworkMetrics, PluginMetrics } from '../framework/metrics.ts';
@@ -19,7 +19,7 @@ import {
 /** How an attempt to schedule a pod ended. */
 export type Result = 'scheduled' | 'unschedulable' | 'error';
 
-/** What is not counted as it happens, but looked at when somebody asks. */
+/** Values that are read when the metrics are collected. */
 export interface Gauges {
   /** By the queue's name. */
   readonly pendingPods: Readonly<Record<string, number>>;
@@ -45,7 +45,7 @@ const CYCLE_BUCKETS = exponentialBuckets(0.001, 2, 15);
 const POINT_BUCKETS = exponentialBuckets(0.0001, 2, 12);
 
 export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
-  /** What single plugins tell, under names of their own. */
+  /** The metrics of single plugins. */
   readonly instruments = new Instruments();
   readonly #clock: Clock;
   readonly #attempts = counters('schedule_attempts_total', 'Attempts to schedule pods, by how they ended.', 'result', 'profile');
@@ -171,7 +171,7 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     this.#points.with(point, status, profile).observe(this.#since(start));
   }
 
-  /** What counts how often this plugin is asked. Answers that are remembered count as others do. */
+  /** Returns the counter of calls of a plugin. Remembered results count, too. */
   evaluations(plugin: string, point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score', profile: string): Counter {
     return this.#evaluations.with(plugin, point, profile);
   }
@@ -207,7 +207,7 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     this.#events.with(event).observe(this.#since(start));
   }
 
-  /** What is asked for the rest; undefined: nobody schedules at present. */
+  /** The source of the other values; undefined while no session runs. */
   watch(gauges: (() => Gauges) | undefined): void {
     this.#gauges = gauges;
   }

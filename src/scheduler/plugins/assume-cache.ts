@@ -9,12 +9,12 @@ export interface AssumeCacheConfig<T extends KubeObject> {
   readonly ended: AbortSignal;
 }
 
-/** What the API server says of an object ends what was assumed of it, unless that is of a later version. */
+/** An event of the API server replaces an assumed object, unless that has a later version. */
 export class AssumeCache<T extends KubeObject> {
   readonly #informer: SharedInformer<T>;
   /** By key. */
   readonly #assumed = new Map<string, T>();
-  /** By key: whom to tell of the next change. */
+  /** By key: callbacks for the next change. */
   readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor({ informer, ended }: AssumeCacheConfig<T>) {
@@ -46,7 +46,7 @@ export class AssumeCache<T extends KubeObject> {
     return this.#informer.lister.getByKey(key);
   }
 
-  /** Of an index of the informer; an assumed object is found under what it was. */
+  /** Returns objects of an index of the informer. An assumed object is found under its former values. */
   byIndex(index: string, value: string): T[] {
     const objects = this.#informer.lister.byIndex(index, value);
     return this.#assumed.size === 0 ? objects : objects.map((object) => this.#assumed.get(objectKey(object)) ?? object);

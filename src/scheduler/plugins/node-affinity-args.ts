@@ -1,4 +1,4 @@
-// Reads a node affinity from configuration (the API checks those of pods; nobody has checked these).
+// Reads and validates a node affinity from the configuration. (Those of pods are validated by the API.)
 
 import type {
   NodeAffinity,

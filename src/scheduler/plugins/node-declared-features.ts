@@ -15,7 +15,7 @@ const MISSING = new Status('UnschedulableAndUnresolvable', ["node(s) didn't matc
 
 const REQUIRED: StateKey<readonly string[]> = stateKey('NodeDeclaredFeatures/required');
 
-/** What each feature is needed for, of those that matter before a pod has a node. */
+/** The conditions under which a pod needs each feature, of those that matter before it has a node. */
 const FEATURES: Readonly<Record<string, (spec: Pod['spec']) => boolean>> = {
   RestartAllContainersOnContainerExits: ({ containers, initContainers = [] }) =>
     [...initContainers, ...containers].some(({ restartPolicyRules }) =>

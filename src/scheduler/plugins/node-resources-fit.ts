@@ -68,7 +68,7 @@ export const nodeResourcesFit: PluginRegistration = {
   },
 };
 
-/** What is insufficient, each as one bit, so that the common statuses are made once. */
+/** The insufficient resources as bits, so that common statuses are created once. */
 const PODS = 1;
 const CPU = 2;
 const MEMORY = 4;

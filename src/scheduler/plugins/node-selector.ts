@@ -57,7 +57,7 @@ function compileLabels(labels: Readonly<Record<string, string>>): NodeMatcher {
   };
 }
 
-/** What the pod requires of a node, by nodeSelector and node affinity; undefined if nothing. */
+/** Returns the requirements of the pod's nodeSelector and node affinity; undefined if there are none. */
 export function requiredBy(pod: Pod): NodeMatcher | undefined {
   const labels = pod.spec.nodeSelector;
   const selector = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

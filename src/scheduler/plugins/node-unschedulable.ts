@@ -11,7 +11,7 @@ import { concernsPod, nodeNowSuits } from './hints.ts';
 import { tolerated, tolerationsText } from './tolerations.ts';
 
 const UNSCHEDULABLE = new Status('UnschedulableAndUnresolvable', ['node(s) were unschedulable'], 'NodeUnschedulable');
-/** What spec.unschedulable amounts to. */
+/** The taint that spec.unschedulable stands for. */
 const TAINT: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 function welcome(pod: Pod, node: Node): boolean {

@@ -135,7 +135,7 @@ class VolumeFinder {
     this.#attachments = attachments.lister;
   }
 
-  /** What a pod would need attached, or why it cannot be scheduled. */
+  /** Returns the volumes that the pod needs attached, or why it cannot be scheduled. */
   wantedBy(pod: Pod, uses: readonly ClaimUse[], disks: readonly Immutable<Volume>[]): Volumes | Status {
     const volumes = new Map<string, string>();
     const { namespace = '' } = pod.metadata;
@@ -206,7 +206,7 @@ function count(attachable: Attachable | undefined, volumes: Map<string, string>)
   if (attachable !== undefined) volumes.set(`${attachable.driver}/${attachable.handle}`, attachable.driver);
 }
 
-/** What no driver understands is attached nowhere. */
+/** A volume that no driver understands is not attached. */
 function attachableOfRunning(disk: Immutable<Volume>, { metadata }: Pod): Attachable | undefined {
   try {
     return attachableOfInline(disk, metadata.namespace ?? '');

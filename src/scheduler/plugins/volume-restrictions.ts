@@ -100,7 +100,7 @@ function uses(pod: PodInfo, namespace: string | undefined, names: ReadonlySet<st
   return pod.pod.metadata.namespace === namespace && pod.claims.some(({ name, ephemeral }) => !ephemeral && names.has(name));
 }
 
-/** What was deleted held a disk or a claim that the pod wants. */
+/** Reports whether the deleted pod used a disk or a claim that this pod needs. */
 const freedVolume: QueueingHint = (pod, objects) => {
   const gone = podsOf(objects).before;
   if (gone === undefined || gone.metadata.namespace !== pod.metadata.namespace) return false;

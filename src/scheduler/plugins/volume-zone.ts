@@ -41,7 +41,7 @@ export const volumeZone: PluginRegistration = {
     const volumes = informers.informerFor(persistentVolumes).lister;
     const classes = informers.informerFor(storageClasses).lister;
 
-    /** Of the volumes that the pod's claims are bound to, or why the pod cannot run anywhere. */
+    /** Returns the topologies of the volumes of the pod's claims, or why the pod cannot run anywhere. */
     const topologiesOf = ({ pod, claims: uses }: PodInfo): readonly Topology[] | string => {
       const topologies: Topology[] = [];
       for (const { name, ephemeral } of uses) {

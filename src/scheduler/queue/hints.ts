@@ -49,7 +49,7 @@ export class QueueingHints {
 
   /** Whether the event may have made the pod schedulable. */
   worthRequeuing(pod: QueuedPod, event: ClusterEvent, objects: EventObjects): Requeue {
-    // Nobody refused it: something broke, and only another try can tell.
+    // No plugin rejected it: an error occurred, and only a retry can help.
     if (pod.unschedulablePlugins.size === 0 && pod.pendingPlugins.size === 0) return 'afterBackoff';
     if (isWildcard(event)) {
       // With a pod, it is meant for that pod alone.

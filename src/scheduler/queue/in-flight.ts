@@ -49,7 +49,7 @@ export class InFlight {
     return counts;
   }
 
-  /** What has happened since the pod was taken out. */
+  /** The events since the pod was popped. */
   eventsSince(uid: string): readonly InFlightEvent[] {
     const first = this.#pods.get(uid);
     return first === undefined ? [] : this.#events.slice(first - this.#firstEvent);

@@ -25,7 +25,7 @@ export class QueuedPod implements Queued {
   attemptStart = 0;
   /** The plugins that refused it last; empty if something broke instead. */
   unschedulablePlugins: ReadonlySet<string> = NONE;
-  /** Those of them that wait for something which they have asked for: their event requeues the pod without backoff. */
+  /** The plugins that returned Pending: their event requeues the pod without backoff. */
   pendingPlugins: ReadonlySet<string> = NONE;
   /** No event has brought it to its attempt: it had waited too long for one. */
   wasFlushed = false;

@@ -123,7 +123,7 @@ export class SchedulingQueue implements PodNominator {
     this.#moveToActive(pod, 'PodAdd');
   }
 
-  /** A pod without a node has changed. One that is with the scheduler is told of it when it comes back. */
+  /** Updates a pod without a node. For a pod that is being scheduled, the update takes effect when it is requeued. */
   update(before: PodInfo, after: PodInfo): void {
     const event = podUpdateEvent(before, after);
     const objects = { before: before.pod, after: after.pod };
@@ -276,7 +276,7 @@ export class SchedulingQueue implements PodNominator {
     return this.#inFlight.countsByEvent();
   }
 
-  /** Those that wait for an event, for metrics. */
+  /** Returns the pods that wait for an event, for metrics. */
   waiting(): readonly QueuedPod[] {
     return [...this.#unschedulable.values(), ...this.#gated.values()];
   }

@@ -1,4 +1,4 @@
-// What a decoder carries along: where it is (for messages), and what it met on the way.
+// The context of a decoder: its position (for messages), and the warnings and errors so far.
 
 import { DecodeError, jsonKind } from './decode-error.ts';
 import { MAX_QUANTITIES } from './limits.ts';

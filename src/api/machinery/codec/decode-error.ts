@@ -1,4 +1,4 @@
-// What is wrong with a body, in the words of Kubernetes' decoder: clients and tests compare them.
+// Errors of bodies, in the words of Kubernetes' decoder: clients and tests compare them.
 
 /** The JSON is well-formed, but not an object of the type asked for. */
 export class DecodeError extends Error {
@@ -12,7 +12,7 @@ export class DecodeError extends Error {
   }
 }
 
-/** What Go's decoder calls a JSON value. */
+/** Returns the name of a JSON value in Go's decoder. */
 export function jsonKind(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   switch (typeof value) {

@@ -50,7 +50,7 @@ interface CompiledField extends FieldFrame {
   readonly key: string;
   /** Undefined: absent (zero, and left out). */
   readonly decode: Decode;
-  /** What stands for an absent value; undefined: nothing does. */
+  /** Returns the value that replaces an absent one; undefined: none. */
   readonly fill: (() => unknown) | undefined;
 }
 

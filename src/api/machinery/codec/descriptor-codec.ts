@@ -24,7 +24,7 @@ export interface DescriptorCodecConfig {
   readonly applyDefaults?: (draft: Record<string, unknown>) => void;
 }
 
-/** What is compiled from a descriptor is kept by descriptor, not by codec: a codec costs next to nothing. */
+/** Compiled code is kept by descriptor, not by codec: a codec is cheap. */
 export class DescriptorCodec implements ObjectCodec {
   readonly kind: GroupVersionKind;
   readonly #config: DescriptorCodecConfig;

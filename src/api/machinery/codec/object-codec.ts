@@ -51,7 +51,7 @@ export interface ObjectCodec {
    */
   readonly isUntyped?: boolean;
 
-  /** What upstream says of a body of another kind or version. Default: texts that name both. */
+  /** Upstream's messages for a body of another kind or version. Default: texts that name both. */
   readonly otherKindMessage?: string;
 
   /** The form of the kind in protobuf. Absent: it has none (see negotiation.ts and body.ts of the API server's endpoints). */
@@ -66,7 +66,7 @@ export interface ObjectCodec {
    */
   conversionError?(patched: unknown): string | undefined;
 
-  /** The rules of server-side apply: which lists and maps are granular, and how items of lists are told apart. */
+  /** The rules of server-side apply: which lists and maps are granular, and the keys of list items. */
   readonly mergeType: MergeType;
 
   /** The type of the objects in CEL expressions. */
@@ -106,7 +106,7 @@ export interface OpenApiType {
 export interface QueryParameter {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'boolean';
-  /** Absent: nobody has written one. */
+  /** Absent: there is no description. */
   readonly description?: string;
 }
 

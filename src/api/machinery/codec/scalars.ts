@@ -12,7 +12,7 @@ export type Decode = (value: unknown, context: DecodeContext) => unknown;
 
 export interface ScalarCodec {
   readonly decode: Decode;
-  /** What is written for an absent value that is not left out. */
+  /** The encoding of an absent value that is not left out. */
   readonly zero: unknown;
 }
 

@@ -32,7 +32,7 @@ interface CompiledField {
 const KEEP = Symbol('keep');
 
 interface Form {
-  /** What becomes of an empty list or map that the type always writes. */
+  /** The form of an empty list or map that the type always writes. */
   readonly always: null | typeof KEEP;
   readonly trimmers: WeakMap<MessageDescriptor, Trimmer>;
 }

@@ -1,4 +1,4 @@
-// What differs between two states of an object, as sets of fields.
+// Compares two states of an object. The differences are sets of fields.
 
 import { deepEqual } from '#machinery/deep.ts';
 import { FieldSet } from './field-set.ts';
@@ -173,7 +173,7 @@ function compareItems(place: Place, list: ListShape, before: readonly unknown[],
   for (const [element, b] of groupsAfter) if (!groupsBefore.has(element)) compareGroup(place, list, element, [], b);
 }
 
-/** Items that cannot be told apart are compared as one atomic value. */
+/** Items without distinct keys are compared as one atomic value. */
 function compareGroup(
   place: Place,
   list: ListShape,
@@ -193,7 +193,7 @@ function compareGroup(
   place.report('added', element, MEMBER);
 }
 
-/** Of a value that is only in one of the states: itself and all in it. */
+/** Returns all fields of a value that is only in one of the states, with the value itself. */
 function everything(type: MergeType, value: unknown): FieldNode {
   switch (shapeOf(type, value)) {
     case 'scalar':

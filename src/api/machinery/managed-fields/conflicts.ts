@@ -1,4 +1,4 @@
-// Applied fields that others own with another value: who, where, and how it is told.
+// Conflicts: applied fields that other managers own with another value, and their messages.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import { quote } from '#machinery/text/go-format.ts';

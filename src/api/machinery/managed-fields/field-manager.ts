@@ -24,7 +24,7 @@ import { applyManagers, updateManagers } from './updater.ts';
 import type { Applied, Merging, Versions } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
 
-/** What this code asks of a kind; its codec knows it. */
+/** The part of a kind that field management uses. Its codec has it. */
 export interface ManagedKind {
   readonly kind: GroupVersionKind;
   readonly mergeType: MergeType;
@@ -60,7 +60,7 @@ interface Metadata {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Fields that nobody owns: who they are about is in the path, or the server alone writes them. */
+/** Fields without an owner: they are in the path, or only the server writes them. */
 const NEVER_OWNED = FieldSet.of(
   ['f:apiVersion'],
   ['f:kind'],
@@ -80,7 +80,7 @@ const NEVER_OWNED = FieldSet.of(
 
 const MANAGED_FIELDS = FieldSet.of(['f:metadata', 'f:managedFields']);
 
-/** What whoever has made an object of a shape owns of it, and the entries that were written last. */
+/** The fields that the creator of an object of a shape owns, and the entries that were written last. */
 interface Made {
   readonly fields: FieldSet;
   readonly time: string;
@@ -98,12 +98,12 @@ export class FieldManager {
   readonly #apiVersion: string;
   readonly #type: MergeType;
   readonly #merging: Merging;
-  /** Of an update, where who owns what is no change of the object. */
+  /** The result of an update in which a change of ownership alone does not count as a change of the object. */
   readonly #updating: Merging;
   #empty: ManagedObject | undefined;
   /** By manager and shape: what those own who have made objects lately. */
   readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
-  /** The last object that was made, and by whom: the next one often is of the same template. */
+  /** The last created object and its creator: the next one is often of the same template. */
   #lastMade: { readonly name: string; readonly object: ManagedObject; readonly made: Made } | undefined;
 
   constructor(config: FieldManagerConfig) {
@@ -124,7 +124,7 @@ export class FieldManager {
 
   /**
    * The object with the managedFields that it has after `manager` has made it of `live` (undefined: it is new). `reset`: the
-   * client has sent an empty list. Nobody is tracked in an object that has no managedFields
+   * client has sent an empty list. Ownership is not tracked in an object that has no managedFields
    * until it is applied to. Waits only if owners mean their fields in a version whose conversion waits.
    */
   update<T extends ManagedObject>(
@@ -150,7 +150,7 @@ export class FieldManager {
   ): WaitingSteps<T> {
     const liveEntries = entriesOf(live);
     const entries = entriesOf(object);
-    // What hardly any new object has need not be read.
+    // Rare in new objects, so the rest need not be read.
     if (live === undefined && entries === undefined) return withEntries(object, yield* this.#entriesOfNew(object, manager));
     const before = this.#managersBefore(liveEntries, entries, reset);
     if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
@@ -211,7 +211,7 @@ export class FieldManager {
     return withEntries(object as unknown as ManagedObject, yield* encodeManagers(owners)) as unknown as Json;
   }
 
-  /** Whose entries count: those that the client sends, if it means them; else those that are there. */
+  /** Returns the entries that count: those of the client, if it has changed them; otherwise the stored ones. */
   #managersBefore(
     liveEntries: readonly ManagedFieldsEntry[] | undefined,
     entries: readonly ManagedFieldsEntry[] | undefined,
@@ -257,7 +257,7 @@ export class FieldManager {
     return { managers: new Map(managers).set(id, { ...manager, fields, time: this.#time() }) };
   }
 
-  /** Of an object that `name` has just made. Those of one shape share them for a second. */
+  /** Returns the entries of an object that `name` has just created. Objects of one shape share them for a second. */
   *#entriesOfNew(object: ManagedObject, name: string): WaitingSteps<readonly ManagedFieldsEntry[] | undefined> {
     const time = this.#time();
     const last = this.#madeLike(object, name, time);

@@ -106,7 +106,7 @@ export class FieldSet {
     return false;
   }
 
-  /** What is below the element, the element not included. */
+  /** The fields below the element, without the element itself. */
   withPrefix(element: PathElement): FieldSet {
     return this.#nodes.get(element)?.children ?? FieldSet.empty;
   }

@@ -12,7 +12,7 @@ import { TypedValueError, validateTyped } from './validate.ts';
 
 const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Only this manager upgrades: who applies under another name wants to be somebody else. */
+/** The manager whose client-side applies are upgraded. An apply by another name is another manager. */
 export const UPGRADING_MANAGER = 'kubectl';
 
 /** All annotations of an object together, keys and values. */
@@ -29,7 +29,7 @@ export function fieldsLastApplied(type: MergeType, apiVersion: string, live: unk
     applied = parseJson(annotation, { bigints: true });
     validateTyped(type, applied);
   } catch (error) {
-    // It is only an annotation: whoever wrote something else into it has no claim.
+    // It is only an annotation: a value of another form is ignored.
     if (error instanceof JsonError || error instanceof TypedValueError) return FieldSet.empty;
     throw error;
   }

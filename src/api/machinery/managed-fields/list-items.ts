@@ -1,4 +1,4 @@
-// How the items of a granular list are told apart.
+// The keys of the items of a granular list.
 
 import { quote } from '#machinery/text/go-format.ts';
 import { asMap } from './merge-type.ts';

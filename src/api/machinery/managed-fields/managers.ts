@@ -12,7 +12,7 @@ export type Operation = 'Apply' | 'Update';
 export interface Manager {
   readonly manager: string;
   readonly operation: Operation;
-  /** Of the object in which the fields are meant. */
+  /** The API version of the fields. */
   readonly apiVersion: string;
   /** '' for the resource itself. */
   readonly subresource: string;
@@ -35,7 +35,7 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** Entries that nobody can make sense of. */
+/** The error for invalid entries. */
 export class ManagedFieldsError extends Error {
   constructor(message: string) {
     super(message);
@@ -45,7 +45,7 @@ export class ManagedFieldsError extends Error {
 
 export const noManagers: Managers = new Map();
 
-/** What makes two entries the same manager's: an applier stays the same in whatever version it applies. */
+/** Returns the identity of an entry's manager. An applier is the same in every version. */
 export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields' | 'time'>): string {
   return JSON.stringify([manager, operation, operation === 'Apply' ? '' : apiVersion, subresource]);
 }
@@ -140,12 +140,12 @@ function compareManagers(a: Manager, b: Manager): number {
   );
 }
 
-/** Those without a time are the oldest. */
+/** Entries without a time are the oldest. */
 export function seconds({ time }: Manager): number {
   return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 }
 
-/** Somebody empties the list, or leaves one empty entry in it: ownership is to be forgotten. */
+/** Reports whether the list is empty, or has one empty entry: the client resets ownership. */
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (entries === undefined || entries === null) return false;
   if (entries.length === 0) return true;

@@ -5,7 +5,7 @@ import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../des
 import { fieldElement } from './path-element.ts';
 import type { PathElement } from './path-element.ts';
 
-/** What a scalar's JSON may be. 'untyped': any (quantities, times, int-or-string). */
+/** The JSON type of a scalar. 'untyped': any (quantities, times, int-or-string). */
 export type ScalarKind = 'numeric' | 'string' | 'boolean' | 'untyped';
 
 /** The shapes that a value may have. Typed fields have one; free-form ones have all three. */
@@ -17,7 +17,7 @@ export interface MergeType {
 
 export interface ListShape {
   readonly atomic: boolean;
-  /** Of the items' fields that tell them apart. None: the list is a set of scalars. */
+  /** The key fields of the items. None: the list is a set of scalars. */
   readonly keys: readonly string[];
   readonly items: MergeType;
 }
@@ -33,7 +33,7 @@ export interface MapShape {
 export interface MergeField {
   readonly element: PathElement;
   readonly type: MergeType;
-  /** What an absent key of a list's item is; undefined: it must be given. */
+  /** Returns the default of an absent key of a list item; undefined: the key is required. */
   readonly keyDefault: unknown;
 }
 

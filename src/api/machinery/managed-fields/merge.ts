@@ -1,4 +1,4 @@
-// Merging what somebody applies into what is there. Nothing is removed: what both have is the applied one's, item by item and
+// Merges an applied object into the stored one. Nothing is removed: where both have a value the applied one wins, item by item and
 // field by field where the type is granular. Neither input is changed; what is untouched is shared.
 
 import { setOwn } from '#machinery/deep.ts';
@@ -63,7 +63,7 @@ function mergeItems(list: ListShape, live: readonly unknown[], applied: readonly
   const appliedItems = itemsOf(list, applied);
   const liveByElement = new Map<PathElement, unknown>();
   for (const { element, value } of liveItems) {
-    // Items that cannot be told apart are replaced as a whole, not merged.
+    // Items without distinct keys are replaced as a whole, not merged.
     liveByElement.set(element, liveByElement.has(element) ? null : value);
   }
   const appliedByElement = new Map(appliedItems.map(({ element, value }) => [element, value]));

@@ -87,7 +87,7 @@ export function extractItems(type: MergeType, value: unknown, items: FieldSet): 
   }
 }
 
-/** Who owns a granular container but nothing in it owns an empty one. */
+/** A manager that owns a granular container but nothing in it owns an empty one. */
 function ownOnly(type: MergeType, value: unknown): unknown {
   const shape = shapeOf(type, value);
   if (shape === 'map' && type.map?.atomic === false && asMap(value) !== undefined) return {};

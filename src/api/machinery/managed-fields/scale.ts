@@ -11,7 +11,7 @@ const SCALE_API_VERSION = 'autoscaling/v1';
 const SCALE_REPLICAS: Path = ['f:spec', 'f:replicas'];
 
 export interface ScaledKind {
-  /** Of the object behind it. */
+  /** The path of the replicas in the scaled object. */
   readonly apiVersion: string;
   /**
    * Where the replicas are, by apiVersion, for a kind with several versions. Undefined: there is no scale in this version. Owners in other
@@ -26,7 +26,7 @@ function pathsOf({ apiVersion, replicas }: ScaledKind): ReadonlyMap<string, Path
 
 type Entries = readonly ManagedFieldsEntry[] | undefined;
 
-/** The entries of the Scale: whoever owns the replicas of the object. */
+/** Returns the entries of the Scale: the owners of the object's replicas. */
 export function scaleEntries(parent: Entries, kind: ScaledKind): Entries {
   const paths = pathsOf(kind);
   const managers = new Map<string, Manager>();

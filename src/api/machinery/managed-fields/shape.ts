@@ -93,7 +93,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Of what is one value, however large. */
+/** The shape of an atomic value. */
 function atomText(value: object): string {
   return isBlank(value) ? stringifyJson(value) : '_';
 }
@@ -104,7 +104,7 @@ function isBlank(value: unknown): boolean {
   return true;
 }
 
-/** What leaves without content are. */
+/** The shape of leaves. */
 const ZEROS: ReadonlySet<unknown> = new Set(['', 0, false, null, '0', '0s']);
 /** A longer text is not looked up: that would mean to read it. */
 const LONGEST_ZERO = 2;

@@ -41,7 +41,7 @@ function visit(type: MergeType, value: unknown): Mention {
 function ofItems(list: ListShape, items: readonly unknown[]): FieldSet {
   const set = FieldSet.building();
   for (const [element, group] of groupItems(list, items)) {
-    // Of items that cannot be told apart nobody can own a field.
+    // Fields of items without distinct keys cannot be owned.
     set.put(element, true, group.length > 1 ? undefined : visit(list.items, group[0]).children);
   }
   return set;

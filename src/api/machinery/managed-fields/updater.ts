@@ -1,6 +1,6 @@
-// Who owns what after a write. The rules of structured merge, for one object and a set of managers, without time or names:
+// The ownership of fields after a write. The rules of structured merge, for one object and a set of managers, without time or names:
 //
-//   update   whoever changes a field owns it from then on, alone; what is removed nobody owns.
+//   update   the manager that changes a field becomes its only owner; removed fields have no owner.
 //   apply    the applied configuration is merged in; the applier owns exactly what it mentions. What it mentioned last time and
 //            does not now is removed, unless somebody else owns it too. Changing what others own is a conflict, or with force
 //            takes it from them; applying the same value shares it.
@@ -27,14 +27,14 @@ export interface Versions {
 }
 
 export interface Merging {
-  /** Of the objects given. */
+  /** The API version of the objects. */
   readonly apiVersion: string;
   readonly versions: Versions;
-  /** Fields that this endpoint does not write, whatever it is sent: nobody comes to own them through it. */
+  /** Fields that this endpoint never writes: they get no owner through it. */
   readonly reset: FieldSet;
 }
 
-/** What an update makes of the managers. `changed`: the fields that are now the updater's, who is not yet among them. */
+/** Returns the managers after an update. `changed`: the fields that the updater, which is not yet among them, owns now. */
 export interface Updated {
   readonly managers: Managers;
   readonly changed: FieldSet;
@@ -193,7 +193,7 @@ function* prune(
   return result;
 }
 
-/** What all owners own, `first` first: fields that a conversion needs are back before it is made. */
+/** Iterates over the fields of all owners, `first` first: fields that a conversion needs are restored before it. */
 function fieldsByVersion(owners: Managers, first: string): Map<string, FieldSet> {
   const fields = new Map<string, FieldSet>([[first, FieldSet.empty]]);
   for (const owner of owners.values()) {

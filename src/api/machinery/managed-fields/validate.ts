@@ -1,5 +1,5 @@
-// Whether a value that somebody applies fits its type. It need not be complete, but every field must be known and no list
-// may have an item twice: otherwise nobody could say who owns what. The messages are Kubernetes'.
+// Checks that an applied value fits its type. It may be incomplete, but every field must be known and no list may have an
+// item twice: otherwise ownership would be ambiguous. The messages are Kubernetes'.
 
 import { formatValue, quote } from '#machinery/text/go-format.ts';
 import { itemElement } from './list-items.ts';

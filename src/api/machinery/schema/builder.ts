@@ -171,7 +171,7 @@ export const nullable: FieldOptions = { nullable: true };
 export const always: FieldOptions = { always: true };
 export const omitZero: FieldOptions = { omitZero: true };
 
-/** A list of objects told apart by these keys. */
+/** A list of objects that are identified by these keys. */
 export function mapList(...listMapKeys: string[]): FieldOptions {
   return { listType: 'map', listMapKeys };
 }
@@ -194,7 +194,7 @@ export function protoName(name: string): FieldOptions {
   return { protoName: name };
 }
 
-/** An object of a type, or a value of another one, told apart by their JSON. The numbers are those of the protobuf message. */
+/** An object of a type, or a value of another one, distinguished by their JSON. The numbers are those of the protobuf message. */
 export function either(message: string, messageNumber: number, or: string, orNumber: number): EitherSpec {
   return { either: message, messageNumber, or, orNumber };
 }

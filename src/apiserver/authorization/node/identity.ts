@@ -1,4 +1,4 @@
-// Which node somebody is.
+// Finds the node that a user is.
 
 import type { UserInfo } from '#apiserver/request.ts';
 

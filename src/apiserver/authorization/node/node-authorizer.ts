@@ -109,7 +109,7 @@ export class NodeAuthorizer implements Authorizer {
     if (attributes.subresource !== '') return no('cannot authorize ResourceSlice subresources');
     switch (attributes.verb) {
       case 'create':
-        // Whose it is to be is in the object: NodeRestriction looks there.
+        // The owner is in the object, which NodeRestriction checks.
         return ALLOW;
       case 'get':
       case 'update':
@@ -139,7 +139,7 @@ export class NodeAuthorizer implements Authorizer {
         if (selects(attributes, 'spec.nodeName', node)) return ALLOW;
         if (name !== '') return this.#related(node, 'pod', attributes);
         return no('can only list/watch pods with spec.nodeName field selector');
-      // Whose the pod is, NodeRestriction asks.
+      // NodeRestriction checks the node of the pod.
       case 'create ':
       case 'delete ':
       case 'update status':
@@ -201,7 +201,7 @@ function itself(node: string, { verb, subresource, name }: Attributes): Decision
   }
 }
 
-/** A selector that cannot be read selects nothing here; whoever serves the request says what is wrong with it. */
+/** An invalid selector selects nothing here. The endpoint reports the error. */
 function selects({ fieldSelector = '' }: Attributes, field: string, value: string): boolean {
   if (fieldSelector === '') return false;
   try {

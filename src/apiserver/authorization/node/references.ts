@@ -1,4 +1,4 @@
-// Which other objects pods and volumes refer to: whoever runs them needs those.
+// The objects that pods and volumes refer to: their node needs them.
 
 import type { Container, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -70,7 +70,7 @@ function* ofContainer({
   }
 }
 
-/** What a volume's kubelet needs, as 'namespace/name'; what is for controllers only is not among it. */
+/** Returns the secrets that the kubelet of a volume needs, as 'namespace/name'; without those for controllers only. */
 export function secretsOfVolume({ spec }: ReadVolume): readonly string[] {
   const claimNamespace = spec.claimRef?.namespace ?? '';
   const found: string[] = [];

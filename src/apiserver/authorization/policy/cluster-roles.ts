@@ -34,7 +34,7 @@ const REVIEW_TOKENS = can('create', 'authentication.k8s.io', 'tokenreviews');
 const REVIEW_ACCESS = can('create', 'authorization.k8s.io', 'subjectaccessreviews');
 
 const EDIT = [
-  // What gives away more than it is: not for those who may only look.
+  // Resources that give access to more than themselves are not for read-only roles.
   can(READ, '', 'pods/attach pods/proxy pods/exec pods/portforward secrets services/proxy'),
   can('impersonate', '', 'serviceaccounts'),
   can(WRITE, '', 'pods pods/attach pods/proxy pods/exec pods/portforward'),
@@ -96,7 +96,7 @@ const VIEW = [
   can(READ, DEVICES, 'resourceclaims resourceclaims/status resourceclaimtemplates'),
 ];
 
-/** What kubelets may do, before it is asked whether the object is their node's. */
+/** The permissions of kubelets, before the Node authorizer checks the object. */
 export const NODE_RULES = [
   REVIEW_TOKENS,
   can('create', 'authorization.k8s.io', 'subjectaccessreviews localsubjectaccessreviews'),

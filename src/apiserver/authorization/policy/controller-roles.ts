@@ -267,7 +267,7 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   ],
 };
 
-/** Of controllers that have work only where a resource is served, by account: they may do much, and others are not to. */
+/** Roles of controllers that work only where a resource is served, by account: they have far-reaching permissions. */
 const OPTIONAL: Readonly<Record<string, { readonly group: string; readonly rules: readonly PolicyRule[] }>> = {
   'storage-version-migrator-controller': {
     group: 'storagemigration.k8s.io',

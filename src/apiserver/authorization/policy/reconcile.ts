@@ -34,7 +34,7 @@ interface KeptBinding extends Kept {
   readonly subjects?: Immutable<Subject[]>;
 }
 
-/** Of the objects of one kind in one namespace, or in none. */
+/** Reconciles the objects of one kind, in one namespace or cluster-scoped. */
 interface Access<T extends Kept> {
   list(): Promise<{ readonly items: readonly T[] }>;
   create(object: T): Promise<unknown>;
@@ -75,7 +75,7 @@ function byNamespace<T extends Kept>(wanted: readonly T[]): [string, T[]][] {
   return [...lists];
 }
 
-/** What is to be written instead; 'replace': it has to be deleted first. undefined: it is as it should be. */
+/** Returns the object to write; 'replace': it has to be deleted first; undefined: no change is needed. */
 type Mend<T> = (current: T, wanted: T) => { readonly object: T; readonly replace?: boolean } | undefined;
 
 async function keep<T extends Kept>(access: Access<T>, wanted: readonly T[], mend: Mend<T>): Promise<void> {
@@ -96,7 +96,7 @@ async function keep<T extends Kept>(access: Access<T>, wanted: readonly T[], men
   );
 }
 
-/** Another server that starts does the same: whoever comes first is right. */
+/** Another server that starts does the same. The first write wins. */
 async function ignoreRaces(write: Promise<unknown>): Promise<void> {
   try {
     await write;

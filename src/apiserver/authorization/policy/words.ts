@@ -9,9 +9,9 @@ export type NewClusterRoleBinding = Omit<ClusterRoleBinding, 'metadata'> & Metad
 export type NewRole = Omit<Role, 'metadata'> & Metadata;
 export type NewRoleBinding = Omit<RoleBinding, 'metadata'> & Metadata;
 
-/** What marks the objects that the API server keeps: it is looked for by those who clean up, or show, a cluster. */
+/** The label of objects that the API server maintains. Tools use it. */
 const LABELS = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
-/** 'true': what is missing of it is added at every start. Whoever wants to change it for good says 'false'. */
+/** 'true': missing rules are added at every start. 'false' keeps changes of users. */
 export const AUTO_UPDATE_ANNOTATION = 'rbac.authorization.kubernetes.io/autoupdate';
 
 export const READ = 'get list watch';
@@ -29,7 +29,7 @@ export function can(verbs: string, groups: string | readonly string[], resources
   };
 }
 
-/** Of paths that are no resources. */
+/** Returns a rule for non-resource paths. */
 export function canGet(paths: string): PolicyRule {
   return { verbs: ['get'], nonResourceURLs: words(paths) };
 }

@@ -1,4 +1,4 @@
-// Roles and bindings decide: whoever is bound to a role may do what its rules say, everywhere or within a namespace.
+// Authorizes by roles and bindings: a user with a binding may do what the rules of its role allow, everywhere or within a namespace.
 
 import { quote } from '#machinery/text/go-format.ts';
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
@@ -52,7 +52,7 @@ function holds({ namespace }: Binding, attributes: Attributes): boolean {
   return namespace === undefined || (attributes.isResourceRequest && namespace === attributes.namespace);
 }
 
-/** As several errors are told: in brackets. */
+/** Joins several errors, in brackets. */
 function missingRoles(bindings: readonly Binding[]): string {
   const messages = bindings.map(({ role }) => {
     const resource = role.kind === 'ClusterRole' ? 'clusterrole' : 'role';

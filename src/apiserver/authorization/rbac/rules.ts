@@ -1,4 +1,4 @@
-// What one rule of a role allows, and whether rules reach as far as others do.
+// The permissions of rules, and whether rules cover others.
 
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

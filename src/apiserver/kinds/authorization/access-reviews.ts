@@ -1,4 +1,4 @@
-// The review kinds of authorization.k8s.io: may somebody do something? They are asked, never stored.
+// The review kinds of authorization.k8s.io, which check permissions. They are asked, never stored.
 
 import {
   localSubjectAccessReviews,

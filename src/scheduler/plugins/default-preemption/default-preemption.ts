@@ -114,7 +114,7 @@ class DefaultPreemption implements PostFilterPlugin {
   #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
     const { snapshot, nominator, random } = this.#handle;
     const all = statuses.allWith('Unschedulable', snapshot);
-    // Of all nodes, the list would say nothing.
+    // A list of all nodes would have no information.
     const positions = all ? undefined : this.#positions;
     const count = all ? snapshot.nodes.length : this.#inQuestion(statuses);
     const candidates: Candidate[] = [];
@@ -152,7 +152,7 @@ class DefaultPreemption implements PostFilterPlugin {
       candidates.push(candidate);
       lawful ||= candidate.price.violations === 0;
     }
-    // Otherwise nobody asks.
+    // Otherwise it is not needed.
     if (candidates.length === 0) {
       for (let i = 0; i < count; i++) {
         const index = (first + i) % count;

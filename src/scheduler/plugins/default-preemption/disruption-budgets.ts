@@ -1,4 +1,4 @@
-// Whose disruption budgets preemption would overdraw. Budgets count for little against priority: victims that break none are
+// Finds the disruption budgets that preemption would violate. Priority counts more than budgets: victims that violate none are
 // preferred, and if there are no others, budgets are broken.
 
 import { podDisruptionBudgets, type PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';

@@ -1,4 +1,4 @@
-// Making the room that was decided on: the victims are told why, and deleted.
+// Evicts the chosen victims: they get a condition with the reason, and are deleted.
 
 import { type PodCondition, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -90,7 +90,7 @@ function startOf(pod?: Pod): string {
   return pod?.status.startTime || '~';
 }
 
-/** What candidates are compared by. */
+/** The properties by which candidates are compared. */
 interface Price {
   readonly violations: number;
   /** The greatest priority of the victims. */

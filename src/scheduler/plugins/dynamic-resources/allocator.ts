@@ -82,7 +82,7 @@ export class Allocator {
     return picks;
   }
 
-  /** What is left of a pool's counters beside what devices in use take. */
+  /** The counters of a pool, less the consumption of devices in use. */
   countersOf(pool: Pool): Counters {
     let counters = this.#counters.get(pool);
     if (counters === undefined) {
@@ -125,7 +125,7 @@ class Search {
   readonly #pools: readonly NodePool[];
   readonly #claims: readonly ResourceClaim[];
   readonly #deadline: number;
-  /** Of each claim, for each request its alternatives. */
+  /** For each claim and each of its requests, the alternatives. */
   readonly #asks: readonly (readonly (readonly Ask[])[])[];
   readonly #constraints: readonly (readonly Constraint[])[];
   readonly #candidates: readonly PooledDevice[];
@@ -133,7 +133,7 @@ class Search {
   /** Picked as a whole: by key, by which claims (more than one only with admin access). */
   readonly #taken = new Map<string, number[]>();
   readonly #shared = new Map<string, { count: number; consumed: Consumed }>();
-  /** Of pools that picks take from. */
+  /** The counters of pools with picked devices. */
   readonly #counters = new Map<Pool, Map<string, Quantity>>();
   #steps = 0;
 
@@ -273,7 +273,7 @@ class Search {
     const share = device.allowMultipleAllocations === true ? this.#shareOf(ask, pooled) : undefined;
     if (device.allowMultipleAllocations === true && share === undefined) return undefined;
     if (!isTolerated(device, ask.request.tolerations ?? [])) return undefined;
-    // Who shares a device takes no counters beyond what the first one did.
+    // Further shares of a device consume no counters beyond those of the first one.
     const counted = share !== undefined && this.#hasShares(key) ? undefined : this.#takeCounters(pooled);
     if (counted === false) return undefined;
     const giveBack = (): void => counted?.();
@@ -299,7 +299,7 @@ class Search {
     return this.#shared.has(key) || this.#allocator.config.inUse.sharesOf(key) !== undefined;
   }
 
-  /** What the request would consume, if there is so much left. */
+  /** Returns the consumption of the request; undefined if not enough is left. */
   #shareOf({ request }: Ask, { key, device }: PooledDevice): Consumed | undefined {
     const capacities = device.capacity ?? {};
     const consumed = consumedBy(request.capacity?.requests, capacities);

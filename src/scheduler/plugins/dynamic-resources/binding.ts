@@ -17,7 +17,7 @@ import { type Allocation, canBeReserved, claimText, isReservedFor, type Resource
 const FINALIZER = 'resource.kubernetes.io/delete-protection';
 /** Claims tell of their changes; the time is looked at so often. */
 const CHECK_INTERVAL_MS = 5000;
-/** If somebody else writes the claim too; then the pod is scheduled anew. */
+/** The number of retries after conflicts. Then the pod is scheduled again. */
 const MAX_ATTEMPTS = 5;
 const RETRY_MS = 10;
 
@@ -25,7 +25,7 @@ type ApiAccess = Pick<Handle, 'client' | 'clock' | 'random'>;
 
 /** The pod has to be scheduled anew. */
 export class ClaimBindingError extends Error {
-  /** Of devices that were to be made ready: their driver has said no, or has taken too long. */
+  /** The driver has reported a failure for a device, or has taken too long. */
   readonly outcome: Exclude<BindingOutcome, 'success'>;
 
   constructor(message: string, outcome: Exclude<BindingOutcome, 'success'> = 'error') {

@@ -8,7 +8,7 @@ export type Capacities = Readonly<Record<string, Immutable<DeviceCapacity>>>;
 /** By name of the capacity. */
 export type Consumed = ReadonlyMap<string, Quantity>;
 
-/** What the request takes of each capacity; undefined if the device cannot give it, however much of it is free. */
+/** Returns the share of each capacity that the request takes; undefined if the device cannot provide it even if it is free. */
 export function consumedBy(requests: Readonly<Record<string, string>> | undefined, capacities: Capacities): Consumed | undefined {
   const wanted = requests ?? {};
   if (Object.keys(wanted).some((name) => !Object.hasOwn(capacities, name))) return undefined;

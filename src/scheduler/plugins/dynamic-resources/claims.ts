@@ -70,7 +70,7 @@ export class Claims {
     this.#track(claim);
   }
 
-  /** Of a namespace. */
+  /** Returns the claims of a namespace. */
   list(namespace: string): readonly ResourceClaim[] {
     return this.#lister.list(namespace);
   }

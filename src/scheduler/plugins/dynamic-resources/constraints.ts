@@ -1,4 +1,4 @@
-// What a claim says of its devices together: one value of an attribute for all, or a different one for each.
+// The constraints of a claim for its devices together: one value of an attribute for all, or a different one for each.
 
 import type { DeviceAttribute, DeviceConstraint } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

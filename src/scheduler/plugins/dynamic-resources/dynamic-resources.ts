@@ -48,7 +48,7 @@ const unhelpful = (why: string): PostFilterResult => ({ status: new Status('Unsc
 const STALE = refused('cannot schedule extended resource claim');
 const NO_CLASSES: ReadonlyMap<string, string> = new Map();
 
-/** Of alternatives, the first scores this much, the next one less. */
+/** The score of the first alternative. The next one scores one less. */
 const MAX_ALTERNATIVES = 8;
 
 /** A pod's claims in one cycle. */
@@ -56,7 +56,7 @@ interface PodClaims {
   readonly claims: readonly ResourceClaim[];
   /** Where the devices of those that have some can be used; undefined: everywhere. Parallel to `claims`. */
   readonly usable: readonly (NodeMatcher | undefined)[];
-  /** Those without devices. */
+  /** The claims without an allocation. */
   readonly open: readonly ResourceClaim[];
   readonly allocator: Allocator;
   /** Extended resources that devices can provide, each with its class. */
@@ -65,11 +65,11 @@ interface PodClaims {
   readonly stale: ResourceClaim | undefined;
   /** By node. */
   readonly found: Map<string, Found>;
-  /** Those whose devices some node could not use. */
+  /** The claims whose devices are not available from some node. */
   readonly elsewhere: Set<ResourceClaim>;
 }
 
-/** What can be had on a node. */
+/** The allocations on a node. */
 interface Found {
   /** For the open claims, in their order. */
   readonly allocations: readonly Allocation[];
@@ -131,7 +131,7 @@ class DynamicResources implements Plugins {
     const open: ResourceClaim[] = [];
     for (const claim of claims) {
       if (claim.status.allocation !== undefined) {
-        // Somebody else has it, and no room for another.
+        // Others use it, and it allows no further user.
         if (!isReservedFor(claim, pod) && !canBeReserved(claim)) return refused('resourceclaim in use');
         continue;
       }
@@ -174,7 +174,7 @@ class DynamicResources implements Plugins {
       for (const claim of elsewhere) pod.elsewhere.add(claim);
       return NOT_HERE;
     }
-    // What the node offers itself, NodeResourcesFit has looked at.
+    // Resources that the node offers itself are checked by NodeResourcesFit.
     const byDevices = new Map([...pod.extended].filter(([resource]) => allocatable.scalar(resource) === 0));
     if (pod.open.length === 0 && byDevices.size === 0) return undefined;
     const extended = byDevices.size === 0 ? undefined : extendedClaim(object, byDevices, this.#handle.random.uuid());
@@ -188,7 +188,7 @@ class DynamicResources implements Plugins {
     return pod.spec.resourceClaims === undefined ? '' : undefined;
   }
 
-  /** Devices that are of no use where the pod could run are given back, if nobody else uses them. */
+  /** Deallocates devices that are not available where the pod could run, if no other pod uses them. */
   async postFilter(state: CycleState, { pod }: PodInfo): Promise<PostFilterResult> {
     const claims = state.read(CLAIMS);
     if (claims === undefined) return unhelpful('no new claims to deallocate');
@@ -332,7 +332,7 @@ class DynamicResources implements Plugins {
     return !ready && isOverdue(claim, this.#handle.clock.now(), this.#args.bindingTimeoutMs);
   }
 
-  /** Those of the resources that a class provides. */
+  /** Returns the resources that a class provides. */
   #extendedOf(resources: ReadonlyMap<string, number>): ReadonlyMap<string, string> {
     let classes: Map<string, string> | undefined;
     for (const [resource, amount] of resources) {

@@ -12,7 +12,7 @@ export function claimEvents(get: (key: string) => ResourceClaim | undefined): re
     const [before, after] = [objects.before as ResourceClaim | undefined, objects.after as ResourceClaim | undefined];
     // Its devices are free.
     if (before?.status.allocation !== undefined && after?.status.allocation === undefined) return true;
-    // What was made for it in a former attempt is gone.
+    // The claim of a former attempt is gone.
     if (before !== undefined && after === undefined && isExtendedClaimOf(before, pod)) return true;
     const claims = claimsOfPod(pod, get);
     if (typeof claims === 'string' || after === undefined) return false;

@@ -4,10 +4,10 @@ import { newQuantity, parseQuantity } from '#machinery/text/quantity.ts';
 import { type Consumed, difference, sum } from './capacity.ts';
 import { type Allocation, deviceKey } from './objects.ts';
 
-/** What devices are used for, by their keys. */
+/** The use of devices, by their keys. */
 export interface DevicesInUse {
   isTaken(key: string): boolean;
-  /** What is taken of a device that is shared; undefined if nobody has a share. */
+  /** Returns the consumed capacity of a shared device; undefined if it has no shares. */
   sharesOf(key: string): Consumed | undefined;
 }
 
@@ -20,11 +20,11 @@ interface Shares {
 export class DeviceTracker implements DevicesInUse {
   /** By the claim's UID. */
   readonly #allocations = new Map<string, Allocation>();
-  /** Whole devices; more than once only if somebody has made a mistake. */
+  /** The number of claims that use a whole device: more than one only by mistake. */
   readonly #taken = new Map<string, number>();
   readonly #shared = new Map<string, Shares>();
 
-  /** What the claim has now; undefined: nothing. */
+  /** The present allocation of the claim; undefined: none. */
   set(uid: string, allocation: Allocation | undefined): void {
     const before = this.#allocations.get(uid);
     if (before === allocation) return;
@@ -47,7 +47,7 @@ export class DeviceTracker implements DevicesInUse {
 
   #count({ devices }: Allocation, change: 1 | -1): void {
     for (const result of devices.results ?? []) {
-      // Whoever only watches over devices takes none.
+      // Access for monitoring uses no devices.
       if (result.adminAccess === true) continue;
       const key = deviceKey(result);
       if (result.shareID === undefined) {

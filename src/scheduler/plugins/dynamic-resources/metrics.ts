@@ -1,4 +1,4 @@
-// What the plugin tells of claims that it makes, and of devices that have to be made ready, under the names of kube-scheduler.
+// The metrics of the plugin about created claims and binding conditions, with the names of kube-scheduler.
 
 import { type Counter, exponentialBuckets, type Family, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
 import type { ResourceClaim } from './objects.ts';

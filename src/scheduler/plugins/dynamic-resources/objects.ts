@@ -36,7 +36,7 @@ export function claimText({ metadata }: ResourceClaim): string {
   return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }
 
-/** Of a claim, so many pods can use it at once. */
+/** The number of pods that can use a claim at the same time. */
 const MAX_RESERVED = 256;
 
 export function isReservedFor(claim: ResourceClaim, pod: Pod): boolean {

@@ -122,7 +122,7 @@ function needsBinding({ devices }: NodePool): boolean {
   return devices.some(({ device }) => (device.bindingConditions?.length ?? 0) > 0);
 }
 
-/** Of all generations, the latest counts: the others are about to go. */
+/** Only the latest generation counts: the others are being replaced. */
 function poolOf(slices: readonly ResourceSlice[]): Pool {
   const generation = Math.max(...slices.map(({ spec }) => spec.pool.generation));
   const latest = slices

@@ -1,4 +1,4 @@
-// What was found, as the claim's status says it.
+// Converts an allocation into the status of the claim.
 
 import type { DeviceAllocationConfiguration } from '#api/groups/resource/v1/index.ts';
 import type { NodeSelector, NodeSelectorRequirement } from '#api/groups/core/v1/index.ts';

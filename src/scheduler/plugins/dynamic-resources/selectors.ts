@@ -13,7 +13,7 @@ import type { Device } from './objects.ts';
 const MAX_PROGRAMS = 1000;
 const programs = new Map<string, Program | Error>();
 
-/** What went wrong with a selector; the message begins with what kind of thing. */
+/** An error of a selector. The message begins with the kind of the object. */
 export class SelectorError extends Error {
   constructor(message: string) {
     super(message);

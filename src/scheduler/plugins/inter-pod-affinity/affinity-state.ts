@@ -1,4 +1,4 @@
-// What InterPodAffinity's PreFilter finds out about a pod, and what it means for a node.
+// The result of InterPodAffinity's PreFilter for a pod, and its evaluation for a node.
 
 import { type NamespaceLabels, termMatches } from '#scheduler/framework/affinity-terms.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
@@ -41,12 +41,12 @@ export class Existing {
 }
 
 export class AffinityState {
-  /** What is known of nodes from other pods, if that can be; not for a copy, on which pods are tried. */
+  /** Results about nodes from other pods of the template, where they apply; not in a copy for hypothetical pods. */
   readonly known: NodeAnswers<Answer> | undefined;
   readonly #affinity: readonly OwnTerm[];
   readonly #antiAffinity: readonly OwnTerm[];
   readonly #existing: Existing;
-  /** What pods added and removed on trial change in #existing. */
+  /** The changes to #existing by hypothetically added and removed pods. */
   readonly #trial: Map<string, Map<string, number>>;
   /** The pod meets its own affinity: as long as no pod does, it may begin anywhere. */
   readonly #firstOfItsKind: boolean;

@@ -1,5 +1,5 @@
 // InterPodAffinity: pods that have to be, must not be, or would rather (not) be in one topology domain with certain other pods.
-// What pods that are on nodes already demand of newcomers counts as well.
+// The terms of existing pods about new pods count as well.
 
 import {
   type AffinityTerm,
@@ -44,7 +44,7 @@ const PREFERRED: StateKey<readonly Preference[]> = stateKey(`${NAME}/preferred`)
 /** Separates the parts of a template. No text of the API has it. */
 const SEPARATOR = '\0';
 
-/** What a node gains (or, below zero, loses) for each pod counted in its domain. */
+/** The score (possibly negative) of a node for each pod that is counted in its domain. */
 interface Preference {
   readonly topologyKey: string;
   readonly weight: number;
@@ -52,7 +52,7 @@ interface Preference {
 }
 
 interface Args {
-  /** What an existing pod's required affinity is worth to a node, for the pods that it means. */
+  /** The score of a node for the required affinity of an existing pod to this pod. */
   readonly hardPodAffinityWeight: number;
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }
@@ -63,9 +63,9 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   readonly #handle: Handle;
   readonly #namespaces: Namespaces;
   readonly #tallies: TallyCache;
-  /** Of the pods on nodes: what they must not be together with. */
+  /** The required anti-affinity of the pods on nodes. */
   readonly #avoided: TermIndex;
-  /** Of the pods on nodes: what they would rather (not) be together with. */
+  /** The preferred affinity and anti-affinity of the pods on nodes. */
   readonly #preferred: TermIndex;
   readonly #memo = new NodeMemo<Answer>(undefined);
 
@@ -163,7 +163,7 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   }
 
   /**
-   * What pods of the same template were told of nodes. As long as each node is a domain of its own, for all terms that matter, only the
+   * The results about nodes for pods of the same template. As long as each node is a domain of its own, for all terms that matter, only the
    * pods on the node itself do: then it holds until the node changes.
    */
   #known(pod: PodInfo, antiAffinity: readonly OwnTerm[], existing: readonly IndexedTerm[]): NodeAnswers<Answer> | undefined {
@@ -176,7 +176,7 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   /** How many pods there are, by the domains of the term's topology, that all of `terms` mean. */
   #own(term: AffinityTerm, terms: readonly AffinityTerm[]): OwnTerm {
     const { labelsOf, version } = this.#namespaces;
-    // What namespaces a selector means changes with their labels; then the tally begins anew.
+    // The namespaces of a selector change with their labels; then the tally is computed again.
     const selects = terms.some(({ namespaceSelector }) => namespaceSelector !== undefined && !namespaceSelector.empty());
     const key = JSON.stringify([term.topologyKey, selects ? version : null, ...terms.map(({ identity }) => identity)]);
     const tally = this.#tallies.get(

@@ -20,7 +20,7 @@ export interface SpreadConstraint {
   readonly honorsTaints: boolean;
 }
 
-/** Those of the constraints that do this when they cannot be met. Throws if a selector is not valid. */
+/** Returns the constraints with this whenUnsatisfiable. Throws if a selector is invalid. */
 export function readConstraints(
   constraints: readonly Immutable<TopologySpreadConstraint>[],
   pod: Pod,
@@ -71,7 +71,7 @@ export class NodeInclusion {
     return !constraint.honorsTaints || allTolerated(hardTaints, this.#pod.spec.tolerations);
   }
 
-  /** What `includes` depends on. */
+  /** The inputs of `includes`. */
   identity({ honorsAffinity, honorsTaints }: SpreadConstraint): unknown {
     const { nodeSelector, affinity, tolerations } = this.#pod.spec;
     const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

@@ -81,7 +81,7 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     this.#handle = handle;
     this.#tallies = new TallyCache(handle.snapshot);
     if (args.defaultConstraints.length === 0) return;
-    // What only ranks nodes may do without for a moment; what keeps pods off them may not.
+    // A stale list is acceptable for scoring, but not for filtering.
     const atOnce = args.defaultConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
     this.#defaultSelector = defaultSelectorFrom(handle, atOnce);
   }

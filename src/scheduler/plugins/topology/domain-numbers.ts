@@ -13,7 +13,7 @@ export class DomainNumbers {
   /** How many domains have more than one node. */
   #shared = 0;
 
-  /** Of a snapshot with so many nodes, none of which is in a domain yet. */
+  /** Creates the numbers for a snapshot with this many nodes, none of which is in a domain yet. */
   constructor(size: number) {
     this.#positions = new Int32Array(size).fill(NONE);
   }
@@ -46,7 +46,7 @@ export class DomainNumbers {
     else if (before === 2 && by === -1) this.#shared--;
   }
 
-  /** What is counted in the domain of the node at this position. */
+  /** Returns the count of the domain of the node at this position. */
   count(position: number, counts: NumberedCounts): number {
     return counts.get(this.#positions[position] as number);
   }

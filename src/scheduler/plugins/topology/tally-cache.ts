@@ -21,7 +21,7 @@ export class TallyCache {
 
   /** The tally with this key, up to date. `make`: called if there is none; all that it depends on has to be in the key. */
   get<T extends Tally>(key: string, make: () => T): T {
-    // Whoever makes a key gives it to tallies of one type.
+    // Each key is used for tallies of one type.
     const tally = (this.#tallies.get(key) as T | undefined) ?? make();
     this.#tallies.delete(key);
     this.#tallies.set(key, tally);

@@ -45,7 +45,7 @@ export class NodeTally implements Tally, PodCounter {
     this.#counts[position] = (this.#counts[position] as number) + by;
   }
 
-  /** Of a node in the snapshot; 0 for others. */
+  /** The count of a node in the snapshot; 0 for others. */
   count(node: NodeInfo): number {
     const position = this.#snapshot.positionOf(node.name);
     return position === undefined ? 0 : (this.#counts[position] ?? 0);
@@ -77,7 +77,7 @@ export class DomainTally implements Tally, PodCounter {
   /** By number: domains that are or were in #domains, and their counts once more, side by side for who looks at many. */
   #numbered: Domain[] = [];
   #counts = new Int32Array(64);
-  /** Those with at least one node. */
+  /** The domains with at least one node. */
   readonly #domains = new Map<string, Domain>();
   /** Count → how many domains have it; no entry is 0. */
   readonly #domainsWith = new Map<number, number>();
@@ -146,7 +146,7 @@ export class DomainTally implements Tally, PodCounter {
     return this.#domainAt(position)?.name;
   }
 
-  /** What is counted in that domain, without a look at the node: asked of hundreds of nodes for every pod. */
+  /** Returns the count of a domain without reading the node: called for hundreds of nodes for every pod. */
   countAt(position: number): number | undefined {
     const number = this.#numberAt[position] as number;
     return number === NOWHERE ? undefined : this.#counts[number];
@@ -233,7 +233,7 @@ export class DomainTally implements Tally, PodCounter {
 /** A DomainTally as of one cycle, with pods added and removed on trial. */
 export class DomainCounts {
   readonly #tally: DomainTally;
-  /** What the trial changes; undefined: nothing. */
+  /** The hypothetical changes; undefined: none. */
   #delta: Map<string, number> | undefined;
   /** As `least` has found it; undefined: not since the last change. */
   #least: number | undefined;

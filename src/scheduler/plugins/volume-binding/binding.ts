@@ -23,7 +23,7 @@ const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
 /** Claims and volumes tell of their changes; what else matters (nodes, the pod) is looked at so often. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** What was decided for one pod, as it is going to be. */
+/** The decision for one pod: the volumes and claims as they will be. */
 export interface Assumed {
   readonly volumes: readonly { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim }[];
   /** With the node that their volumes are to be made for. */
@@ -132,7 +132,7 @@ export class VolumeBinder {
     if (isOlder(now, claim)) return false;
     const { annotations, name = '' } = now.metadata;
     if (annotations === undefined) throw failed(`selectedNode annotation reset for PVC ${quote(name)}`);
-    // Whoever makes the volume takes the node back if it cannot be made there.
+    // The provisioner removes the annotation of the node if the volume cannot be created there.
     if (annotations[SELECTED_NODE] !== node.metadata.name) throw failed(`provisioning failed for PVC ${quote(name)}`);
     if (!now.spec.volumeName) return false;
     const volume = this.#config.volumes.getSeen(now.spec.volumeName);

@@ -43,7 +43,7 @@ const byClass = { [BY_CLASS]: (volume: PersistentVolume) => [classOfVolume(volum
 const DEFAULT_TIMEOUT_SECONDS = 600;
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** What is asked of nodes, and what was found for those that passed. */
+/** The requirements for nodes, and the results of those that passed. */
 interface PodVolumes {
   readonly claims: PodClaims;
   readonly decisions: Map<string, Decision>;

@@ -1,4 +1,4 @@
-// What a pod's claims ask of a node: bound ones, that the node can use their volumes; others, that it can use volumes which
+// The requirements of a pod's claims for a node. Bound ones: the node can use their volumes. Others: it can use volumes which
 // exist or could be made. Decides only; see binding.ts for what follows.
 
 import type { Node } from '#scheduler/framework/objects.ts';
@@ -10,7 +10,7 @@ import type { Provisioning } from './provisioning.ts';
 /** On a claim: where the pod is going to be that waits for it, so that the volume is made for that node. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
-/** What is to be done for a pod on one node. */
+/** The actions for a pod on one node. */
 export interface Decision {
   /** Each with the volume that it gets. */
   readonly bind: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
@@ -64,7 +64,7 @@ const NOTHING: Decision = { bind: [], provision: [] };
 /** A volume as a node sees it: some are of a driver that knows nodes by other labels. */
 export type View = (volume: PersistentVolume, node: Node) => PersistentVolume;
 
-/** What would have to be done, or why the pod cannot run on the node. Throws CsiMigrationError, as `seenFrom` does. */
+/** Returns the actions, or why the pod cannot run on the node. Throws CsiMigrationError, as `seenFrom` does. */
 export function decide(claims: PodClaims, node: Node, seenFrom: View): Decision | Status {
   let bits = claims.volumeMissing ? NO_VOLUME : 0;
   if (!claims.bound.every((volume) => isAccessible(seenFrom(volume, node), node))) bits |= NODE_CONFLICT;

@@ -30,7 +30,7 @@ export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean
   return Boolean(spec.volumeName) && metadata.annotations?.[BIND_COMPLETED] !== undefined;
 }
 
-/** What a client is told of an object that is not there. `resource`: as messages name it. */
+/** Returns the message for an object that does not exist. `resource`: its name in messages. */
 export function notFoundMessage(resource: 'persistentvolumeclaim' | 'persistentvolume' | 'storageclass', name: string): string {
   return `${resource === 'storageclass' ? 'storageclass.storage.k8s.io' : resource} ${quote(name)} not found`;
 }

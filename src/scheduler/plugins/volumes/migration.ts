@@ -16,7 +16,7 @@ import type { PersistentVolume } from './claims.ts';
 /** On a CSINode: the plugins whose volumes its kubelet leaves to drivers. */
 const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
 
-/** Those that the scheduler asks about. Of the others nothing is attached, or drivers do not say where. */
+/** The plugins that matter to the scheduler. Volumes of others are not attached, or their drivers report no topology. */
 const PLUGINS: ReadonlySet<string> = new Set([
   'kubernetes.io/aws-ebs',
   'kubernetes.io/azure-disk',
@@ -25,7 +25,7 @@ const PLUGINS: ReadonlySet<string> = new Set([
   'kubernetes.io/portworx-volume',
 ]);
 
-/** What a driver attaches. */
+/** The volume that a driver attaches. */
 export interface Attachable {
   readonly driver: string;
   readonly handle: string;
@@ -47,14 +47,14 @@ function ofMigrated(volume: PersistentVolume) {
   }
 }
 
-/** Of a volume in a pod's spec. Throws CsiMigrationError for one that its driver does not understand. */
+/** Returns the driver's volume for a volume in a pod's spec. Throws CsiMigrationError for one that its driver does not understand. */
 export function attachableOfInline(volume: Immutable<Volume>, namespace: string): Attachable | undefined {
   if (!PLUGINS.has(pluginOfSource(volume) ?? '')) return undefined;
   const csi = migratedInline(volume, namespace)?.csi;
   return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
 }
 
-/** Of which driver volumes are going to be that this provisioner makes; undefined if they do not count. */
+/** Returns the driver of the volumes that this provisioner creates; undefined if they do not count. */
 export function driverOf(provisioner: string): string | undefined {
   const driver = driverOfPlugin(provisioner);
   if (driver === undefined) return provisioner;

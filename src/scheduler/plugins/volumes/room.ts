@@ -33,14 +33,14 @@ export class VolumeRoom {
     );
   }
 
-  /** What `find` answers for the node may be something else from now on, though the node is the same in the snapshot. */
+  /** The result of `find` for a node is stale, although the node has not changed in the snapshot. */
   forget(node: string): void {
     const position = this.#snapshot.positionOf(node);
     if (position !== undefined) this.#memo.forget(position);
   }
 }
 
-/** Of all of some drivers together. */
+/** The capacity of several drivers together. */
 export class RoomOnNodes {
   readonly #drivers: readonly Driver[];
   readonly #find: FindRoom;

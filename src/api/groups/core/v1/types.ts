@@ -2145,7 +2145,7 @@ export type IPFamilyPolicy = 'SingleStack' | 'PreferDualStack' | 'RequireDualSta
 export interface ServiceSpec {
   /** The ports at which the service listens. */
   ports?: ServicePort[];
-  /** Labels of the pods that traffic goes to; without one, whoever manages the endpoints decides. */
+  /** Labels of the pods that traffic goes to. Without a selector, the endpoints are managed by others. */
   selector?: Record<string, string>;
   /** The address inside the cluster, given by the server; None for a service without one. */
   clusterIP?: string;
@@ -2487,7 +2487,7 @@ export interface NodeCondition {
   type: NodeConditionType;
   /** Whether it holds: True, False or Unknown. */
   status: ConditionStatus;
-  /** When the node last told of it. */
+  /** When the node last reported the condition. */
   lastHeartbeatTime: string | null;
   /** When the status last changed. */
   lastTransitionTime: string | null;

@@ -17,7 +17,7 @@ export function isProtobuf(bytes: Uint8Array): boolean {
 /** What comes behind the message: encoding and type of the content, none given. */
 export const ENVELOPE_TAIL: Uint8Array = Buffer.from([0x1a, 0x00, 0x22, 0x00]);
 
-/** What comes before a message of this many bytes. */
+/** Returns the bytes before a message of this size. */
 export function envelopeHead(apiVersion: string, kind: string, messageLength: number): Buffer {
   const writer = new Writer();
   writer.tag(1, BYTES);
@@ -55,7 +55,7 @@ export interface Envelope {
   readonly raw: Uint8Array;
 }
 
-/** What the envelope says, so that the type can be looked up. Throws ProtobufError. */
+/** Reads the envelope, for the lookup of the type. Throws ProtobufError. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!isProtobuf(bytes))
     throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');

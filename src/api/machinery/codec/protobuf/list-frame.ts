@@ -6,9 +6,9 @@ import { ENVELOPE_TAIL, envelopeHead } from './envelope.ts';
 import { BYTES, varintLength, writeVarint } from './wire.ts';
 
 export interface ListFrame {
-  /** What comes before the items. */
+  /** The bytes before the items. */
   readonly head: Uint8Array;
-  /** What comes behind them. */
+  /** The bytes after the items. */
   readonly tail: Uint8Array;
   /** How many bytes an item of this length takes in the list. */
   itemLength(messageLength: number): number;
@@ -17,7 +17,7 @@ export interface ListFrame {
 }
 
 export interface ListFrameConfig {
-  /** Of the list, not of its items. */
+  /** The metadata of the list, not of its items. */
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: Readonly<Record<string, unknown>>;

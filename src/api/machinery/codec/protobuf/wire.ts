@@ -149,12 +149,12 @@ export class Writer {
 
 /** Reads the fields of a message, and of those inside it: one reader for all of them. */
 export class Reader {
-  /** Of the field that `next` has found. */
+  /** The wire type of the field that `next` has found. */
   number = 0;
   wireType = 0;
   readonly #buffer: Buffer;
   #at: number;
-  /** Of the message that is being read. */
+  /** The end of the message that is being read. */
   #end: number;
   #values = 0;
 

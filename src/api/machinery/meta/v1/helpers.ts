@@ -16,7 +16,7 @@ export type New<T> = T extends Primitive
       ? { readonly [Key in keyof T]?: New<T[Key]> | undefined }
       : T;
 
-/** The form in which objects are read: nobody may change them, at any depth. Copy on write. */
+/** The form in which objects are read: immutable at any depth. Copy before changing. */
 export type Immutable<T> = T extends Primitive
   ? T
   : T extends readonly (infer Item)[]

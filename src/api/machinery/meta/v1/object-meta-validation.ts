@@ -6,7 +6,7 @@ import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
 
-/** Of all annotations together, keys included. */
+/** The largest size of all annotations together, keys included. */
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 type Metadata = KubeObject['metadata'];
@@ -99,7 +99,7 @@ function validateNamespace(namespace: string, namespaced: boolean, { namespace: 
   return validation.isDNS1123Label(namespace).map((problem) => field.invalid(at, namespace, problem));
 }
 
-/** What must hold after creation and after every update. */
+/** Validates the metadata, for creates and updates. */
 export function validateCommon(metadata: Metadata, { anyFinalizer = false }: NameRules, at: MetadataPaths): FieldErrorList {
   const errors: FieldErrorList = [];
   if (metadata.generation !== undefined && metadata.generation < 0) {

@@ -90,7 +90,7 @@ export interface ObjectMeta {
   generation?: number;
   /** CreationTimestamp is a timestamp of the moment when the server created the object. */
   creationTimestamp: string;
-  /** When the object is to be gone; set once somebody has asked for its deletion. */
+  /** When the object will be deleted. Set by the server when its deletion is requested. */
   deletionTimestamp?: string;
   /** How long the object is given to end, from the request for its deletion on. */
   deletionGracePeriodSeconds?: number;
@@ -102,7 +102,7 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[];
   /** Who has something to do before the object may go; each takes its name out when it is done. */
   finalizers?: string[];
-  /** Which fields were last written by whom, as server-side apply keeps it. */
+  /** The owners of fields, as server-side apply records them. */
   managedFields?: ManagedFieldsEntry[];
 }
 

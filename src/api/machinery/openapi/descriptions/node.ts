@@ -40,7 +40,7 @@ export const node: Descriptions = {
     fields: {
       type: 'The name of the aspect.',
       status: 'Whether it holds: True, False or Unknown.',
-      lastHeartbeatTime: 'When the node last told of it.',
+      lastHeartbeatTime: 'When the node last reported the condition.',
       reason: 'Why, as one word for programs.',
       message: 'Why, for people.',
     },

@@ -8,7 +8,7 @@ export const service: Descriptions = {
     type: 'Which pods are meant, and how they are reached.',
     fields: {
       ports: 'The ports at which the service listens.',
-      selector: 'Labels of the pods that traffic goes to; without one, whoever manages the endpoints decides.',
+      selector: 'Labels of the pods that traffic goes to. Without a selector, the endpoints are managed by others.',
       clusterIP: 'The address inside the cluster, given by the server; None for a service without one.',
       clusterIPs: 'The addresses inside the cluster, one for each IP family; clusterIP is the first.',
       type: 'ClusterIP, NodePort, LoadBalancer or ExternalName: from where the service is reached.',
