@@ -1,4 +1,5 @@
-// A server that starts while admission webhooks that must agree to every write cannot be called: they may be pods of its own cluster.
+// A server that starts while admission webhooks that must agree to every write cannot be called: they may be pods of
+// its own cluster.
 
 import { expect, test, vi } from 'vitest';
 import { validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';

@@ -1,5 +1,5 @@
-// What the plugins have in common that ask others to change a request: policies in CEL, and webhooks. Both change objects that are written,
-// and the options of connections.
+// The base of the plugins that ask others to change a request: policies in CEL, and webhooks. Both change
+// objects that are written, and the options of connections.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
@@ -11,7 +11,10 @@ export abstract class MutatingPlugin implements AdmissionPlugin {
 
   abstract handles(): boolean;
 
-  /** Resolves with the attributes as they have been changed; the same value if nothing has changed. Rejects with StatusError. */
+  /**
+   * Resolves with the attributes as they have been changed; the same value if nothing has changed. Rejects with
+   * StatusError.
+   */
   protected abstract dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes>;
 
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {

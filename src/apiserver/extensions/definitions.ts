@@ -1,5 +1,6 @@
-// Follows CustomResourceDefinitions for all parts of the server that work with them. Each definition is decoded once for all of them, and
-// kept by none: definitions are large. They come as to every watcher, so servers that share a store see the same.
+// Follows CustomResourceDefinitions for all parts of the server that work with them. Each definition is decoded once
+// for all of them, and kept by none: definitions are large. They come as to every watcher, so servers that share a
+// store see the same.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { decodeState, Follower, type FollowerConfig } from '../catalog/follow.ts';
@@ -24,8 +25,8 @@ export class DefinitionFollower {
   }
 
   /**
-   * Resolves once the keepers have every definition that exists now. They are called one after the other. Rejects if the store cannot be
-   * read.
+   * Resolves once the keepers have every definition that exists now. They are called one after the other. Rejects if
+   * the store cannot be read.
    */
   async start(keepers: readonly DefinitionKeeper[]): Promise<void> {
     const keeper = {

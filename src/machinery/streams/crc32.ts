@@ -1,5 +1,5 @@
-// Combines CRC-32 checksums, as gzip has them. Polynomials over GF(2) are written with the lowest power in the highest bit. The method is
-// that of zlib's crc32_combine: appending n bytes to a text multiplies its checksum by x^(8n).
+// Combines CRC-32 checksums, as gzip has them. Polynomials over GF(2) are written with the lowest power in the highest
+// bit. The method is that of zlib's crc32_combine: appending n bytes to a text multiplies its checksum by x^(8n).
 
 const POLYNOMIAL = 0xedb88320;
 const ONE = 0x80000000;

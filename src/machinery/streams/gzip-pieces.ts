@@ -1,12 +1,13 @@
-// A text that is kept compressed, in pieces that are compressed once and joined often: as gzip without compressing anything again, or plain,
-// a few pieces at a time. A piece is a run of raw deflate blocks that ends at a byte and is not the last one.
+// A text that is kept compressed, in pieces that are compressed once and joined often: as gzip without compressing
+// anything again, or plain, a few pieces at a time. A piece is a run of raw deflate blocks that ends at a byte and is
+// not the last one.
 
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
 import { combineCrc32 } from './crc32.ts';
 
 export interface DeflatedPiece {
   readonly bytes: Uint8Array;
-  /** Of the plain text, in bytes. */
+  /** The length of the plain text, in bytes. */
   readonly length: number;
   readonly crc32: number;
 }
@@ -39,7 +40,7 @@ const CHUNK_BYTES = 256 * 1024;
 
 export class GzipPieces {
   readonly #pieces: readonly DeflatedPiece[];
-  /** Of the plain text, in bytes. */
+  /** The length of the plain text, in bytes. */
   readonly length: number;
   readonly gzipLength: number;
 
@@ -90,9 +91,13 @@ export class GzipPieces {
 
 function inflated(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    inflateRaw(Buffer.concat(pieces), { finishFlush: constants.Z_SYNC_FLUSH, chunkSize: CHUNK_BYTES }, (error, bytes) => {
-      if (error === null) resolve(bytes);
-      else reject(error);
-    });
+    inflateRaw(
+      Buffer.concat(pieces),
+      { finishFlush: constants.Z_SYNC_FLUSH, chunkSize: CHUNK_BYTES },
+      (error, bytes) => {
+        if (error === null) resolve(bytes);
+        else reject(error);
+      },
+    );
   });
 }

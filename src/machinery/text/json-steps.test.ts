@@ -15,7 +15,13 @@ test('random values with large ones among them', () => {
     { [FILLER]: FILLER.repeat(5) },
   );
   const value = fc.letrec((tie) => ({
-    node: fc.oneof({ maxDepth: 5 }, fc.jsonValue(), large, fc.array(tie('node')), fc.dictionary(fc.string(), tie('node'))),
+    node: fc.oneof(
+      { maxDepth: 5 },
+      fc.jsonValue(),
+      large,
+      fc.array(tie('node')),
+      fc.dictionary(fc.string(), tie('node')),
+    ),
   })).node;
   fc.assert(
     fc.property(value, fc.constantFrom(undefined, 1), (each, indent) => {
@@ -69,7 +75,10 @@ test('large values are reported, by their paths', () => {
 
 test('many megabytes are parsed in steps that are short', () => {
   const definitions = Object.fromEntries(
-    Array.from({ length: 4000 }, (_, n) => [`io.example.v1.Kind${n}`, { type: 'object', description: FILLER.slice(0, 3000) }]),
+    Array.from({ length: 4000 }, (_, n) => [
+      `io.example.v1.Kind${n}`,
+      { type: 'object', description: FILLER.slice(0, 3000) },
+    ]),
   );
   const bytes = Buffer.from(JSON.stringify({ swagger: '2.0', definitions }));
   const steps = parseJsonInSteps(bytes);

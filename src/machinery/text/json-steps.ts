@@ -1,5 +1,5 @@
-// Parses JSON of many megabytes in steps: the text is cut between the members of its large objects and lists, and JSON.parse reads what lies
-// between the cuts.
+// Parses JSON of many megabytes in steps: the text is cut between the members of its large objects and lists, and
+// JSON.parse reads what lies between the cuts.
 
 import type { Steps } from '../turn.ts';
 
@@ -21,7 +21,9 @@ interface Span {
 /** Is called for each value that is cut up. `path`: of keys. `bytes`: its size. May throw, which ends the parsing. */
 export type OnLargeValue = (path: readonly string[], bytes: number) => void;
 
-/** Returns what JSON.parse returns for the UTF-8 bytes. Throws SyntaxError for what is no JSON, or is nested too deeply. */
+/**
+ * Returns what JSON.parse returns for the UTF-8 bytes. Throws SyntaxError for what is no JSON, or is nested too deeply.
+ */
 export function* parseJsonInSteps(bytes: Uint8Array, onLargeValue: OnLargeValue = () => undefined): Steps<unknown> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return yield* new Parser(buffer, onLargeValue).parse({ start: 0, end: buffer.length }, []);
@@ -41,7 +43,8 @@ class Parser {
     const { start, end } = trimmed(bytes, span);
     if (end - start > LEAF_BYTES) this.#onLargeValue(path, end - start);
     const open = bytes[start];
-    if (end - start <= LEAF_BYTES || (open !== OPEN_BRACE && open !== OPEN_BRACKET)) return this.#leaf('', { start, end }, '');
+    if (end - start <= LEAF_BYTES || (open !== OPEN_BRACE && open !== OPEN_BRACKET))
+      return this.#leaf('', { start, end }, '');
     if (path.length >= MAX_LARGE_DEPTH) throw new SyntaxError('JSON is nested too deeply');
     const isObject = open === OPEN_BRACE;
     if (bytes[end - 1] !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) throw endsWithin();
@@ -127,7 +130,11 @@ function* membersOf(bytes: Buffer, { start, end }: Span): Steps<readonly Span[]>
 
 /** Returns the index behind the closing quote of the string that begins at `start`. */
 function endOfString(bytes: Buffer, start: number, end: number): number {
-  for (let quote = bytes.indexOf(QUOTE, start + 1); quote >= 0 && quote < end; quote = bytes.indexOf(QUOTE, quote + 1)) {
+  for (
+    let quote = bytes.indexOf(QUOTE, start + 1);
+    quote >= 0 && quote < end;
+    quote = bytes.indexOf(QUOTE, quote + 1)
+  ) {
     let backslashes = 0;
     while (bytes[quote - 1 - backslashes] === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return quote + 1;
@@ -136,7 +143,8 @@ function endOfString(bytes: Buffer, start: number, end: number): number {
 }
 
 function trimmed(bytes: Buffer, { start, end }: Span): Span {
-  const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  const isSpace = (byte: number | undefined): boolean =>
+    byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
   let [from, to] = [start, end];
   while (from < to && isSpace(bytes[from])) from++;
   while (to > from && isSpace(bytes[to - 1])) to--;

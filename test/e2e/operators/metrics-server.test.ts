@@ -1,10 +1,19 @@
-// metrics-server: an aggregated API of another project, which scrapes the kubelets of simulated nodes. kubectl top and an autoscaler read it.
+// metrics-server: an aggregated API of another project, which scrapes the kubelets of simulated nodes. kubectl top and
+// an autoscaler read it.
 
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, type RunningCluster, temporaryDir } from '../harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from '../harness.ts';
 import { freePort, listening, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
@@ -13,7 +22,9 @@ const address = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 const missing =
-  missingKubectl ?? missingOperators(['metrics-server']) ?? (address === undefined ? 'no address but loopback' : undefined);
+  missingKubectl ??
+  missingOperators(['metrics-server']) ??
+  (address === undefined ? 'no address but loopback' : undefined);
 
 const metadata = { name: 'metrics-server', namespace: 'kube-system' };
 

@@ -1,4 +1,5 @@
-// Many definitions that wait for their objects to be served: the work for them grows with their number, not with its square.
+// Many definitions that wait for their objects to be served: the work for them grows with their number, not with its
+// square.
 
 import { expect, test, vi } from 'vitest';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
@@ -24,7 +25,12 @@ function waitingDefinition(index: number): Definition {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${names.plural}.example.com`, uid: `uid-${index}`, resourceVersion: `${index + 1}`, generation: 1 },
+    metadata: {
+      name: `${names.plural}.example.com`,
+      uid: `uid-${index}`,
+      resourceVersion: `${index + 1}`,
+      generation: 1,
+    },
     spec: { group: 'example.com', scope: 'Namespaced', names, versions: [version], conversion: { strategy: 'None' } },
     status: {
       acceptedNames: names,
@@ -46,7 +52,10 @@ test('each definition is read twice at most, however many others are served mean
     const { name } = definition.metadata;
     if (definition.status.conditions?.some(({ type, status }) => type === 'Established' && status === 'True'))
       established.add(name);
-    definitions.set(name, { ...definition, metadata: { ...definition.metadata, resourceVersion: `${1000 + established.size}` } });
+    definitions.set(name, {
+      ...definition,
+      metadata: { ...definition.metadata, resourceVersion: `${1000 + established.size}` },
+    });
     return Promise.resolve(definitions.get(name) as Definition);
   };
   const resource = (type: unknown): object => (type === customResourceDefinitions ? { updateStatus } : {});

@@ -1,4 +1,5 @@
-// OpenAPI v2 made of parts: what is made again after a change, both formats, and documents of other servers merged into it.
+// OpenAPI v2 made of parts: what is made again after a change, both formats, and documents of other servers merged into
+// it.
 
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, expect, test } from 'vitest';
@@ -86,7 +87,9 @@ test('after a change, only the part of its group version is made again', async (
   expect(Object.keys(paths).filter((path) => path.includes('example.com'))).toEqual([
     '/apis/a.example.com/v1/namespaces/{namespace}/widgets/{name}',
   ]);
-  expect(Object.keys(definitions).filter((name) => name.startsWith('com.example'))).toEqual(['com.example.a.v1.Widget']);
+  expect(Object.keys(definitions).filter((name) => name.startsWith('com.example'))).toEqual([
+    'com.example.a.v1.Widget',
+  ]);
   expect(defined.get('a.example.com')).toBe(1);
 });
 
@@ -99,8 +102,13 @@ test('both formats say the same, with and without custom kinds', async () => {
 });
 
 test('definitions that no typed kind has are there once', async () => {
-  const scale = { name: 'scale', kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, rest: typed('', '').rest };
-  for (const group of ['a.example.com', 'b.example.com']) catalog.install([{ ...custom(group), subresources: [scale] }]);
+  const scale = {
+    name: 'scale',
+    kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    rest: typed('', '').rest,
+  };
+  for (const group of ['a.example.com', 'b.example.com'])
+    catalog.install([{ ...custom(group), subresources: [scale] }]);
   const text = textOf(await json.of(catalog.snapshot(), NONE)).toString('utf8');
   expect(text.split('"io.k8s.api.autoscaling.v1.ScaleSpec":')).toHaveLength(2);
   expect(await inProtobuf()).toEqual(JSON.parse(text));
@@ -121,7 +129,9 @@ test('what other servers add is in both formats', async () => {
   catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com')]);
   const own = await made();
   const remote = [
-    remotePart({ 'com.example.r.v1.Thing': { type: 'object', allOf: [{ type: 'object', additionalProperties: false }] } }),
+    remotePart({
+      'com.example.r.v1.Thing': { type: 'object', allOf: [{ type: 'object', additionalProperties: false }] },
+    }),
   ];
   const merged = await made(remote);
   expect(merged).toEqual({
@@ -139,7 +149,9 @@ test.each([['io.k8s.api.core.v1.ConfigMap'], ['com.example.a.v1.Widget']])(
     catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com'), custom('b.example.com')]);
     const own = await made();
     const kinds = (own.definitions[name] as Record<string, readonly object[]>)[KINDS] ?? [];
-    const same = [remotePart({ [name]: { ...own.definitions[name], [KINDS]: [{ group: 'zzz', version: 'v1', kind: 'Z' }] } })];
+    const same = [
+      remotePart({ [name]: { ...own.definitions[name], [KINDS]: [{ group: 'zzz', version: 'v1', kind: 'Z' }] } }),
+    ];
     const merged = await made(same);
     expect(merged.definitions).toEqual({
       ...own.definitions,

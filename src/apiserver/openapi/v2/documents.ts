@@ -1,5 +1,6 @@
-// OpenAPI v2: one document for all kinds, joined from parts that are made once. After a change of one definition, only the part of its group
-// version is made again. Parts are kept compressed: plain, those of thousands of definitions would have hundreds of megabytes.
+// OpenAPI v2: one document for all kinds, joined from parts that are made once. After a change of one definition, only
+// the part of its group version is made again. Parts are kept compressed: plain, those of thousands of definitions
+// would have hundreds of megabytes.
 
 import { createHash } from 'node:crypto';
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
@@ -77,7 +78,9 @@ export class V2Documents {
       !typed.names.has(name) && own.customVersionOf(name) === undefined;
     const added = {
       paths: await runStepsInTurns(encodeSection(schemasOf(additions.paths), format.path, false)),
-      definitions: await runStepsInTurns(encodeSection(schemasOf(additions.definitions).filter(isNew), format.definition, false)),
+      definitions: await runStepsInTurns(
+        encodeSection(schemasOf(additions.definitions).filter(isNew), format.definition, false),
+      ),
       missing: {},
     };
     const { parameters } = additions;
@@ -93,7 +96,11 @@ export class V2Documents {
     return this.#cache;
   }
 
-  #customPart({ custom }: PartCache, index: VersionIndex, typedNames: ReadonlySet<string>): DocumentPart | Promise<DocumentPart> {
+  #customPart(
+    { custom }: PartCache,
+    index: VersionIndex,
+    typedNames: ReadonlySet<string>,
+  ): DocumentPart | Promise<DocumentPart> {
     const { scheme, format } = this.#config;
     let part = custom.get(index);
     if (part === undefined) {
@@ -125,7 +132,8 @@ export class V2Documents {
       parts.set('typed', { ...typed, definitions });
     }
     for (const index of new Set([...changed.keys()].map((name) => own.customVersionOf(name)))) {
-      if (index !== undefined) parts.set(index, await runStepsInTurns(customPart(index, scheme, format, typed.names, changed)));
+      if (index !== undefined)
+        parts.set(index, await runStepsInTurns(customPart(index, scheme, format, typed.names, changed)));
     }
   }
 

@@ -1,11 +1,11 @@
-// The two forms of an OpenAPI v2 document, JSON and protobuf. Each is written in pieces: entries of its two large maps, one behind the
-// other, and the frame around them.
+// The two forms of an OpenAPI v2 document, JSON and protobuf. Each is written in pieces: entries of its two large maps,
+// one behind the other, and the frame around them.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { DocumentInfo } from '../documents.ts';
 import { definitionEntry, type EntryLengths, pathEntry, protobufFrame } from './protobuf.ts';
 
-/** What a document has besides paths and definitions. */
+/** The parts of a document besides paths and definitions. */
 export interface DocumentFrame {
   readonly info: DocumentInfo;
   /** Absent: the document has no parameters that several operations share. */
@@ -17,7 +17,10 @@ export interface V2Format {
   path(path: string, item: OpenApiSchema, isFirst: boolean): Uint8Array;
   definition(name: string, schema: OpenApiSchema, isFirst: boolean): Uint8Array;
   /** Returns what is written before the paths, between them and the definitions, and behind these. */
-  frame(frame: DocumentFrame, lengths: EntryLengths): readonly [before: Uint8Array, between: Uint8Array, behind: Uint8Array];
+  frame(
+    frame: DocumentFrame,
+    lengths: EntryLengths,
+  ): readonly [before: Uint8Array, between: Uint8Array, behind: Uint8Array];
 }
 
 const SWAGGER = '2.0';

@@ -15,7 +15,10 @@ function mergeV2(
   { paths, definitions }: { readonly paths: Values; readonly definitions: Values },
   parts: readonly SwaggerPart[],
 ) {
-  const own = { hasPath: (path: string) => Object.hasOwn(paths, path), definition: (name: string) => definitions[name] };
+  const own = {
+    hasPath: (path: string) => Object.hasOwn(paths, path),
+    definition: (name: string) => definitions[name],
+  };
   const added = runSteps(mergeParts(own, parts));
   return {
     paths: { ...paths, ...Object.fromEntries(added.paths) },
@@ -64,7 +67,11 @@ test('a path that is there stays', () => {
 test('an equal definition is shared, with the kinds of both', () => {
   const kind = (group: string): object => ({ group, version: 'v1', kind: 'K' });
   const merged = mergeV2({ paths: {}, definitions: { A: { description: 'ours', [KINDS]: [kind('b')] } } }, [
-    { paths: { '/a': ref('A') }, definitions: { A: { description: 'theirs', [KINDS]: [kind('a'), kind('b')] } }, parameters: {} },
+    {
+      paths: { '/a': ref('A') },
+      definitions: { A: { description: 'theirs', [KINDS]: [kind('a'), kind('b')] } },
+      parameters: {},
+    },
   ]);
   expect(merged['definitions']).toEqual({ A: { description: 'ours', [KINDS]: [kind('a'), kind('b')] } });
   expect(merged['paths']).toEqual({ '/a': ref('A') });

@@ -80,7 +80,9 @@ class Target implements MergedAdditions {
   }
 
   *merge(part: SwaggerPart): Steps<void> {
-    const added = new Map(Object.entries(part.paths).filter(([path]) => !this.paths.has(path) && !this.#own.hasPath(path)));
+    const added = new Map(
+      Object.entries(part.paths).filter(([path]) => !this.paths.has(path) && !this.#own.hasPath(path)),
+    );
     if (added.size === 0) return;
     const source = added.size === Object.keys(part.paths).length ? part : yield* withPaths(part, added);
     const definitionOf = (name: string): unknown => this.definitions.get(name) ?? this.#own.definition(name);

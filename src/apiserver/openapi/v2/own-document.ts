@@ -1,4 +1,5 @@
-// What this server's own document has, asked by name. Used when documents of other servers are merged: then some definitions are compared.
+// This server's own document, asked by name. Used when documents of other servers are merged: then some
+// definitions are compared.
 
 import { OpenApiDefinitions, type OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
@@ -80,7 +81,8 @@ class Own implements OwnDefinitions {
     const parts = definition.split('.');
     const group = parts.slice(0, -2).toReversed().join('.');
     const index = this.#snapshot.group(group)?.publishedVersion(parts.at(-2) ?? '');
-    const isOfOne = index !== undefined && customKindsOf(index).some(({ codec }) => namesOf(codec).includes(definition));
+    const isOfOne =
+      index !== undefined && customKindsOf(index).some(({ codec }) => namesOf(codec).includes(definition));
     return isOfOne ? index : undefined;
   }
 }
@@ -88,5 +90,7 @@ class Own implements OwnDefinitions {
 function namesOf(
   codec: { readonly openApi: { readonly name: string }; readonly openApiList?: { readonly name: string } } | undefined,
 ): string[] {
-  return codec === undefined ? [] : [codec.openApi.name, ...(codec.openApiList === undefined ? [] : [codec.openApiList.name])];
+  return codec === undefined
+    ? []
+    : [codec.openApi.name, ...(codec.openApiList === undefined ? [] : [codec.openApiList.name])];
 }

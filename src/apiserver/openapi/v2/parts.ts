@@ -1,5 +1,5 @@
-// The parts of an OpenAPI v2 document: one for all kinds with typed descriptors, and one for the custom kinds of each group version. The
-// definitions that typed kinds share (ObjectMeta, for example) are in the first part alone.
+// The parts of an OpenAPI v2 document: one for all kinds with typed descriptors, and one for the custom kinds of each
+// group version. The definitions that typed kinds share (ObjectMeta, for example) are in the first part alone.
 
 import type { OpenApiSchema } from '#api/machinery/openapi/index.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
@@ -33,7 +33,10 @@ export function customKindsOf({ published }: VersionIndex): readonly Kind[] {
   return published.filter(({ isCustom }) => isCustom === true);
 }
 
-/** Returns the operations of typed kinds, and those of discovery: upstream describes the discovery of no other group versions. */
+/**
+ * Returns the operations of typed kinds, and those of discovery: upstream describes the discovery of no other group
+ * versions.
+ */
 export function typedOperations(kinds: readonly Kind[], scheme: Scheme): readonly Operation[] {
   const versions = new Map<string, Set<string>>();
   for (const { type } of kinds) {
@@ -52,8 +55,8 @@ export function* typedPart(kinds: readonly Kind[], scheme: Scheme, format: V2For
 }
 
 /**
- * Returns the part of the custom kinds of a group version. `changed`: definitions that take the place of the kinds' own. Definitions of
- * typed kinds have precedence over those of custom kinds of the same name, as upstream.
+ * Returns the part of the custom kinds of a group version. `changed`: definitions that take the place of the kinds'
+ * own. Definitions of typed kinds have precedence over those of custom kinds of the same name, as upstream.
  */
 export function* customPart(
   index: VersionIndex,

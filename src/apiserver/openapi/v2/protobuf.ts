@@ -32,9 +32,15 @@ const nested = (number: number, value: unknown, encode: Encoder): Uint8Array =>
   value === undefined ? NONE : bytesField(number, encode(value as Json));
 
 /** A map as gnostic has it: repeated pairs of name and value. */
-const named = (number: number, map: readonly (readonly [string, unknown])[], encode: (value: never) => Uint8Array): Uint8Array =>
+const named = (
+  number: number,
+  map: readonly (readonly [string, unknown])[],
+  encode: (value: never) => Uint8Array,
+): Uint8Array =>
   message(
-    ...map.map(([name, value]) => bytesField(number, message(stringField(1, name), bytesField(2, encode(value as never))))),
+    ...map.map(([name, value]) =>
+      bytesField(number, message(stringField(1, name), bytesField(2, encode(value as never)))),
+    ),
   );
 
 /** Any value, as YAML text: JSON is YAML. */
@@ -76,7 +82,9 @@ const schema: Encoder = (value) =>
     integerField(18, amount(value['minProperties'])),
     stringsField(19, texts(value['required'])),
     message(...list(value['enum']).map((item) => bytesField(20, anyValue(item)))),
-    value['additionalProperties'] === undefined ? NONE : bytesField(21, additionalProperties(value['additionalProperties'])),
+    value['additionalProperties'] === undefined
+      ? NONE
+      : bytesField(21, additionalProperties(value['additionalProperties'])),
     value['type'] === undefined ? NONE : bytesField(22, stringsField(1, [value['type']].flat() as string[])),
     nested(23, value['items'], (items) => bytesField(1, schema(items))),
     message(...list(value['allOf']).map((item) => bytesField(24, schema(item)))),
@@ -117,7 +125,10 @@ const bodyParameter: Encoder = (value) =>
 /** Parameter { body | non-body { query | path } }. */
 const parameter: Encoder = (value) => {
   if (value['in'] === 'body') return bytesField(1, bodyParameter(value));
-  return bytesField(2, value['in'] === 'path' ? bytesField(4, pathParameter(value)) : bytesField(3, queryParameter(value)));
+  return bytesField(
+    2,
+    value['in'] === 'path' ? bytesField(4, pathParameter(value)) : bytesField(3, queryParameter(value)),
+  );
 };
 
 /** ParametersItem { parameter | reference }. */
@@ -169,7 +180,8 @@ const apiKey: Encoder = (value) =>
     ),
   );
 
-const requirement: Encoder = (value) => named(1, Object.entries(value), (scopes: readonly string[]) => stringsField(1, scopes));
+const requirement: Encoder = (value) =>
+  named(1, Object.entries(value), (scopes: readonly string[]) => stringsField(1, scopes));
 
 const info: Encoder = (value) => message(stringField(1, text(value['title'])), stringField(2, text(value['version'])));
 
@@ -192,7 +204,9 @@ export function protobufFrame(
     message(stringField(1, text(document['swagger'])), nested(2, document['info'], info), bytesFieldStart(8, paths)),
     bytesFieldStart(9, definitions),
     message(
-      document['parameters'] === undefined ? NONE : bytesField(10, named(1, entries(document['parameters']), parameter)),
+      document['parameters'] === undefined
+        ? NONE
+        : bytesField(10, named(1, entries(document['parameters']), parameter)),
       message(...list(document['security']).map((item) => bytesField(12, requirement(item)))),
       bytesField(13, named(1, entries(document['securityDefinitions']), apiKey)),
     ),

@@ -8,7 +8,7 @@ import type { WaitingSteps } from '#machinery/turn.ts';
 /** Entries of one of the maps of a document. */
 export interface Section {
   readonly pieces: readonly DeflatedPiece[];
-  /** Of the plain bytes. */
+  /** The length of the plain bytes. */
   readonly length: number;
   /** SHA-256 of the plain bytes. */
   readonly digest: Uint8Array;

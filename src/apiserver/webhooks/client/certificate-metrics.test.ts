@@ -4,7 +4,12 @@ import { CertificateMetrics } from './certificate-metrics.ts';
 
 test('names and help are there before anything has failed, and errors of other kinds do not count', () => {
   const metrics = new CertificateMetrics('apiserver_webhooks');
-  for (const error of [undefined, 'text', new Error('read ECONNRESET'), new Error('x509: certificate is valid for a, not b')]) {
+  for (const error of [
+    undefined,
+    'text',
+    new Error('read ECONNRESET'),
+    new Error('x509: certificate is valid for a, not b'),
+  ]) {
     metrics.failed(error);
   }
   const lines = metrics.text().split('\n');

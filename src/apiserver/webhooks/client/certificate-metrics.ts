@@ -1,5 +1,5 @@
-// How many connections failed because of certificates that are out of date, under upstream's names: those without subject alternative names,
-// and those with SHA-1 signatures.
+// How many connections failed because of certificates that are out of date, under upstream's names: those without
+// subject alternative names, and those with SHA-1 signatures.
 
 import { Counter, counterText, Family } from '#machinery/metrics/instruments.ts';
 
