@@ -1,5 +1,5 @@
-// The pod network in network namespaces: how long after a Node is created its pods are reached, and what one more node costs where there are
-// a thousand.
+// The pod network in network namespaces: how long after a Node is created its pods are reached, and what one more node
+// costs where there are a thousand.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,14 +25,24 @@ export async function podNetwork(): Promise<void> {
   heading('pod-network: a node joins');
   for (const mode of ['routes', 'vxlan'] as const) {
     const values = await joinTimes(mode);
-    show({ what: `from the Node to the first packet between pods, ${mode}`, unit: 'ms', values, goal: { atMost: 1000 } });
+    show({
+      what: `from the Node to the first packet between pods, ${mode}`,
+      unit: 'ms',
+      values,
+      goal: { atMost: 1000 },
+    });
   }
   heading(`pod-network: ${NODES} nodes`);
   for (const mode of ['routes', 'vxlan'] as const) {
     const { allMs, adoptedMs, changesMs } = await manyNodes(mode);
     show({ what: `all nodes, of nothing, ${mode}`, unit: 'ms', values: [allMs] });
     show({ what: `all nodes, adopted, ${mode}`, unit: 'ms', values: [adoptedMs] });
-    show({ what: `one more node, ${mode}, median`, unit: 'ms', values: [quantile(changesMs, 0.5)], goal: { atMost: 50 } });
+    show({
+      what: `one more node, ${mode}, median`,
+      unit: 'ms',
+      values: [quantile(changesMs, 0.5)],
+      goal: { atMost: 50 },
+    });
     show({ what: `one more node, ${mode}, p99`, unit: 'ms', values: [quantile(changesMs, 0.99)] });
   }
 }
@@ -104,7 +114,14 @@ async function manyNodes(mode: 'routes' | 'vxlan'): Promise<ManyNodes> {
 function networkOf(machine: LabMachine, mode: PodNetworkSettings['mode'], dir: string): NodeNetwork {
   return new NodeNetwork({
     nodeName: 'n0',
-    settings: { mode, names: machine.names, vxlanId: 1, vxlanPort: 8472, clusterCidrs: ['10.100.0.0/14'], serviceCidrs: [] },
+    settings: {
+      mode,
+      names: machine.names,
+      vxlanId: 1,
+      vxlanPort: 8472,
+      clusterCidrs: ['10.100.0.0/14'],
+      serviceCidrs: [],
+    },
     cni: { confDir: dir, dataDir: dir, hostPorts: false },
     system: systemPodNetwork(['nsenter', `--net=/run/netns/${machine.inside.at(-1) as string}`]),
     logger: silentLogger,

@@ -1,5 +1,6 @@
-// The service proxy with 10,000 services of four endpoints, in a network namespace: how long until all rules are there, and how long
-// after the write of one EndpointSlice the kernel has the change. KUBE_PROXY names upstream's kube-proxy to be measured beside it.
+// The service proxy with 10,000 services of four endpoints, in a network namespace: how long until all rules are there,
+// and how long after the write of one EndpointSlice the kernel has the change. KUBE_PROXY names upstream's kube-proxy
+// to be measured beside it.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -138,7 +139,10 @@ async function measureOurs(client: Client): Promise<Ours> {
   });
 }
 
-/** Returns the seconds until the first update was applied, after `work`, which can wait for the duration of the next update in ms. */
+/**
+ * Returns the seconds until the first update was applied, after `work`, which can wait for the duration of the next
+ * update in ms.
+ */
 async function runProxier(client: Client, work: (nextSync: () => Promise<number>) => Promise<void>): Promise<number> {
   let synced: ((ms: number) => void) | undefined;
   const nextSync = (): Promise<number> => new Promise((resolve) => (synced = resolve));
@@ -230,7 +234,9 @@ interface Theirs {
   readonly changeMs: number;
 }
 
-/** Its own metrics say how long it took: `sync_full_…` for the first update, the mean of `sync_partial_…` for changes. */
+/**
+ * Its own metrics say how long it took: `sync_full_…` for the first update, the mean of `sync_partial_…` for changes.
+ */
 async function measureKubeProxy(
   cluster: { readonly url: string | undefined; readonly kubeconfig: string | undefined; readonly client: Client },
   program: string,

@@ -1,6 +1,6 @@
-// Writes of the server's own at its start. They go through admission, as upstream's; so a webhook that fails closed can reject them, also
-// one whose pods do not run yet because the server does not. The start does not wait for such a webhook: what it has kept from being
-// written is tried again until it is.
+// Writes of the server's own at its start. They go through admission, as upstream's; so a webhook that fails closed can
+// reject them, also one whose pods do not run yet because the server does not. The start does not wait for such a
+// webhook: what it has kept from being written is tried again until it is.
 
 import type { Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -31,8 +31,8 @@ export class StartWrites {
   }
 
   /**
-   * Writes; idempotent writes only. Resolves when it is done, or when webhooks keep it from being done: then it is repeated in the
-   * background. Rejects with any other error.
+   * Writes; idempotent writes only. Resolves when it is done, or when webhooks keep it from being done: then it is
+   * repeated in the background. Rejects with any other error.
    */
   async attempt(name: string, write: () => Promise<void>): Promise<void> {
     const { clock, logger, hasWebhooks } = this.#config;

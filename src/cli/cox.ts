@@ -290,8 +290,8 @@ function addEnvtest(program: Command): void {
       'after',
       `
 Examples:
-  $ KUBEBUILDER_ASSETS=$(cox envtest) go test ./...                          with controllers
-  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      and with nodes on which pods run
+  $ KUBEBUILDER_ASSETS=$(cox envtest) go test ./...                          with garbage collection
+  $ COX_ENVTEST_NODES=2 KUBEBUILDER_ASSETS=$(cox envtest) go test ./...      with all controllers, and nodes on which pods run
   $ COX_ENVTEST_CONTROLLERS= KUBEBUILDER_ASSETS=$(cox envtest) go test ./... the API server alone, as upstream's`,
     )
     .action(async (options: { readonly dir?: string }) => {

@@ -5,8 +5,8 @@ import { numberUpTo } from './flags.ts';
 
 const MODES = ['auto', 'routes', 'vxlan', 'none'];
 const MODE_HELP =
-  'how pods of other machines are reached; auto: by routes on the same link, by VXLAN elsewhere; none: by another CNI plugin ' +
-  '(default: auto; none with --container-runtime-endpoint)';
+  'how pods of other machines are reached; auto: by routes on the same link, by VXLAN elsewhere; ' +
+  'none: by another CNI plugin (default: auto; none with --container-runtime-endpoint)';
 
 export const podNetworkOption = (): Option => new Option('--pod-network <mode>', MODE_HELP).choices(MODES);
 

@@ -1,5 +1,5 @@
-// What `cox down --clean` does once the cluster has stopped: the kernel of this machine has nothing of it any more, nor of clusters that
-// were killed. The data directory stays: the next start makes all of it again.
+// The work of `cox down --clean` once the cluster has stopped: the kernel of this machine has nothing of it any more,
+// nor of clusters that were killed. The data directory stays: the next start makes all of it again.
 
 import type { Clock } from '#machinery/clock.ts';
 import { checkStoreUnused, claimDataDir, type DataDirLayout, entriesOf } from './data-dir.ts';
@@ -8,8 +8,8 @@ import { endContainers, pathsOf } from './reset.ts';
 import { UserError } from './user-error.ts';
 
 /**
- * Ends the pods of the cluster, and removes what it, and clusters without a process, have in the kernel. Needs Linux and root. Idempotent.
- * Returns what was removed, for people. Rejects with UserError.
+ * Ends the pods of the cluster, and removes what it, and clusters without a process, have in the kernel. Needs Linux
+ * and root. Idempotent. Returns what was removed, for people. Rejects with UserError.
  */
 export async function cleanMachine(layout: DataDirLayout, clock: Clock): Promise<readonly string[]> {
   const removed: string[] = [];

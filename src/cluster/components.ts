@@ -44,6 +44,8 @@ export interface ControlConfig {
   readonly serviceCidr: string;
   /** Addresses for services of type LoadBalancer. Default: those of nodes. */
   readonly loadBalancerPool?: string;
+  /** Whether pods are scheduled. Default: true. */
+  readonly scheduler?: boolean;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
@@ -275,6 +277,7 @@ export class Components implements RunningComponents {
         leading({ client, clock, random, logger, component: name, identity, settings: { leaderElect }, work }, signal);
     const runControllers = lead('kube-controller-manager', managerClient, (held) => controllers.run(held));
     this.#supervise(CONTROLLER_MANAGER, 'controllers', runControllers);
+    if (control.scheduler === false) return;
     const runScheduler = lead('kube-scheduler', schedulerClient, (held) => makeScheduler().run(held));
     this.#supervise(SCHEDULER, 'scheduler', runScheduler);
   }

@@ -21,9 +21,9 @@ it('a full store refuses writes with the reason, is not ready, answers reads, an
     const ready = (): Promise<string> => server.client.transport.text({ method: 'GET', path: '/readyz/etcd' });
     const data = { filler: 'x'.repeat(50_000) };
     const made: string[] = [];
-    const create = async (name: string): Promise<unknown> => {
+    const create = async (name: string, given = data): Promise<unknown> => {
       try {
-        await maps.create({ metadata: { name }, data });
+        await maps.create({ metadata: { name }, data: given });
         made.push(name);
         return undefined;
       } catch (error) {
@@ -33,6 +33,10 @@ it('a full store refuses writes with the reason, is not ready, answers reads, an
     expect(await ready()).toBe('ok');
     let refused: unknown;
     while (refused === undefined) refused = await create(`map-${made.length}`);
+    // What is left may be room for less than that, which is what the check looks for.
+    const small = { filler: 'x'.repeat(500) };
+    refused = undefined;
+    while (refused === undefined) refused = await create(`map-${made.length}`, small);
     expect(apierrors.toStatus(refused)).toMatchObject({
       code: 500,
       reason: 'InternalError',

@@ -1,5 +1,5 @@
-// Load balancers with addresses of a pool, with a real kernel: the controller, and two machines on one link, each with its proxy and its
-// announcer. Clients of the link reach services by the addresses, also after a machine is gone.
+// Load balancers with addresses of a pool, with a real kernel: the controller, and two machines on one link, each with
+// its proxy and its announcer. Clients of the link reach services by the addresses, also after a machine is gone.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodes, services } from '#api/groups/core/v1/index.ts';
@@ -114,7 +114,10 @@ describe.skipIf(missing !== undefined)(
         logger,
         prefix,
       });
-      running.push(proxier.run(abort.signal), new Announcer({ ...common, pool: IpPool.parse(POOL), system }).run(abort.signal));
+      running.push(
+        proxier.run(abort.signal),
+        new Announcer({ ...common, pool: IpPool.parse(POOL), system }).run(abort.signal),
+      );
     }
     const setReady = (name: string, status: string) =>
       server.client
@@ -136,7 +139,11 @@ describe.skipIf(missing !== undefined)(
             metadata: { name: `${name}-${family.toLowerCase()}`, labels: { 'kubernetes.io/service-name': name } },
             addressType: family,
             ports: [{ name: '', port: 8080, protocol: 'TCP' }],
-            endpoints: endpoints.map((host) => ({ addresses: [ip(host)], conditions: { ready: true }, nodeName: host })),
+            endpoints: endpoints.map((host) => ({
+              addresses: [ip(host)],
+              conditions: { ready: true },
+              nodeName: host,
+            })),
           });
       }
     }
@@ -153,7 +160,9 @@ describe.skipIf(missing !== undefined)(
       wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs }, condition);
     async function serverAt(host: string, port = 80): Promise<string> {
       const attempt = await agents.get('client')?.connect({ host, port, timeoutMs: 300 });
-      return attempt === undefined || typeof attempt === 'string' ? `${attempt}` : `${attempt.server} ${attempt.source}`;
+      return attempt === undefined || typeof attempt === 'string'
+        ? `${attempt}`
+        : `${attempt.server} ${attempt.source}`;
     }
     const holdersOf = (address: string): string =>
       (['a', 'b'] as const)
@@ -199,7 +208,9 @@ describe.skipIf(missing !== undefined)(
         endpoints: [{ addresses: [`10.93.${other === 'a' ? 1 : 2}.2`], conditions: { ready: true }, nodeName: other }],
       });
       await slices.patch('both-ipv6', MERGE, {
-        endpoints: [{ addresses: [`fd93:0:0:${other === 'a' ? 1 : 2}::2`], conditions: { ready: true }, nodeName: other }],
+        endpoints: [
+          { addresses: [`fd93:0:0:${other === 'a' ? 1 : 2}::2`], conditions: { ready: true }, nodeName: other },
+        ],
       });
       await setReady(holder, 'Unknown');
       for (const ip of ips) await until(async () => (await serverAt(ip)).startsWith(`${other} `));

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
   checkApart,
+  checkLoadBalancerPool,
   defaultPodRange,
   firstServiceAddress,
   nodeRanges,
   parsePodRange,
   parseServiceRanges,
 } from './network-ranges.ts';
+import { UserError } from './user-error.ts';
 
 const pods = (text: string) => parsePodRange('--pod-cidr', text);
 const parse = (text: string) => parseServiceRanges('--service-cidr', text);
@@ -94,4 +96,12 @@ describe('ranges of nodes', () => {
     expect(nodeRanges(range, 255)).toEqual(['10.1.255.0/24']);
     expect(() => nodeRanges(range, 256)).toThrow(/room for 256 nodes/);
   });
+});
+
+test('a pool for load balancers is apart from pods and services', () => {
+  expect(String(checkLoadBalancerPool('10.0.0.240-10.0.0.250', ['10.244.0.0/16', '10.96.0.0/16']))).toBe('10.0.0.240-10.0.0.250');
+  expect(() => checkLoadBalancerPool('10.96.7.0/24', ['10.96.0.0/16'])).toThrow(
+    '--load-balancer-pool 10.96.7.0/24 and 10.96.0.0/16 overlap',
+  );
+  expect(() => checkLoadBalancerPool('10.0.0.9-10.0.0.1', [])).toThrow(UserError);
 });

@@ -1,4 +1,5 @@
-// Decides how the pods of a real node are connected: settings from flags, and what the container runtime of the node needs.
+// Decides how the pods of a real node are connected: settings from flags, and what the container runtime of the node
+// needs.
 
 import type { Logger } from '#machinery/log.ts';
 import { type IpFamily, parseCidr } from '#machinery/net/ip.ts';
@@ -17,9 +18,11 @@ import {
 import { findProgram } from './install.ts';
 import { UserError } from './user-error.ts';
 
-/** What a person may choose. */
+/** Choices of the user. */
 export interface PodNetworkFlags {
-  /** Default: 'auto' with a private containerd; with another runtime 'none', since it has a configuration of its own. */
+  /**
+   * Default: 'auto' with a private containerd; with another runtime 'none', since it has a configuration of its own.
+   */
   readonly podNetwork?: PodNetworkMode;
   readonly vxlanId?: number;
   readonly vxlanPort?: number;
@@ -35,7 +38,10 @@ export interface NodePodNetwork {
   readonly cni: CniTarget;
 }
 
-/** Where every container runtime looks for a network, unless it is told otherwise, and where plugins of a cluster put theirs. */
+/**
+ * Where every container runtime looks for a network, by default, and where plugins of a cluster put
+ * theirs.
+ */
 export const SYSTEM_CNI = { confDir: '/etc/cni/net.d', binDir: '/opt/cni/bin' } as const;
 
 /**
@@ -54,7 +60,11 @@ export function nodePodNetwork(flags: PodNetworkFlags, dir: string, confDir: str
 }
 
 /** Writes the network configuration of a node whose ranges are known, before its container runtime starts. */
-export async function preparePodNetwork(network: NodePodNetwork, podCidrs: readonly string[], logger: Logger): Promise<void> {
+export async function preparePodNetwork(
+  network: NodePodNetwork,
+  podCidrs: readonly string[],
+  logger: Logger,
+): Promise<void> {
   const node = new NodeNetwork({ ...network, nodeName: 'self', system: systemPodNetwork(), logger });
   await node.prepare(podCidrs);
 }

@@ -7,7 +7,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface BridgeNetworkConfig {
-  /** Where the node's pods get their addresses from, for example 10.244.0.0/24; two, with a comma, for IPv4 and IPv6. */
+  /**
+   * Where the node's pods get their addresses from, for example 10.244.0.0/24; two, with a comma, for IPv4 and IPv6.
+   */
   readonly podCidr: string;
   /** The bridge's name, at most 15 characters (the kernel's limit). See bridgeName. */
   readonly bridge: string;
@@ -32,7 +34,10 @@ const MAX_INTERFACE_NAME = 15;
 /** The file in the directory of configurations. */
 export const CNI_CONFIG_FILE = '10-coxswain.conflist';
 
-/** A name for the bridge that is the same for the same directory and differs for others, so that clusters do not share one. */
+/**
+ * A name for the bridge that is the same for the same directory and differs for others, so that clusters do not share
+ * one.
+ */
 export function bridgeName(dataDir: string): string {
   return `cox${createHash('sha256').update(dataDir).digest('hex').slice(0, 10)}`;
 }
@@ -70,7 +75,10 @@ export function bridgeNetwork(config: BridgeNetworkConfig): CniConfigList {
   };
 }
 
-/** Writes the configuration as the only one of the directory's first rank. Atomic: a runtime that watches sees all or nothing. */
+/**
+ * Writes the configuration as the only one of the directory's first rank. Atomic: a runtime that watches sees all or
+ * nothing.
+ */
 export async function writeCniConfig(confDir: string, config: CniConfigList): Promise<string> {
   await mkdir(confDir, { recursive: true });
   const path = join(confDir, CNI_CONFIG_FILE);

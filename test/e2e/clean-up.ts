@@ -3,6 +3,9 @@
 import { isRoot } from '#cluster/install.ts';
 import { removeLeftStale } from '#cluster/machine/kernel-state.ts';
 
-export async function teardown(): Promise<void> {
-  if (process.platform === 'linux' && isRoot()) await removeLeftStale();
+/** Returns what vitest calls when the last test has ended. */
+export default function setUp(): () => Promise<void> {
+  return async () => {
+    if (process.platform === 'linux' && isRoot()) await removeLeftStale();
+  };
 }

@@ -18,7 +18,8 @@ describe.skipIf(missing !== undefined)(named('cox down --clean', missing), () =>
   const inNamespace = (script: string) => run('unshare', ['--net', 'sh', '-e', '-c', script], { timeoutMs: 120_000 });
   const cox = `'${process.execPath}' ${coxArgs.map((arg) => `'${arg}'`).join(' ')}`;
   const clean = `${cox} down --clean --data-dir '${dir.path}'`;
-  const state = `nft list tables; ip -o link | cut -d: -f2 | cut -d@ -f1; ip -o address | tr -s ' ' | cut -d' ' -f2,4; ip route show proto 84`;
+  const state = `nft list tables; ip -o link | cut -d: -f2 | cut -d@ -f1
+    ip -o address | tr -s ' ' | cut -d' ' -f2,4; ip route show proto 84`;
 
   test('removes what its cluster and killed clusters have left, says so, and leaves the rest alone', async () => {
     const own = idOf(dir.path);

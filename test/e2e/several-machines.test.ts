@@ -1,5 +1,6 @@
-// Machines that join a cluster by the commands of docs/running-apart.md, as they stand there but for addresses and names: one on the first
-// machine's link, and one behind a router. Network namespaces are the machines; containers are real.
+// Machines that join a cluster by the commands of docs/running-apart.md, as they stand there but for addresses and
+// names: one on the first machine's link, and one behind a router. Network namespaces are the machines; containers are
+// real.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -87,7 +88,12 @@ describe.skipIf(missing !== undefined)(named('machines join by the commands of t
     return stdout;
   }
   const kubectl = (...args: readonly string[]): Promise<string> =>
-    runOn(first, [kubectls().at(-1)?.path ?? 'kubectl', '--kubeconfig', join(folder(first), '.coxswain', 'kubeconfig'), ...args]);
+    runOn(first, [
+      kubectls().at(-1)?.path ?? 'kubectl',
+      '--kubeconfig',
+      join(folder(first), '.coxswain', 'kubeconfig'),
+      ...args,
+    ]);
 
   async function start(machine: LabMachine, args: readonly string[], ready: RegExp): Promise<void> {
     const [program = '', ...rest] = [...inside(machine), process.execPath, ...args];
@@ -116,7 +122,11 @@ describe.skipIf(missing !== undefined)(named('machines join by the commands of t
     for (const file of [`${name}.conf`, 'proxy.conf']) cpSync(join(from, file), join(to, file));
     for (const file of ['ca.crt', `kubelet-${name}.crt`, `kubelet-${name}.key`])
       cpSync(join(from, '.coxswain', 'pki', file), join(to, 'certs', file));
-    await start(machine, [...adapted(command('kubelet'), name, machine), '--no-install', '--runtime', 'containerd'], /^ready:/m);
+    await start(
+      machine,
+      [...adapted(command('kubelet'), name, machine), '--no-install', '--runtime', 'containerd'],
+      /^ready:/m,
+    );
     await start(machine, adapted(command('proxy'), name, machine), /^ready:/m);
     await importBusybox(join(to, '.coxswain-node'));
   }
@@ -135,7 +145,8 @@ describe.skipIf(missing !== undefined)(named('machines join by the commands of t
     if (!existsSync(join(data, 'cox.tag'))) return;
     await runOn(machine, [process.execPath, ...coxArgs, 'reset', '--yes', '--data-dir', data]);
   }
-  const addressOf = (name: string): Promise<string> => kubectl('get', 'pod', `on-${name}`, '-o', 'jsonpath={.status.podIP}');
+  const addressOf = (name: string): Promise<string> =>
+    kubectl('get', 'pod', `on-${name}`, '-o', 'jsonpath={.status.podIP}');
 
   let firstName = '';
   beforeAll(async () => {
@@ -166,7 +177,8 @@ describe.skipIf(missing !== undefined)(named('machines join by the commands of t
 
   test('nodes have ranges and conditions', async () => {
     const path =
-      'jsonpath={range .items[*]}{.spec.podCIDR} {.status.conditions[?(@.type=="NetworkUnavailable")].reason}{"\\n"}{end}';
+      'jsonpath={range .items[*]}{.spec.podCIDR} ' +
+      '{.status.conditions[?(@.type=="NetworkUnavailable")].reason}{"\\n"}{end}';
     const ranges = (await kubectl('get', 'nodes', '-o', path)).trim().split('\n');
     expect(ranges.toSorted()).toEqual([0, 1, 2].map((part) => `10.244.${part}.0/24 RouteCreated`));
   });

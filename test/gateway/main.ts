@@ -166,6 +166,9 @@ async function runSuite({ suite, version }: GatewayPrograms, kubeconfig: string,
     `--version=${version}`,
     '--contact=none',
     `--report-output=${join(output, 'report.yaml')}`,
+    // One address of the range above, and one outside of it.
+    '--usable-address=127.203.1.200',
+    '--unusable-address=127.203.2.1',
     ...(core ? [`--supported-features=${CORE.join(',')}`] : []),
     ...(test === undefined ? [] : [`--run-test=${test}`]),
   ];

@@ -120,7 +120,7 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/serving/connection-table.ts',
     'machinery/worker-source.ts',
     'network/',
-    'proxy/nftables/bridge.ts',
+    'machinery/net/bridge.ts',
     'runtime/',
     'scheduler/extenders/post.ts',
     'storage/embedded/',
@@ -150,7 +150,8 @@ const IO: Readonly<Record<string, readonly string[]>> = {
     'machinery/execute.ts',
     'machinery/net/nft/',
     'network/',
-    'proxy/execute.ts',
+    'machinery/execute.ts',
+    'machinery/net/nft/',
     'runtime/',
   ],
   http: [

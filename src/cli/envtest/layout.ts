@@ -5,6 +5,12 @@ import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writ
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
+/**
+ * What runs where no nodes are asked for: garbage collection, and namespaces that really go away. Other controllers write to objects that suites
+ * compare with what they wrote themselves.
+ */
+const DEFAULT_CONTROLLERS = ['garbage-collector-controller', 'namespace-controller'] as const;
+
 export interface EnvtestLayout {
   /** Absolute path of bin/cox.js. */
   readonly script: string;
@@ -30,8 +36,9 @@ export function writeEnvtestDir(dir: string, { script, node, kubectl }: EnvtestL
   writeProgram(
     absolute,
     'kube-apiserver',
-    // ${X-*}: an empty value counts, and means that no controller runs.
-    `controllers="\${COX_ENVTEST_CONTROLLERS-*}"
+    // ${X-default}: an empty value counts, and means that no controller runs.
+    `if [ -n "$COX_ENVTEST_NODES" ]; then default='*'; else default='${DEFAULT_CONTROLLERS.join(',')}'; fi
+controllers="\${COX_ENVTEST_CONTROLLERS-$default}"
 if [ -n "$controllers" ]; then set -- "$@" "--with-controllers=$controllers"; fi
 if [ -n "$COX_ENVTEST_NODES" ]; then set -- "$@" "--with-nodes=$COX_ENVTEST_NODES"; fi
 ${cox} apiserver "$@" --store=memory`,

@@ -25,7 +25,7 @@ export interface Endpoint {
   /** Zones and nodes that should use this endpoint. Empty: no hints. */
   readonly zones: readonly string[];
   readonly nodes: readonly string[];
-  /** What the endpoint says that it belongs to; anyone may write it. */
+  /** The object that the endpoint names as its own; anyone may write it. */
   readonly targetRef: Immutable<ObjectReference> | undefined;
 }
 

@@ -21,9 +21,9 @@ const ips = (endpoints: readonly Endpoint[] = []): string => endpoints.map(({ ip
 describe('endpointsOf', () => {
   test('sorts, merges slices, and reads addresses in canonical form', () => {
     const v6 = { addressType: 'IPv6' };
-    expect(ips(endpointsOf([slice([at('10.0.0.2')]), slice([at('10.0.0.1'), at('10.0.0.2')])], 'IPv4').get('http/tcp'))).toBe(
-      '10.0.0.1 10.0.0.2',
-    );
+    expect(
+      ips(endpointsOf([slice([at('10.0.0.2')]), slice([at('10.0.0.1'), at('10.0.0.2')])], 'IPv4').get('http/tcp')),
+    ).toBe('10.0.0.1 10.0.0.2');
     expect(ips(endpointsOf([slice([at('FD00::0A')], v6)], 'IPv6').get('http/tcp'))).toBe('fd00::a');
   });
 
@@ -70,7 +70,10 @@ test('hints count if all ready endpoints have some and one is for the node or it
 test('a client without a node sees the first family of the service first', () => {
   const service = { spec: { ipFamilies: ['IPv6', 'IPv4'] } } as unknown as Immutable<Service>;
   const slices = [slice([at('10.0.0.1')]), slice([at('fd00::1')], { addressType: 'IPv6' })];
-  expect(endpointsOfPort(service, slices, { name: 'http' }).map((family) => ips(family))).toEqual(['fd00::1', '10.0.0.1']);
+  expect(endpointsOfPort(service, slices, { name: 'http' }).map((family) => ips(family))).toEqual([
+    'fd00::1',
+    '10.0.0.1',
+  ]);
   expect(endpointsOfPort(service, slices, { name: 'https' })).toEqual([]);
   expect(endpointsOfPort(service, slices, { name: 'http', protocol: 'ICMP' as never })).toEqual([]);
 });

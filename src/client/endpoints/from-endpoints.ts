@@ -1,4 +1,5 @@
-// The endpoints of a service's port, out of its Endpoints object: for services whose slices nobody mirrors, and for the API's own proxy.
+// The endpoints of a service's port, out of its Endpoints object: for services whose slices no controller mirrors, and
+// for the API's own proxy.
 
 import type { Endpoints } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -6,8 +7,8 @@ import { formatIp, parseIp } from '#machinery/net/ip.ts';
 import { type Endpoint, MAX_ENDPOINTS } from './endpoint.ts';
 
 /**
- * Returns the ready endpoints for a named port ('' for a port without a name).
- * Addresses of the own machine or link are kept: callers who were not given the service by an administrator must check them.
+ * Returns the ready endpoints for a named port ('' for a port without a name). Addresses of the own machine or link are
+ * kept: callers who were not given the service by an administrator must check them.
  */
 export function endpointsOfObject(endpoints: Immutable<Endpoints> | undefined, portName: string): readonly Endpoint[] {
   const found: Endpoint[] = [];

@@ -18,8 +18,9 @@ export interface EndpointsOptions {
 }
 
 /**
- * Returns the endpoints of one family, for each port sorted by address. An address that cannot belong to a pod or another machine
- * (loopback, link-local, multicast …) is left out, whoever wrote it: a service must not lead to what listens only for the node itself.
+ * Returns the endpoints of one family, for each port sorted by address. An address that cannot belong to a pod or
+ * another machine (loopback, link-local, multicast …) is left out: a service must not lead to what
+ * listens only for the node itself.
  *
  * @param slices those of one service; slices of other families are left out
  */
@@ -34,14 +35,17 @@ export function endpointsOf(
     const addresses = addressesOf(slice, family, anyAddress);
     for (const text of addresses.refused) {
       problems?.add(
-        `endpoint ${JSON.stringify(text)} in EndpointSlice ${slice.metadata.name} is no address that a service may lead to`,
+        `endpoint ${JSON.stringify(text)} in EndpointSlice ${slice.metadata.name} ` +
+          'is no address that a service may lead to',
       );
     }
     for (const { name, port, protocol: text } of slice.ports ?? []) {
       const protocol = protocolOf(text);
       // Without a number, a port stands for all of them, which no service port can.
       if (port === undefined || port < 1 || port > 65_535 || protocol === undefined) {
-        problems?.add(`port ${JSON.stringify(name ?? '')} in EndpointSlice ${slice.metadata.name} has no usable number`);
+        problems?.add(
+          `port ${JSON.stringify(name ?? '')} in EndpointSlice ${slice.metadata.name} has no usable number`,
+        );
         continue;
       }
       const key = portKey(name ?? '', protocol);
@@ -51,7 +55,8 @@ export function endpointsOf(
         const { conditions = {}, hints, nodeName: at, targetRef } = endpoint;
         const terminating = conditions.terminating === true;
         const id = `${ip} ${port}`;
-        // An endpoint may be in two slices for a moment, or its address in use by a new pod already: the one that goes is not it.
+        // An endpoint may be in two slices for a moment, or its address in use by a new pod already: the one that goes
+        // is not it.
         if (found.has(id) && terminating) continue;
         if (found.size >= MAX_ENDPOINTS && !found.has(id)) {
           problems?.add(`port ${JSON.stringify(name ?? '')} has more than ${MAX_ENDPOINTS} endpoints`);

@@ -1,4 +1,5 @@
-// Which endpoints a service has, and which of them get traffic. Pure: for every component that connects to services itself.
+// Which endpoints a service has, and which of them get traffic. Pure: for every component that connects to services
+// itself.
 
 export {
   type Endpoint,

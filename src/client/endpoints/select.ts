@@ -23,8 +23,8 @@ export function usableEndpoints(endpoints: readonly Endpoint[]): readonly Endpoi
 }
 
 /**
- * Returns the endpoints for each policy: those that are ready, or, where none is, those that terminate and still serve. Hints count for
- * the Cluster policy only, and only if every ready endpoint has some and one is for this node.
+ * Returns the endpoints for each policy: those that are ready, or, where none is, those that terminate and still serve.
+ * Hints count for the Cluster policy only, and only if every ready endpoint has some and one is for this node.
  */
 export function select(
   endpoints: readonly Endpoint[],
@@ -40,7 +40,10 @@ export function select(
   };
 }
 
-/** Returns the endpoints that are for this node by name, else by zone, else all. Hints for nodes and zones are not mixed. */
+/**
+ * Returns the endpoints that are for this node by name, else by zone, else all. Hints for nodes and zones are not
+ * mixed.
+ */
 function hinted(
   ready: readonly Endpoint[],
   { name, zone }: { readonly name: string; readonly zone: string },

@@ -65,6 +65,8 @@ export function tlsOptions(access: ServerAccess): ConnectionOptions {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? 443 : Number(port),
     ca: access.ca,
+    // As in Go, whatever is among the authorities is trusted: also an intermediate one, or the server's own certificate.
+    allowPartialTrustChain: access.ca !== undefined,
     cert: access.clientCertificate,
     key: access.clientKey,
     rejectUnauthorized: !access.insecureSkipTlsVerify,

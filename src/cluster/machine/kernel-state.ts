@@ -1,6 +1,6 @@
-// Removes what one cluster has in the kernel of this machine. All who need a clean machine call this one function: `cox reset`, and
-// `cox down --clean`. What is known by its name (tables and interfaces with the cluster's ids) is found by its name, so a component that
-// names its own in this way need not be added here.
+// Removes what one cluster has in the kernel of this machine. All who need a clean machine call this one function: `cox
+// reset`, and `cox down --clean`. What is known by its name (tables and interfaces with the cluster's ids) is found by
+// its name, so a component that names its own in this way need not be added here.
 
 import { NftError, removalOf, systemNft } from '#machinery/net/nft/index.ts';
 import { bridgeName, cleanPodNetwork, removeBridgeNetwork, removePodNetworks } from '#network/index.ts';
@@ -16,8 +16,8 @@ import {
 } from './stale-state.ts';
 
 /**
- * Removes networks of pods, tables of nftables, and interfaces with their addresses. No process of the cluster may run. Needs Linux and
- * root. Idempotent. Returns what was removed, for people.
+ * Removes networks of pods, tables of nftables, and interfaces with their addresses. No process of the cluster may run.
+ * Needs Linux and root. Idempotent. Returns what was removed, for people.
  *
  * @param directories the data directory, by every name that it was given
  * @param namespaces network namespaces of pods that are known from elsewhere
@@ -38,10 +38,16 @@ export async function removeKernelState(
   for (const table of before.tables) await nft.run(removalOf(table));
   const all = await readInterfaces();
   for (const entry of (await ownState(directories)).interfaces) await removeInterface(entry, all);
-  return [...before.tables.map(({ family, name }) => `nftables table ${family} ${name}`), ...before.interfaces.map(describe)];
+  return [
+    ...before.tables.map(({ family, name }) => `nftables table ${family} ${name}`),
+    ...before.interfaces.map(describe),
+  ];
 }
 
-/** Removes what clusters without any process have left. Without nft there are no tables, and nothing of theirs is looked for. */
+/**
+ * Removes what clusters without any process have left. Without nft there are no tables, and nothing of theirs is looked
+ * for.
+ */
 export async function removeLeftStale(): Promise<readonly string[]> {
   try {
     return await removeStaleState(systemNft());
@@ -68,5 +74,6 @@ async function tables(): Promise<StaleState['tables']> {
 
 function describe({ ifname, addr_info: entries }: NamedInterface): string {
   const addresses = entries.map(({ local }) => local).filter((local) => !local.startsWith('fe80:'));
-  return `${ifname.startsWith('cox') ? 'bridge' : 'interface'} ${ifname}${addresses.length === 0 ? '' : ` (${addresses.join(', ')})`}`;
+  const kind = ifname.startsWith('cox') ? 'bridge' : 'interface';
+  return `${kind} ${ifname}${addresses.length === 0 ? '' : ` (${addresses.join(', ')})`}`;
 }

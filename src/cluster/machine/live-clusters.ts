@@ -1,5 +1,6 @@
-// Which clusters of this machine have a process. Names of what a cluster has in the kernel (tables of nftables, interfaces) contain hashes
-// of directories, from which no directory can be found; so the hashes of all directories that processes work with are compared with them.
+// Which clusters of this machine have a process. Names of what a cluster has in the kernel (tables of nftables,
+// interfaces) contain hashes of directories, from which no directory can be found; so the hashes of all directories
+// that processes work with are compared with them.
 
 import { createHash } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
@@ -18,8 +19,9 @@ export function idsOf(dataDir: string): readonly string[] {
 }
 
 /**
- * Returns the ids of all clusters that a process belongs to: a server, a container runtime or what runs in its containers. A process counts
- * if its command line, an open file, or its root file system names a path in a directory; too many ids do no harm.
+ * Returns the ids of all clusters that a process belongs to: a server, a container runtime or what runs in its
+ * containers. A process counts if its command line, an open file, or its root file system names a path in a directory;
+ * too many ids do no harm.
  */
 export function liveIds(processes: readonly HostProcess[] = hostProcesses()): ReadonlySet<string> {
   const directories = new Set<string>();

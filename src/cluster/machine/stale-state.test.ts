@@ -5,7 +5,10 @@ import type { HostProcess } from '#runtime/host-processes.ts';
 import { idOf, idsOf, liveIds } from './live-clusters.ts';
 import { isStaleRoute, type StaleState, staleOf } from './stale-state.ts';
 
-const process = (args: readonly string[], more: { open?: readonly string[]; mountinfo?: string } = {}): HostProcess => ({
+const process = (
+  args: readonly string[],
+  more: { open?: readonly string[]; mountinfo?: string } = {},
+): HostProcess => ({
   // No such process: its working directory cannot be read.
   pid: 2 ** 30,
   parent: 1,
@@ -26,12 +29,15 @@ describe('a cluster lives while a process', () => {
     ['is given its directory', process(['node', 'cox.js', 'up', '--data-dir', '/data/x']), true],
     ['is given its directory in one word', process(['node', 'cox.js', 'up', '--data-dir=/data/x']), true],
     ['is given a file in it', process(['containerd', '--config', '/data/x/containerd/config.toml']), true],
-    ['has a file in it open', process(['sleep', '9'], { open: ['/data/x/runtime/containers/1/stdout', 'socket:[1]'] }), true],
+    [
+      'has a file in it open',
+      process(['sleep', '9'], { open: ['/data/x/runtime/containers/1/stdout', 'socket:[1]'] }),
+      true,
+    ],
     [
       'has its root file system in it',
       process(['app'], {
-        mountinfo:
-          '9 8 0:7 / / rw - overlay overlay rw,lowerdir=/data/x/containerd/root/1/fs,upperdir=/data/x/containerd/root/2/fs',
+        mountinfo: '9 8 0:7 / / rw - overlay overlay rw,lowerdir=/data/x/containerd/1,upperdir=/data/x/containerd/2',
       }),
       true,
     ],
@@ -49,11 +55,26 @@ describe('a cluster lives while a process', () => {
 test('only names of clusters without a process are stale', () => {
   const [dead, live] = [idOf('/dead'), idOf('/live')];
   const tables = (...names: string[]): StaleState['tables'] => names.map((name) => ({ family: 'inet', name }));
-  const interfaces = (...names: string[]): StaleState['interfaces'] => names.map((ifname) => ({ ifname, addr_info: [] }));
-  const others = ['coxswain', 'coxswain-announced', 'nat', 'kube-proxy', 'coxswain-x', `coxswain-${dead}0`, `other-${dead}`];
+  const interfaces = (...names: string[]): StaleState['interfaces'] =>
+    names.map((ifname) => ({ ifname, addr_info: [] }));
+  const others = [
+    'coxswain',
+    'coxswain-announced',
+    'nat',
+    'kube-proxy',
+    'coxswain-x',
+    `coxswain-${dead}0`,
+    `other-${dead}`,
+  ];
   const stale = staleOf(
     {
-      tables: tables(`coxswain-${dead}`, `coxswain-pods-${dead}`, `coxswain-${dead}-announced`, `coxswain-${live}`, ...others),
+      tables: tables(
+        `coxswain-${dead}`,
+        `coxswain-pods-${dead}`,
+        `coxswain-${dead}-announced`,
+        `coxswain-${live}`,
+        ...others,
+      ),
       interfaces: interfaces(
         `cxs${dead}`,
         `cxv${dead}`,

@@ -36,8 +36,9 @@ export function staleOf(state: StaleState, isLive: (id: string) => boolean): Sta
 }
 
 /**
- * Removes it, for all clusters without a process. Needs root. Idempotent. Returns what was removed, for people. A cluster that starts
- * meanwhile is safe: what it makes is not in the list, and what it has taken over belongs to a process by then.
+ * Removes it, for all clusters without a process. Needs root. Idempotent. Returns what was removed, for people. A
+ * cluster that starts meanwhile is safe: what it makes is not in the list, and what it has taken over belongs to a
+ * process by then.
  */
 export async function removeStaleState(nft: Nft): Promise<readonly string[]> {
   const state = { tables: await nft.tables(), interfaces: await readInterfaces() };
@@ -50,15 +51,29 @@ export async function removeStaleState(nft: Nft): Promise<readonly string[]> {
   }
   for (const route of await readRoutes()) {
     if (!isStaleRoute(route, live)) continue;
-    await ip([...route.family, 'route', 'delete', route.dst, 'proto', String(ROUTE_PROTOCOL), 'metric', String(route.metric)]);
+    await ip([
+      ...route.family,
+      'route',
+      'delete',
+      route.dst,
+      'proto',
+      String(ROUTE_PROTOCOL),
+      'metric',
+      String(route.metric),
+    ]);
     removed.push(`route to ${route.dst}`);
   }
   for (const entry of stale.interfaces) removed.push(...(await removeInterface(entry, state.interfaces)));
   return removed;
 }
 
-/** Removes an interface of a cluster, and copies of its IPv6 addresses on others. Returns what was removed, for people. */
-export async function removeInterface(entry: NamedInterface, all: readonly NamedInterface[]): Promise<readonly string[]> {
+/**
+ * Removes an interface of a cluster, and copies of its IPv6 addresses on others. Returns what was removed, for people.
+ */
+export async function removeInterface(
+  entry: NamedInterface,
+  all: readonly NamedInterface[],
+): Promise<readonly string[]> {
   const { ifname, addr_info: entries } = entry;
   const removed: string[] = [];
   const addresses = new Set(
@@ -109,7 +124,10 @@ export function isStaleRoute({ metric = 0 }: Pick<Route, 'metric'>, live: Readon
 async function readRoutes(): Promise<readonly Route[]> {
   const routes: Route[] = [];
   for (const family of [[], ['-6']]) {
-    const { code, stdout } = await execute(['ip', ...family, '-j', 'route', 'show', 'proto', String(ROUTE_PROTOCOL)], '');
+    const { code, stdout } = await execute(
+      ['ip', ...family, '-j', 'route', 'show', 'proto', String(ROUTE_PROTOCOL)],
+      '',
+    );
     // A machine without a family has no such routes.
     const list = code === 0 ? (JSON.parse(stdout.trim() || '[]') as readonly Omit<Route, 'family'>[]) : [];
     routes.push(...list.map((route) => ({ ...route, family })));

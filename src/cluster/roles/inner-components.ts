@@ -1,4 +1,4 @@
-// Controllers, scheduler and simulated nodes in the process of `cox apiserver --store memory`: what tests want that start an API server.
+// Controllers, and simulated nodes with a scheduler, in the process of `cox apiserver --store memory`: what tests want that start an API server.
 
 import type { ApiServer } from '#apiserver/server.ts';
 import type { NodeConnector } from '#apiserver/node-connector.ts';
@@ -63,7 +63,7 @@ export class InnerComponents {
         const handler = current.inProcess({ name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] });
         return createClient(createInProcessTransport({ handler, userAgent }));
       },
-      control: { podCidrs: [range.cidr], serviceCidr, controllers, serviceAccountKey, rootCa },
+      control: { podCidrs: [range.cidr], serviceCidr, controllers, serviceAccountKey, rootCa, scheduler: nodeCount > 0 },
       nodes,
       nodesInAll: nodeCount,
     });

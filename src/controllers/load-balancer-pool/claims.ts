@@ -1,5 +1,6 @@
-// Who has an address of the pool: an IPAddress object of its name, made before the service gets the address. Since there is one object of
-// a name, two controllers cannot give one address to two services, and no cluster IP can be the same.
+// Claims of addresses of the pool: an IPAddress object of its name, made before the service gets the address. Since
+// there is one object of a name, two controllers cannot give one address to two services, and no cluster IP can be the
+// same.
 
 import { ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type { IPAddress } from '#api/groups/networking/v1/index.ts';
@@ -14,7 +15,10 @@ const FAMILY_LABEL = 'ipaddress.kubernetes.io/ip-family';
 const MANAGED_BY_LABEL = 'ipaddress.kubernetes.io/managed-by';
 const MANAGER = 'load-balancer-pool-controller';
 
-/** Returns the key of the service that a claim of the pool is for; undefined for other IPAddress objects, such as those of cluster IPs. */
+/**
+ * Returns the key of the service that a claim of the pool is for; undefined for other IPAddress objects, such as those
+ * of cluster IPs.
+ */
 export function claimant({ metadata, spec: { parentRef } }: Claim): string | undefined {
   if (metadata.labels?.[MANAGED_BY_LABEL] !== MANAGER || parentRef?.resource !== 'services') return undefined;
   return `${parentRef.namespace ?? ''}/${parentRef.name ?? ''}`;
@@ -47,7 +51,10 @@ export async function claim(client: Client, address: string, key: string, signal
   }
 }
 
-/** Gives the address back. Idempotent. Rejects with a conflict if the cache is behind: a newer claim of the same address stays. */
+/**
+ * Gives the address back. Idempotent. Rejects with a conflict if the cache is behind: a newer claim of the same address
+ * stays.
+ */
 export async function release(client: Client, { metadata }: Claim, signal: AbortSignal): Promise<void> {
   try {
     await client.resource(ipAddresses).delete(metadata.name, { preconditions: { uid: metadata.uid }, signal });

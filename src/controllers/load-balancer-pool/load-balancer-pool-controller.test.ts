@@ -37,7 +37,9 @@ async function ipsOf(cluster: TestCluster, ...names: string[]): Promise<readonly
 }
 const claimed = async ({ client }: TestCluster): Promise<readonly string[]> =>
   (await client.resource(ipAddresses).list()).items
-    .filter(({ metadata }) => metadata.labels?.['ipaddress.kubernetes.io/managed-by'] === 'load-balancer-pool-controller')
+    .filter(
+      ({ metadata }) => metadata.labels?.['ipaddress.kubernetes.io/managed-by'] === 'load-balancer-pool-controller',
+    )
     .map(({ metadata, spec }) => `${metadata.name} ${spec.parentRef?.name}`);
 const warnings = async ({ client }: TestCluster, name: string): Promise<readonly string[]> =>
   (await client.resource(events).namespace('default').list()).items
@@ -91,7 +93,12 @@ describe('addresses', () => {
     const cluster = await start();
     await inDefault(cluster).create(balanced('classy', { loadBalancerClass: 'example.com/other' }));
     const ingress = [{ ip: '10.0.0.240', ipMode: 'VIP' }];
-    await inDefault(cluster).patch('classy', MERGE, { status: { loadBalancer: { ingress } } }, { subresource: 'status' });
+    await inDefault(cluster).patch(
+      'classy',
+      MERGE,
+      { status: { loadBalancer: { ingress } } },
+      { subresource: 'status' },
+    );
     await inDefault(cluster).create(balanced('a'));
     expect(await ipsOf(cluster, 'classy', 'a')).toEqual(['10.0.0.240', '10.0.0.241']);
   });
@@ -101,7 +108,10 @@ describe('addresses', () => {
     await cluster.client.resource(nodes).create({ metadata: { name: 'n' } });
     const status = { addresses: [{ type: 'InternalIP', address: '10.0.0.240' }] };
     await cluster.client.resource(nodes).patch('n', MERGE, { status }, { subresource: 'status' });
-    await inDefault(cluster).create({ metadata: { name: 'x' }, spec: { ports: [{ port: 1 }], externalIPs: ['10.0.0.241'] } });
+    await inDefault(cluster).create({
+      metadata: { name: 'x' },
+      spec: { ports: [{ port: 1 }], externalIPs: ['10.0.0.241'] },
+    });
     await inDefault(cluster).create(balanced('a'));
     expect(await ipsOf(cluster, 'a')).toEqual(['10.0.0.242']);
   });
@@ -110,7 +120,9 @@ describe('addresses', () => {
     const cluster = await start('fd00::/120');
     await inDefault(cluster).create(balanced('a'));
     expect(await ipsOf(cluster, 'a')).toEqual(['']);
-    expect(await warnings(cluster, 'a')).toEqual(['SyncLoadBalancerFailed: the pool fd00::-fd00::ff has no IPv4 addresses']);
+    expect(await warnings(cluster, 'a')).toEqual([
+      'SyncLoadBalancerFailed: the pool fd00::-fd00::ff has no IPv4 addresses',
+    ]);
   });
 });
 
@@ -183,7 +195,9 @@ test('addresses end the same, whatever goes wrong', { timeout: 120_000 }, async 
   expect(writes).toBeGreaterThan(3);
   const plain = (end: readonly unknown[]): unknown =>
     JSON.parse(
-      JSON.stringify(end, (key, value: unknown) => (['clusterIP', 'clusterIPs', 'nodePort'].includes(key) ? undefined : value)),
+      JSON.stringify(end, (key, value: unknown) =>
+        ['clusterIP', 'clusterIPs', 'nodePort'].includes(key) ? undefined : value,
+      ),
     );
   const ours = (end: readonly unknown[]): unknown =>
     (plain(end) as { metadata: { labels?: Record<string, string> } }[]).filter(

@@ -1,8 +1,9 @@
-// Gives services of type LoadBalancer addresses of a pool: one for each address family of the service, for it alone. The status of the
-// service is the truth about what it has; an IPAddress object keeps the address from everybody else (claims.ts). Which node the address is
-// at is none of its business: the nodes announce what they read in the status.
+// Gives services of type LoadBalancer addresses of a pool: one for each address family of the service, for it alone.
+// The status of the service is the truth about what it has; an IPAddress object keeps the address from other services
+// (claims.ts). Which node the address is at is not its concern: the nodes announce what they read in the status.
 //
-// Services with a loadBalancerClass are left to other controllers. spec.loadBalancerIP asks for one address of the pool.
+// Services with a loadBalancerClass are left to other controllers. spec.loadBalancerIP asks for one address of the
+// pool.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import type { LoadBalancerIngress, Node, Service } from '#api/groups/core/v1/index.ts';
@@ -33,10 +34,12 @@ export interface LoadBalancerPoolConfig extends ControllerConfig {
 
 const BY_ADDRESS = 'address';
 const BY_CLAIMANT = 'claimant';
-/** Addresses that turn out to be taken, though the caches say otherwise, before the rest is left to the next attempt. */
+/**
+ * Addresses that turn out to be taken, though the caches say otherwise, before the rest is left to the next attempt.
+ */
 const ATTEMPTS = 16;
 
-/** What a service gets in one family: an address, or why it gets none. */
+/** The result for a service in one family: an address, or why it gets none. */
 type Outcome = { readonly address: string } | { readonly problem: string };
 
 export class LoadBalancerPoolController implements Controller {
@@ -95,7 +98,9 @@ export class LoadBalancerPoolController implements Controller {
     const outcomes: Outcome[] = [];
     for (const family of familiesOf(service)) outcomes.push(await this.#addressFor(service, family, signal));
     const addresses = outcomes.flatMap((outcome) => ('address' in outcome ? [outcome.address] : []));
-    const problem = outcomes.map((outcome) => ('problem' in outcome ? outcome.problem : '')).find((text) => text !== '');
+    const problem = outcomes
+      .map((outcome) => ('problem' in outcome ? outcome.problem : ''))
+      .find((text) => text !== '');
     this.#note(service, problem);
     try {
       await this.#write(service, addresses, signal);
@@ -121,7 +126,9 @@ export class LoadBalancerPoolController implements Controller {
     }
     if (!pool.hasFamily(family)) return { problem: `the pool ${String(pool)} has no ${family} addresses` };
     const own = this.#claims.lister.byIndex(BY_CLAIMANT, key).map(({ metadata }) => metadata.name);
-    const held = [...addressesOf(service), ...own].filter((address) => familyOf(address) === family && pool.has(address));
+    const held = [...addressesOf(service), ...own].filter(
+      (address) => familyOf(address) === family && pool.has(address),
+    );
     const failed = new Set<string>();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const isTaken = (address: string): boolean => failed.has(address) || this.#isTaken(address, service);
@@ -162,9 +169,14 @@ export class LoadBalancerPoolController implements Controller {
     else this.#recorder.event(service, 'Normal', 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
   }
 
-  /** Gives back what the service has claimed and does not use. Reads the service again: the cache may not know yet that it uses it. */
+  /**
+   * Gives back what the service has claimed and does not use. Reads the service again: the cache may not know yet that
+   * it uses it.
+   */
   async #release(key: string, used: readonly string[], signal: AbortSignal): Promise<void> {
-    const unused = this.#claims.lister.byIndex(BY_CLAIMANT, key).filter(({ metadata }) => !used.includes(metadata.name));
+    const unused = this.#claims.lister
+      .byIndex(BY_CLAIMANT, key)
+      .filter(({ metadata }) => !used.includes(metadata.name));
     if (unused.length === 0) return;
     const current = await this.#live(key, signal);
     for (const object of unused) {
@@ -201,7 +213,9 @@ export class LoadBalancerPoolController implements Controller {
 }
 
 function isBalanced({ spec, metadata }: ReadService): boolean {
-  return spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined;
+  return (
+    spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined
+  );
 }
 
 /** Addresses at which a service is reached from outside, in canonical form. */

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
-import { secrets, services } from '#api/groups/core/v1/index.ts';
+import { events, secrets, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -189,6 +189,24 @@ describe('Ingress', () => {
         ?.listeners.at(-1)
         ?.certificates[0]?.matches('a.example'),
     ).toBe(true);
+  });
+
+  test('what cannot be served is an event of its Ingress, once', async () => {
+    await start();
+    await createIngress();
+    await cluster.clock.advance('1m');
+    await createService();
+    await cluster.clock.advance('1m');
+    const { items } = await inDefault(events).list();
+    expect(
+      items.map(({ involvedObject, type, reason, message, count }) => [
+        involvedObject.kind,
+        type,
+        reason,
+        message,
+        count,
+      ]),
+    ).toEqual([['Ingress', 'Warning', 'IngressNotServed', 'Service default/web not found', 1]]);
   });
 
   test('without statuses nothing is written', async () => {

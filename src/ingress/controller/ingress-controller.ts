@@ -8,6 +8,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { onAbort } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
+import { EventRecorder } from '#client/events/index.ts';
 import { type SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
@@ -16,6 +17,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { decide, type Decision, serviceConflicts } from '../decide/decide.ts';
 import type { Facts, IngressObjects } from '../decide/objects.ts';
+import { type Problem, problemText } from '../decide/problem.ts';
 import type { Proxy } from '../proxy/proxy.ts';
 import { publishGatewayClass, publishIngressClass } from '../publish/publish.ts';
 import { GatewayKinds } from './gateway-kinds.ts';
@@ -50,6 +52,7 @@ export class IngressController {
   readonly #secrets: ReferencedSecrets;
   readonly #gatewayKinds: GatewayKinds;
   readonly #statuses: StatusWriter;
+  readonly #recorder: EventRecorder;
   readonly #objects: IngressObjects;
   readonly #services: SharedInformer<Immutable<Service>>;
   #unavailable: ReadonlyMap<string, string> = new Map();
@@ -72,6 +75,7 @@ export class IngressController {
     this.#secrets = new ReferencedSecrets({ ...shared, onChange });
     this.#gatewayKinds = new GatewayKinds({ ...shared, onChange, onInstalled: () => publishGatewayClass(client) });
     this.#statuses = new StatusWriter({ client, clock, logger, onFailure: () => this.#schedule(RETRY_MS) });
+    this.#recorder = new EventRecorder({ ...shared, component: 'coxswain-ingress' });
     const follow = <T extends KubeObject>(informer: SharedInformer<T>): SharedInformer<T> => {
       informer.addEventHandler({ onAdd: onChange, onUpdate: onChange, onDelete: onChange });
       return informer;
@@ -130,6 +134,7 @@ export class IngressController {
       this.#stopped = true;
       this.#timer?.cancel();
       await this.#deciding;
+      this.#recorder.stop();
       await Promise.all([this.#statuses.stop(), this.#secrets.stop(), this.#config.proxy.stop(), kinds]);
       if (signal.aborted) await this.#informers.stopped();
     }
@@ -191,11 +196,16 @@ export class IngressController {
     return (await this.#secrets.settle(SECRET_MS)) ? decideNow() : decision;
   }
 
-  /** Logs each problem once, as long as it lasts. */
-  #report(problems: readonly string[]): void {
-    const { logger } = this.#config;
-    for (const problem of problems)
-      if (!this.#problems.has(problem)) logger.warn('ingress: cannot be served', { problem });
-    this.#problems = new Set(problems);
+  /** Logs each problem once, as long as it lasts, and records it as an event of its object. */
+  #report(problems: readonly Problem[]): void {
+    const { logger, writesStatuses = true } = this.#config;
+    for (const problem of problems) {
+      const text = problemText(problem);
+      if (this.#problems.has(text)) continue;
+      logger.warn('ingress: cannot be served', { problem: text });
+      const { text: message, ...subject } = problem;
+      if (writesStatuses) this.#recorder.event(subject, 'Warning', 'IngressNotServed', message);
+    }
+    this.#problems = new Set(problems.map(problemText));
   }
 }

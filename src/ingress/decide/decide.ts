@@ -6,6 +6,7 @@ import { type Configuration, serverKey } from '../model.ts';
 import { decideGateways } from './gateways.ts';
 import { decideIngresses } from './ingresses.ts';
 import type { Facts, IngressObjects } from './objects.ts';
+import { type Problem, problemOf } from './problem.ts';
 import { ServerPlan } from './servers.ts';
 import { type DecidedStatus, gatewayStatuses, ingressStatuses } from './statuses.ts';
 
@@ -13,7 +14,7 @@ export interface Decision {
   readonly configuration: Configuration;
   readonly statuses: readonly DecidedStatus[];
   /** A text for the log for each thing that cannot be served, without data of Secrets. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
 }
 
 export function decide(objects: IngressObjects, facts: Facts): Decision {
@@ -41,21 +42,21 @@ export function decide(objects: IngressObjects, facts: Facts): Decision {
 }
 
 /**
- * Returns a text for each load balancer address and port of a Service that the proxy has, too: a service proxy takes
+ * Returns a problem for each load balancer address and port of a Service that the proxy has, too: a service proxy takes
  * such connections away from it.
  */
-export function serviceConflicts(services: Iterable<Immutable<Service>>, { servers }: Configuration): string[] {
+export function serviceConflicts(services: Iterable<Immutable<Service>>, { servers }: Configuration): Problem[] {
   const used = new Set(servers.map(({ address, port }) => serverKey(address, port)));
-  const problems: string[] = [];
+  const problems: Problem[] = [];
   for (const { metadata, spec, status } of services) {
     const addresses = [...(spec.externalIPs ?? []), ...(status.loadBalancer?.ingress ?? []).map(({ ip = '' }) => ip)];
     for (const { port, protocol = 'TCP' } of spec.ports ?? []) {
       const address = addresses.find((each) => protocol === 'TCP' && used.has(serverKey(each, port)));
       if (address === undefined) continue;
-      problems.push(
-        `Service ${metadata.namespace}/${metadata.name} has port ${port} of ${address}, where the ingress listens: ` +
-          'connections may go to either. Give the Service another port, or the ingress other ports or addresses',
-      );
+      const text =
+        `port ${port} of ${address} is where the ingress listens: connections may go to either. ` +
+        'Give the Service another port, or the ingress other ports or addresses';
+      problems.push(problemOf('Service', metadata, text));
     }
   }
   return problems;

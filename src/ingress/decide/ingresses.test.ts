@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { certificate } from '../testing/configurations.ts';
 import { probe, World } from '../testing/world.ts';
 import { serviceConflicts } from './decide.ts';
+import { problemText } from './problem.ts';
 
 const backend = (name = 'web', port = 'number: 80'): string =>
   `backend: { service: { name: ${name}, port: { ${port} } } }`;
@@ -106,7 +107,7 @@ describe('back ends that cannot be used are 503 and a problem', () => {
   ])('%s', (_name, target, problem) => {
     const decision = new World(ingress(rules(path('/', 'Prefix', target)))).decide();
     expect(probe(decision, {})).toBe('Ingress default/i → 503');
-    expect(decision.problems).toEqual([`Ingress default/i: ${problem}`]);
+    expect(decision.problems.map(problemText)).toEqual([`Ingress default/i: ${problem}`]);
   });
 });
 
@@ -175,9 +176,10 @@ rules: [${host('a.example')}, ${host('b.w.example')}, ${host('c.example')}]`);
       /tls.key: \S+ /,
       `tls.key: ${Buffer.from('secret-text').toString('base64')} `,
     );
-    const { problems } = new World(
+    const decision = new World(
       yaml + ingress(`tls: [{ secretName: a }, { secretName: none }, { hosts: [b] }]\n${rules(path('/'))}`),
     ).decide();
+    const problems = decision.problems.map(problemText);
     expect(problems).toHaveLength(3);
     expect(problems[0]).toMatch(/^Ingress default\/i: Secret default\/a: its certificate and key cannot be used/);
     expect(problems[1]).toBe('Ingress default/i: Secret default/none: it does not exist');
@@ -202,7 +204,7 @@ status: {}
   const services = ['lb', 'elsewhere'].map(
     (name) => world.service('default', name) as NonNullable<ReturnType<World['service']>>,
   );
-  const problems = serviceConflicts(services, world.decide().configuration);
+  const problems = serviceConflicts(services, world.decide().configuration).map(problemText);
   expect(problems).toHaveLength(1);
-  expect(problems[0]).toContain('Service default/lb has port 443 of 10.0.0.1');
+  expect(problems[0]).toContain('Service default/lb: port 443 of 10.0.0.1');
 });

@@ -6,6 +6,7 @@ import type { Backend, Certificate, HostRoutes, PathMatch, RouteAction, RouteRul
 import { inPrecedence } from '../routing/precedence.ts';
 import { backendOf, protocolOf, tcpPort } from './backends.ts';
 import { certificateOf } from './certificates.ts';
+import { type Problem, problemOf } from './problem.ts';
 import { compareAge, INGRESS_CONTROLLER, type IngressObjects } from './objects.ts';
 
 /** The annotation that named the class before spec.ingressClassName; it comes first where both are set. */
@@ -21,7 +22,7 @@ export interface DecidedIngresses {
   readonly plain: readonly VirtualListener[];
   readonly encrypted: readonly VirtualListener[];
   /** A text for each thing that cannot be served. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
 }
 
 export function decideIngresses(objects: IngressObjects): DecidedIngresses {
@@ -37,7 +38,7 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
       classes.has(metadata.annotations?.[CLASS_ANNOTATION] ?? spec.ingressClassName ?? ''),
     )
     .sort(compareAge);
-  const problems: string[] = [];
+  const problems: Problem[] = [];
   const rules = new Map<string, RouteRule[]>();
   const defaults: RouteRule[] = [];
   for (const ingress of ingresses) collectRules(ingress, objects, rules, defaults, problems);
@@ -80,12 +81,12 @@ function collectRules(
   objects: IngressObjects,
   rules: Map<string, RouteRule[]>,
   defaults: RouteRule[],
-  problems: string[],
+  problems: Problem[],
 ): void {
   const route = `Ingress ${ingress.metadata.namespace}/${ingress.metadata.name}`;
   const actionOf = (backend: Immutable<IngressBackend>): RouteAction => {
     const target = backendOfIngress(ingress, backend, objects);
-    if (typeof target === 'string') problems.push(`${route}: ${target}`);
+    if (typeof target === 'string') problems.push(problemOf('Ingress', ingress.metadata, target));
     return { route, mirrors: [], backends: [{ weight: 1, target: typeof target === 'string' ? NO_BACKEND : target }] };
   };
   const rule = (path: PathMatch, action: RouteAction): RouteRule => ({ path, headers: [], query: [], action });
@@ -131,13 +132,13 @@ function backendOfIngress(
 function collectCertificates(
   ingresses: readonly Immutable<Ingress>[],
   objects: IngressObjects,
-  problems: string[],
+  problems: Problem[],
 ): Map<string, Certificate[]> {
   const result = new Map<string, Certificate[]>();
   for (const { metadata, spec } of ingresses) {
-    const { namespace = '', name = '' } = metadata;
+    const { namespace = '' } = metadata;
     for (const { hosts, secretName } of spec.tls ?? []) {
-      const problem = (text: string): void => void problems.push(`Ingress ${namespace}/${name}: ${text}`);
+      const problem = (text: string): void => void problems.push(problemOf('Ingress', metadata, text));
       if (secretName === undefined || secretName === '') {
         problem('tls without a secretName has no certificate');
         continue;

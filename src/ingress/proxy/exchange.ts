@@ -4,7 +4,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
-import type { Backend, Mirror, WeightedBackend } from '../model.ts';
+import type { Backend, Endpoint, Mirror, WeightedBackend } from '../model.ts';
 import type { Router } from '../routing/router.ts';
 import { type BackClient, BackError, type BackExchange, type BackRequest, type BackResponse } from './back.ts';
 import type { Balancer } from './balancer.ts';
@@ -104,7 +104,8 @@ export class Exchange {
       const endpoint = endpoints[attempt % endpoints.length] as (typeof endpoints)[number];
       this.#endpoint = `${endpoint.ip} ${endpoint.port}`;
       if (attempt > 0) metrics.retried();
-      const back = clients[backend.protocol].send(endpoint, request);
+      const back = trySend(clients[backend.protocol], endpoint, request);
+      if (back === undefined) return this.#answer(400, 'the request cannot be forwarded');
       this.#back = back;
       let late = false;
       const timer =
@@ -221,8 +222,9 @@ export class Exchange {
     if (random.int(denominator) >= numerator) return;
     const [endpoint] = balancer.endpoints(backend, 1);
     if (endpoint === undefined) return;
+    const copy = trySend(clients[backend.protocol], endpoint, request);
+    if (copy === undefined) return;
     metrics.mirrored();
-    const copy = clients[backend.protocol].send(endpoint, request);
     this.#mirrors.push(copy);
     void copy.response.then(
       ({ body }) => {
@@ -278,6 +280,16 @@ export class Exchange {
 }
 
 const NO_CHANGES = { set: [], add: [], remove: [] };
+
+/** Returns undefined for a request that the protocol cannot express, such as a header with other characters. */
+function trySend(client: BackClient, endpoint: Endpoint, request: BackRequest): BackExchange | undefined {
+  try {
+    return client.send(endpoint, request);
+  } catch (err) {
+    if (!(err instanceof TypeError)) throw err;
+    return undefined;
+  }
+}
 
 /** Headers that clients of back ends write themselves. */
 function withoutOwn(list: readonly string[]): string[] {

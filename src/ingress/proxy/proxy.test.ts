@@ -599,6 +599,30 @@ describe('HTTP/2', () => {
     expect((await send(port)).status).toBe(200);
   });
 
+  test('requests that HTTP/1.1 cannot express are refused', async () => {
+    let seen = 0;
+    const at = await startBackend((_request, response) => {
+      seen++;
+      response.end();
+    });
+    const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    cleanup.push(() => session.destroy());
+    const malformed: Record<string, string>[] = [
+      { ':path': '/a b' },
+      { ':path': 'a' },
+      { ':authority': 'a b' },
+      { ':authority': 'a/b' },
+    ];
+    for (const headers of malformed) {
+      // The parser of HTTP/2 refuses some of these itself.
+      const answer = get(session, { ':authority': 'a.example', ...headers }).then(({ status }) => status, String);
+      expect(await answer).toEqual(expect.toSatisfy((each) => each === 400 || /PROTOCOL_ERROR/.test(String(each))));
+    }
+    expect(seen).toBe(0);
+    expect(await get(session, { ':authority': 'a.example', 'x-name': 'é' })).toMatchObject({ status: 200 });
+  });
+
   test('with TLS: the certificate by SNI, ALPN, and 421 for a host of another listener', async () => {
     const at = await startBackend((_request, response) => response.end('ok'));
     const [a, b] = [await certificate('a.example'), await certificate('*.b.example')];

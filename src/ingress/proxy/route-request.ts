@@ -27,6 +27,9 @@ export interface RequestHead {
   readonly serverName: string | undefined;
 }
 
+/** Methods are tokens (RFC 9110, section 9.1). */
+const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+
 /** Returns the rule for a request, or the answer to one that gets none. */
 export function routeRequest(head: RequestHead, router: Router): RoutedTarget | Refusal {
   const { method, headers } = head;
@@ -34,6 +37,7 @@ export function routeRequest(head: RequestHead, router: Router): RoutedTarget | 
   const authority = absolute?.authority ?? head.authority;
   const host = hostOf(authority);
   if (host === undefined || countHeader(headers, 'host') > 1) return { status: 400, text: 'malformed Host header' };
+  if (!METHOD.test(method)) return { status: 400, text: 'malformed method' };
   const target = parseTarget(absolute?.rest ?? head.target);
   if (target === undefined) return { status: 400, text: 'malformed request target' };
   const rule = router.route(

@@ -8,6 +8,9 @@ export interface Target {
   readonly search: string;
 }
 
+/** Characters that HTTP/2 may carry in a path and HTTP/1.1 may not. */
+const UNSAFE = /[^\u0021-\u00ff]|\u007f/;
+
 const DOT_SEGMENT = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /**
@@ -15,7 +18,7 @@ const DOT_SEGMENT = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
  * one that was routed by. undefined: the target is malformed.
  */
 export function parseTarget(text: string): Target | undefined {
-  if (!text.startsWith('/') || text.includes('#')) return undefined;
+  if (!text.startsWith('/') || text.includes('#') || UNSAFE.test(text)) return undefined;
   const question = text.indexOf('?');
   const path = question < 0 ? text : text.slice(0, question);
   const search = question < 0 ? '' : text.slice(question);

@@ -44,6 +44,7 @@ export const INGRESS_PERMISSIONS: IngressPermissions = {
     rules: [
       { apiGroups: [''], resources: ['services', 'namespaces'], verbs: READ },
       { apiGroups: [''], resources: ['secrets'], verbs: READ },
+      { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
       { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses'], verbs: READ },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses/status'], verbs: ['update'] },

@@ -25,7 +25,7 @@ function setUp() {
   return { clock, calls, failures, updater, updates: () => updates };
 }
 
-test('the runtime is told once of each change, with all families', async () => {
+test('the runtime is updated once for each change, with all families', async () => {
   const { clock, calls, updater, updates } = setUp();
   updater.nodeSeen({});
   updater.nodeSeen({ podCIDR: '10.0.1.0/24', podCIDRs: ['10.0.1.0/24', 'fd00::/64'] });

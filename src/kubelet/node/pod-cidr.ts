@@ -1,4 +1,4 @@
-// Tells the runtime which addresses the node's pods have, when the Node gets them: runtimes with a network of their own need to know.
+// Updates the runtime with the pod CIDRs of its Node: runtimes with a network of their own need them.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';

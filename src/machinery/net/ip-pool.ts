@@ -15,7 +15,10 @@ export class IpPool {
     this.#spans = spans;
   }
 
-  /** Throws RangeError for text that is no pool, and for ranges that overlap. A network counts with its first and last address. */
+  /**
+   * Throws RangeError for text that is no pool, and for ranges that overlap. A network counts with its first and last
+   * address.
+   */
   static parse(text: string): IpPool {
     const spans = text.split(',').map((part) => spanOf(part.trim()));
     for (const [index, span] of spans.entries()) {

@@ -89,7 +89,10 @@ function valueOfIPv6(text: string): bigint {
   return [...before, ...middle, ...after].reduce((sum, part) => (sum << 16n) + BigInt(`0x${part}`), 0n);
 }
 
-/** IPv6 ranges whose last (or, for 6to4, second and third) groups hold an IPv4 address. A packet may end at that address. */
+/**
+ * IPv6 ranges whose last (or, for 6to4, second and third) groups hold an IPv4 address. A packet may end at that
+ * address.
+ */
 const EMBEDDED_V4: readonly { readonly range: IpRange; readonly shift: bigint }[] = [
   // IPv4-mapped, IPv4-compatible, NAT64, 6to4.
   { range: parseCidr('::ffff:0:0/96') as IpRange, shift: 0n },
@@ -112,9 +115,9 @@ const NOT_GLOBAL = [
 ].map((range) => parseCidr(range) as IpRange);
 
 /**
- * Reports whether `text` is an address that can belong to another machine: not unspecified, loopback, link-local, multicast or
- * broadcast. Private ranges count as global, as in Go's IsGlobalUnicast. An IPv6 address that embeds an IPv4 address is judged by both.
- * False for text that is no address, and for addresses with a zone.
+ * Reports whether `text` is an address that can belong to another machine: not unspecified, loopback, link-local,
+ * multicast or broadcast. Private ranges count as global, as in Go's IsGlobalUnicast. An IPv6 address that embeds an
+ * IPv4 address is judged by both. False for text that is no address, and for addresses with a zone.
  */
 export function isGlobalUnicast(text: string): boolean {
   const address = parseIp(text);

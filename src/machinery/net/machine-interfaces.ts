@@ -6,8 +6,9 @@ import { isClusterInterface } from './service-interface.ts';
 type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Returns the machine's interfaces with their own addresses. Interfaces that clusters have made are left out, and so are copies of their
- * addresses on other interfaces: an IPv6 address of a load balancer is on the interface of the link, too, where NDP finds it.
+ * Returns the machine's interfaces with their own addresses. Interfaces that clusters have made are left out, and so
+ * are copies of their addresses on other interfaces: an IPv6 address of a load balancer is on the interface of the
+ * link, too, where NDP finds it.
  */
 export function machineInterfaces(all: Interfaces = networkInterfaces()): Interfaces {
   const entries = Object.entries(all);

@@ -1,5 +1,5 @@
-// The interfaces that a cluster makes on a machine. Their names tell them apart: an address on one of them is not the machine's own, and
-// no other machine reaches this one by it.
+// The interfaces that a cluster makes on a machine. Their names tell them apart: an address on one of them is not the
+// machine's own, and no other machine reaches this one by it.
 
 const SERVICES = 'cxs';
 const PODS = 'cxv';
@@ -23,7 +23,10 @@ export function isServiceInterface(name: string): boolean {
   return SERVICE_PATTERN.test(name);
 }
 
-/** Reports whether a cluster has made the interface: for services, for pods of other machines, or as the bridge of its pods. */
+/**
+ * Reports whether a cluster has made the interface: for services, for pods of other machines, or as the bridge of its
+ * pods.
+ */
 export function isClusterInterface(name: string): boolean {
   return PATTERN.test(name) || BRIDGE_PATTERN.test(name);
 }

@@ -30,7 +30,8 @@ class FakeLink {
     };
     const system = {
       protected: [] as readonly Announcement[],
-      held: () => Promise.resolve(new Set([...this.owners].filter(([, set]) => set.has(name)).map(([address]) => address))),
+      held: () =>
+        Promise.resolve(new Set([...this.owners].filter(([, set]) => set.has(name)).map(([address]) => address))),
       add: (address: string, { force }: { force: boolean }) => {
         const others = [...owners(address)].filter((owner) => owner !== name && !this.silent.has(owner));
         if (others.length > 0 && !force) return Promise.resolve('in use' as const);
@@ -161,7 +162,7 @@ describe('an address', () => {
     expect(link.at()).toBe('');
   });
 
-  test('of a dead machine moves when its lease is not renewed; that of a machine that still answers stays', async () => {
+  test('of a dead machine moves when its lease is not renewed; it stays at one that answers', async () => {
     for (const name of ['a', 'b']) await addNode(name);
     for (const name of ['a', 'b']) start(name);
     await addService('web', ['10.0.0.240']);

@@ -1,7 +1,8 @@
 // Announces addresses of load balancers at this node: those for which it is the first node that is alive (decide.ts).
 //
-// An address is never taken from a machine that answers for it, unless it belongs to a node that is not ready. So a node that looks dead
-// but is not keeps its addresses, and an address that something else on the link has is reported instead of being fought for.
+// An address is never taken from a machine that answers for it, unless it belongs to a node that is not ready. So a
+// node that looks dead but is not keeps its addresses, and an address that something else on the link has is reported
+// instead of being fought for.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -27,7 +28,9 @@ export interface AnnouncerConfig {
   readonly logger: Logger;
 }
 
-/** How often leases are read, addresses in use are tried again, and the machine is compared with what it should have. */
+/**
+ * How often leases are read, addresses in use are tried again, and the machine is compared with what it should have.
+ */
 const TICK_MS = 3000;
 /** The node that had an address withdraws it at about the same time. */
 const RETRY_MS = 300;
@@ -126,7 +129,9 @@ export class Announcer {
     // Only nodes before this one in line are of interest.
     const before = isCandidate.flatMap(({ candidates }) => candidates.slice(0, candidates.indexOf(nodeName)));
     await this.#leases.read(new Set(before), signal);
-    const mine = isCandidate.filter(({ candidates }) => candidates.find((name) => !this.#leases.isLost(name)) === nodeName);
+    const mine = isCandidate.filter(
+      ({ candidates }) => candidates.find((name) => !this.#leases.isLost(name)) === nodeName,
+    );
     const wanted = new Map(mine.map((announcement) => [announcement.address, announcement]));
     const held = await this.#held(wanted.size > 0);
     for (const address of held) {

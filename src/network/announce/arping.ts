@@ -53,12 +53,9 @@ export class Arping {
         if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
       }
     }
-    logger.warn(
-      'announcer: neither busybox nor iputils has arping here: other machines notice that an address has moved only when',
-      {
-        reason: 'their ARP entries expire, and addresses of IPv4 that something else has are not detected',
-      },
-    );
+    logger.warn('announcer: neither busybox nor iputils has arping: other machines notice a moved address only when', {
+      reason: 'their ARP entries expire, and addresses of IPv4 that something else has are not detected',
+    });
     return undefined;
   }
 }

@@ -1,4 +1,5 @@
-// Which node announces which address of a load balancer. Pure: every node comes to the same answer from the same objects.
+// Which node announces which address of a load balancer. Pure: every node comes to the same answer from the same
+// objects.
 
 import { createHash } from 'node:crypto';
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
@@ -25,12 +26,20 @@ export interface ClusterState {
   /** Returns the slices of a service. */
   readonly slicesOf: (service: string) => readonly Immutable<EndpointSlice>[];
   readonly nodes: readonly Immutable<Node>[];
-  /** Only addresses of the pool are announced: a status may name any address of the link, and whoever may write it could have its traffic. */
+  /**
+   * Only addresses of the pool are announced: a status may name any address of the link, and a client that may write it
+   * could have its traffic.
+   */
   readonly pool: IpPool;
 }
 
 /** Returns what is to be announced, by address. Of two services that name one address, the older one has it. */
-export function decideAnnouncements({ services, slicesOf, nodes, pool }: ClusterState): ReadonlyMap<string, Announcement> {
+export function decideAnnouncements({
+  services,
+  slicesOf,
+  nodes,
+  pool,
+}: ClusterState): ReadonlyMap<string, Announcement> {
   const eligible = eligibleNodes(nodes);
   const announcements = new Map<string, Announcement>();
   for (const service of [...services].sort(byAge)) {
@@ -42,7 +51,8 @@ export function decideAnnouncements({ services, slicesOf, nodes, pool }: Cluster
       if (parsed === undefined || ipMode !== 'VIP' || !pool.has(ip)) continue;
       const address = formatIp(parsed);
       if (announcements.has(address)) continue;
-      const serving = spec.externalTrafficPolicy === 'Local' ? nodesWithEndpoints(slicesOf(key), parsed.family) : undefined;
+      const serving =
+        spec.externalTrafficPolicy === 'Local' ? nodesWithEndpoints(slicesOf(key), parsed.family) : undefined;
       const candidates = serving === undefined ? eligible : eligible.filter((name) => serving.has(name));
       const ports = (spec.ports ?? []).flatMap(({ port, protocol: text }) => {
         const protocol = protocolOf(text);
@@ -54,7 +64,10 @@ export function decideAnnouncements({ services, slicesOf, nodes, pool }: Cluster
   return announcements;
 }
 
-/** Returns the ready nodes; without any, all: an address must not go because no kubelet reports. Simulated nodes have no network. */
+/**
+ * Returns the ready nodes; without any, all: an address must not go because no kubelet reports. Simulated nodes have no
+ * network.
+ */
 function eligibleNodes(nodes: readonly Immutable<Node>[]): readonly string[] {
   const taking = nodes.filter(
     ({ metadata, status }) =>
@@ -75,7 +88,10 @@ function nodesWithEndpoints(slices: readonly Immutable<EndpointSlice>[], family:
 
 /** Rendezvous hashing: a node that comes or goes moves only addresses of its own. */
 function ranked(address: string, nodes: readonly string[]): readonly string[] {
-  const weights = nodes.map((name) => ({ name, weight: createHash('sha256').update(`${address}\n${name}`).digest('hex') }));
+  const weights = nodes.map((name) => ({
+    name,
+    weight: createHash('sha256').update(`${address}\n${name}`).digest('hex'),
+  }));
   return weights.sort((a, b) => (a.weight < b.weight ? 1 : -1)).map(({ name }) => name);
 }
 

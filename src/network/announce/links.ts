@@ -22,8 +22,8 @@ export interface RouteEntry {
 }
 
 /**
- * Returns the interfaces whose network has the address; if there is none, those of the default route: the machines of that link may have
- * several networks on it.
+ * Returns the interfaces whose network has the address; if there is none, those of the default route: the machines of
+ * that link may have several networks on it.
  */
 export function linksOf(
   address: string,

@@ -1,4 +1,5 @@
-// Which nodes are lost, by the leases that their kubelets renew every ten seconds. A node's condition Ready says so only after some 50 s.
+// Which nodes are lost, by the leases that their kubelets renew every ten seconds. A node's condition Ready says so
+// only after some 50 s.
 
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -28,7 +29,10 @@ export class NodeLeases {
     this.#config = config;
   }
 
-  /** Reads the leases of these nodes, and forgets others. A lease that is not there, or that cannot be read, says nothing. */
+  /**
+   * Reads the leases of these nodes, and forgets others. A lease that is not there, or that cannot be read, says
+   * nothing.
+   */
   async read(names: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config;
     for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);

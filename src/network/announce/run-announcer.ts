@@ -11,7 +11,7 @@ import type { Random } from '#machinery/random.ts';
 import { Announcer } from './announcer.ts';
 import { LinkAddresses } from './link-addresses.ts';
 
-/** What the announcer of a node is set to. */
+/** Settings of the announcer of a node. */
 export interface AnnouncerSettings {
   /** As IpPool.parse reads it. */
   readonly pool: string;
@@ -37,18 +37,25 @@ export async function runAnnouncer(config: RunAnnouncerConfig, signal: AbortSign
   const { client, nodeName, settings, clock, random } = config;
   const logger = config.logger.with({ component: 'announcer', node: nodeName });
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    logger.warn('announcer: addresses of load balancers are not announced: this needs Linux and root', { pool: settings.pool });
+    logger.warn('announcer: addresses of load balancers are not announced: this needs Linux and root', {
+      pool: settings.pool,
+    });
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     return;
   }
   const system = systemOf(settings.id, clock, logger);
-  await new Announcer({ client, nodeName, pool: IpPool.parse(settings.pool), system, clock, random, logger }).run(signal);
+  await new Announcer({ client, nodeName, pool: IpPool.parse(settings.pool), system, clock, random, logger }).run(
+    signal,
+  );
 }
 
 const systemOf = (id: string, clock: Clock, logger: Logger): LinkAddresses =>
   new LinkAddresses({ interfaceName: nameOf(id), table: tableOf(id), clock, logger });
 
-/** Removes what an announcer of this id has left on the machine. Needs root. Idempotent. Returns the addresses that were there. */
+/**
+ * Removes what an announcer of this id has left on the machine. Needs root. Idempotent. Returns the addresses that were
+ * there.
+ */
 export async function removeAnnouncements(id: string, clock: Clock, logger: Logger): Promise<readonly string[]> {
   const system = systemOf(id, clock, logger);
   const held = [...(await system.held())];

@@ -1,5 +1,6 @@
-// Decides which nodes may have which pods. A range that a node claims becomes a route of this machine, so a node must not claim what is
-// not its own: the API server lets every node write its own status, and a node that joins says which range it has.
+// Decides which nodes may have which pods. A range that a node claims becomes a route of this machine, so a node must
+// not claim what is not its own: the API server lets every node write its own status, and a node that joins says which
+// range it has.
 
 import {
   contains,
@@ -32,7 +33,7 @@ export interface AcceptedRange extends IpRange {
 export interface Accepted {
   readonly self: Peer | undefined;
   readonly peers: readonly Peer[];
-  /** What was left out, and why. */
+  /** Claims that were left out, with the reasons. */
   readonly problems: readonly string[];
 }
 
@@ -43,7 +44,7 @@ export interface AcceptRules {
   readonly machine: Pick<Machine, 'links' | 'foreignRoutes'>;
 }
 
-/** What a record says, read once: records do not change, and there may be thousands of them at each pass. */
+/** The values of a record, parsed once: records do not change, and a pass may have thousands of them. */
 interface ParsedRecord {
   readonly ranges: readonly AcceptedRange[];
   readonly addresses: Peer['addresses'];
@@ -97,7 +98,11 @@ export function acceptNodes(nodes: Iterable<NodeRecord>, rules: AcceptRules): Ac
     }
   }
   const ranges = withoutConflicts(claims, problems);
-  const peers = ordered.map(({ name }) => ({ name, ranges: ranges.get(name) ?? [], addresses: addressesOf.get(name) ?? [] }));
+  const peers = ordered.map(({ name }) => ({
+    name,
+    ranges: ranges.get(name) ?? [],
+    addresses: addressesOf.get(name) ?? [],
+  }));
   const self = peers.find(({ name }) => name === rules.self);
   return { self, peers: peers.filter((peer) => peer !== self && peer.ranges.length > 0), problems };
 }
@@ -109,7 +114,9 @@ function byAge(a: NodeRecord, b: NodeRecord): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** Returns the usable addresses of each node. An address has one owner: two nodes with the same one cannot be told apart. */
+/**
+ * Returns the usable addresses of each node. An address has one owner: two nodes with the same one would be mixed up.
+ */
 function addressBook(
   nodes: readonly NodeRecord[],
   own: ReadonlySet<string>,
@@ -141,7 +148,8 @@ function rangesOf({ name, podCidrs }: NodeRecord, problems: string[]): AcceptedR
   const ranges: AcceptedRange[] = [];
   for (const given of podCidrs) {
     const range = parseCidr(given);
-    if (range === undefined) problems.push(`node ${name}: ${JSON.stringify(given.slice(0, 60))} is no range of addresses`);
+    if (range === undefined)
+      problems.push(`node ${name}: ${JSON.stringify(given.slice(0, 60))} is no range of addresses`);
     else if (ranges.some(({ family }) => family === range.family))
       problems.push(`node ${name}: range of pods ${given} is left out: the node has another of this family`);
     else if (!isGlobalUnicast(formatIp({ family: range.family, value: range.first })))
@@ -151,7 +159,7 @@ function rangesOf({ name, podCidrs }: NodeRecord, problems: string[]): AcceptedR
   return ranges;
 }
 
-/** What a range is judged by. */
+/** The facts that a range is checked against. */
 interface Judging extends AcceptRules {
   /** Addresses that no range of another node may have. Sorted. */
   readonly addresses: readonly IpAddress[];
@@ -166,7 +174,8 @@ function problemOf(range: AcceptedRange, isOwn: boolean, judging: Judging): stri
   if (serviceCidrs.some((services) => overlaps(services, range))) return 'it overlaps the range of services';
   if (isOwn) return undefined;
   const address = firstWithin(addresses, range);
-  if (address !== undefined) return `it has the address ${formatIp(address)} of a node, of this machine, or of a gateway`;
+  if (address !== undefined)
+    return `it has the address ${formatIp(address)} of a node, of this machine, or of a gateway`;
   // Pods in a part of a link's range are fine where the administrator says so.
   const link = machine.foreignRoutes.find(
     (route) => route.isConnected && (isClusterKnown ? containsRange(range, route.range) : overlaps(range, route.range)),
@@ -186,7 +195,8 @@ function withoutConflicts(claims: readonly Claim[], problems: string[]): Map<str
     if (earlier === undefined) accepted.set(node, [...(accepted.get(node) ?? []), range]);
     else
       problems.push(
-        `node ${node}: range of pods ${range.text} is left out: it overlaps ${earlier.range.text} of node ${earlier.node}`,
+        `node ${node}: range of pods ${range.text} is left out: ` +
+          `it overlaps ${earlier.range.text} of node ${earlier.node}`,
       );
   }
   return accepted;

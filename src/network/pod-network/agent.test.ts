@@ -71,7 +71,9 @@ async function create(name: string, address: string, podCIDR?: string): Promise<
   });
 }
 const condition = async () =>
-  (await server.client.resource(nodes).get('self')).status.conditions?.find(({ type }) => type === 'NetworkUnavailable');
+  (await server.client.resource(nodes).get('self')).status.conditions?.find(
+    ({ type }) => type === 'NetworkUnavailable',
+  );
 
 /** Advances the clock until the condition holds. Requests and files need turns of the event loop, too. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {

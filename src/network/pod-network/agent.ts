@@ -1,5 +1,5 @@
-// The pod network as a component of a node: follows the Nodes of the cluster and the links of the machine, keeps the machine as it has to
-// be, and reports in the Node whether pods have a network.
+// The pod network as a component of a node: follows the Nodes of the cluster and the links of the machine, keeps the
+// machine as it has to be, and reports in the Node whether pods have a network.
 
 import { nodes } from '#api/groups/core/v1/index.ts';
 import type { Node } from '#api/groups/core/v1/index.ts';
@@ -32,7 +32,7 @@ export interface PodNetworkConfig {
 
 type ReadNode = Immutable<Node>;
 
-/** With other nodes, and without. */
+/** Periods of comparing the machine with what it should have: with other nodes, and without. */
 const RESYNC_MS = 60_000;
 const LONELY_RESYNC_MS = 300_000;
 /** Changes of links come in groups. */
@@ -201,14 +201,17 @@ class PodNetworkAgent {
             message: `RouteController failed to create a route: ${obstacle.slice(0, 500)}`,
           };
     const present = self.status.conditions?.find(({ type }) => type === TYPE);
-    if (present?.status === wanted.status && present.reason === wanted.reason && present.message === wanted.message) return true;
+    if (present?.status === wanted.status && present.reason === wanted.reason && present.message === wanted.message)
+      return true;
     const { client, clock, nodeName } = this.#config;
     const now = formatTime(clock.now());
     const lastTransitionTime = present?.status === wanted.status ? present.lastTransitionTime : now;
     const patch = { status: { conditions: [{ ...wanted, lastHeartbeatTime: now, lastTransitionTime }] } };
     try {
       const options = { subresource: 'status', signal };
-      const written = await client.resource(nodes).patch(nodeName, 'application/strategic-merge-patch+json', patch, options);
+      const written = await client
+        .resource(nodes)
+        .patch(nodeName, 'application/strategic-merge-patch+json', patch, options);
       if (this.#self === self) this.#self = relevant(written);
       return true;
     } catch (err) {

@@ -9,8 +9,8 @@ import { removalCommands } from './rules.ts';
 import { type PodNetworkSystem, systemPodNetwork } from './system.ts';
 
 /**
- * Removes routes, the VXLAN device and rules; the bridge and its addresses are removed by removeBridgeNetwork. Idempotent. Rejects with what
- * could not be removed. Needs root.
+ * Removes routes, the VXLAN device and rules; the bridge and its addresses are removed by removeBridgeNetwork.
+ * Idempotent. Rejects with what could not be removed. Needs root.
  *
  * @param dataDir the directory that was given to podNetworkNames
  */
@@ -22,7 +22,8 @@ export async function cleanPodNetwork(dataDir: string, system: PodNetworkSystem 
     await system.apply(difference(own, EMPTY_STATE, names));
   } catch (err) {
     // Without iproute2 there are no routes of ours either.
-    if (((err as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT') failures.push(errorMessage(err));
+    if (((err as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT')
+      failures.push(errorMessage(err));
   }
   try {
     await system.nft.run(removalCommands(names.table));

@@ -1,4 +1,4 @@
-// What is decided from nodes and links, as values.
+// Decisions from nodes and links, as values.
 
 import { describe, expect, test } from 'vitest';
 import { parseCidr, parseIp } from '#machinery/net/ip.ts';
@@ -6,7 +6,12 @@ import { decide, tunnelMac } from './decide.ts';
 import { difference } from './difference.ts';
 import { EMPTY_STATE, type ForeignRoute, type Link, type NodeRecord, type PodNetworkSettings } from './model.ts';
 
-const names = { bridge: 'cox0123456789', vxlan: 'cxv0123456789', table: 'coxswain-pods-0123456789', metric: 20_000_000 };
+const names = {
+  bridge: 'cox0123456789',
+  vxlan: 'cxv0123456789',
+  table: 'coxswain-pods-0123456789',
+  metric: 20_000_000,
+};
 const settings: PodNetworkSettings = {
   mode: 'auto',
   names,
@@ -41,7 +46,10 @@ const route = (range: string, onLink: string, gateway?: string): ForeignRoute =>
 });
 
 const machine = {
-  links: [link('lo', ['127.0.0.1/8'], { mtu: 65_536, isLoopback: true, isEthernet: false }), link('eth0', ['10.0.0.1/24'])],
+  links: [
+    link('lo', ['127.0.0.1/8'], { mtu: 65_536, isLoopback: true, isEthernet: false }),
+    link('eth0', ['10.0.0.1/24']),
+  ],
   foreignRoutes: [route('10.0.0.0/24', 'eth0'), route('0.0.0.0/0', 'eth0', '10.0.0.254')],
 };
 
@@ -57,8 +65,11 @@ const node = (
   addresses: [address].flat(),
 });
 const self = node('self', '10.0.0.1', '10.244.1.0/24');
-const decideFor = (others: readonly NodeRecord[], given: Partial<PodNetworkSettings> = {}, on: typeof machine = machine) =>
-  decide('self', [...others, self], on, { ...settings, ...given });
+const decideFor = (
+  others: readonly NodeRecord[],
+  given: Partial<PodNetworkSettings> = {},
+  on: typeof machine = machine,
+) => decide('self', [...others, self], on, { ...settings, ...given });
 
 describe('how a node is reached', () => {
   test('on a link by a route, elsewhere by VXLAN', () => {
@@ -101,7 +112,10 @@ describe('how a node is reached', () => {
 
   test('a tunnel without hardware addresses is no link for routes, but for VXLAN it is', () => {
     const wireguard = link('wg0', ['10.8.0.1/24'], { isEthernet: false, mtu: 1420 });
-    const on = { links: [...machine.links, wireguard], foreignRoutes: [...machine.foreignRoutes, route('10.8.0.0/24', 'wg0')] };
+    const on = {
+      links: [...machine.links, wireguard],
+      foreignRoutes: [...machine.foreignRoutes, route('10.8.0.0/24', 'wg0')],
+    };
     const { state, mtu } = decideFor([node('n', '10.8.0.2', '10.244.2.0/24')], {}, on);
     expect(state.vxlan?.mtu).toBe(1370);
     expect(state.routes.get('10.244.2.0/24')?.link).toBe(names.vxlan);
@@ -132,11 +146,18 @@ describe('how a node is reached', () => {
 
   test('two families in one tunnel, whose ends have the family that both nodes have', () => {
     const own = node('self', ['fd00::1'], ['10.244.1.0/24', 'fd00:10:0:1::/64']);
-    const on = { links: [link('eth0', ['10.0.0.1/24', 'fd00::1/64'])], foreignRoutes: [route('::/0', 'eth0', 'fd00::fe')] };
+    const on = {
+      links: [link('eth0', ['10.0.0.1/24', 'fd00::1/64'])],
+      foreignRoutes: [route('::/0', 'eth0', 'fd00::fe')],
+    };
     const peer = node('far', ['172.16.0.2', 'fd01::2'], ['10.244.2.0/24', 'fd00:10:0:2::/64']);
     const { state, problems, mtu } = decide('self', [own, peer], on, settings);
     expect(problems).toEqual([]);
-    expect(state.vxlan).toMatchObject({ local: 'fd00::1', mtu: 1430, addresses: ['10.244.1.0/32', 'fd00:10:0:1::/128'] });
+    expect(state.vxlan).toMatchObject({
+      local: 'fd00::1',
+      mtu: 1430,
+      addresses: ['10.244.1.0/32', 'fd00:10:0:1::/128'],
+    });
     expect([...state.forwarding.values()]).toEqual(['fd01::2']);
     expect([...state.neighbours.keys()]).toEqual(['10.244.2.0', 'fd00:10:0:2::']);
     expect(mtu).toBe(1430);
@@ -227,7 +248,9 @@ describe('changes', () => {
   const near = node('near', '10.0.0.2', '10.244.2.0/24');
   const far = node('far', '172.16.0.3', '10.244.3.0/24');
   const changes = (before: readonly NodeRecord[], after: readonly NodeRecord[]): string[] =>
-    difference(decideFor(before).state, decideFor(after).state, names).map(({ program, args }) => [program, ...args].join(' '));
+    difference(decideFor(before).state, decideFor(after).state, names).map(({ program, args }) =>
+      [program, ...args].join(' '),
+    );
 
   test('nothing changes where nothing has changed', () => {
     expect(changes([near, far], [far, near])).toEqual([]);
@@ -271,7 +294,9 @@ describe('changes', () => {
       'fdb replace',
     ]);
     const smaller = { ...state, vxlan: { ...state.vxlan!, mtu: 1400 } };
-    expect(difference(smaller, state, names).map(({ args }) => args.join(' '))).toEqual(['link set cxv0123456789 mtu 1450']);
+    expect(difference(smaller, state, names).map(({ args }) => args.join(' '))).toEqual([
+      'link set cxv0123456789 mtu 1450',
+    ]);
   });
 
   test('a node that comes to the link is reached there', () => {

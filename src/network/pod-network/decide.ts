@@ -1,4 +1,5 @@
-// Decides what this machine should have, so that its pods reach those of other nodes. Pure: nodes and the machine in, a state out.
+// Decides what this machine should have, so that its pods reach those of other nodes. Pure: nodes and the machine in, a
+// state out.
 
 import {
   bitsOf,
@@ -35,13 +36,13 @@ export interface Decision {
   readonly nodeAddresses: readonly string[];
   /** Why this node's pods cannot have a network now. What is in the kernel has to stay as it is then. */
   readonly obstacle: string | undefined;
-  /** What is wrong with other nodes. */
+  /** Problems of other nodes, for the log. */
   readonly problems: readonly string[];
 }
 
 /** Bytes that VXLAN adds to a packet: outer IP, UDP and VXLAN headers, and the inner Ethernet header. */
 const VXLAN_OVERHEAD: Readonly<Record<IpFamily, number>> = { IPv4: 50, IPv6: 70 };
-/** Of Ethernet; the loopback interface and some clouds have more than other machines take. */
+/** Ethernet's packet size. The loopback interface has a larger one, which no other machine takes. */
 const DEFAULT_MTU = 1500;
 
 export function decide(
@@ -81,7 +82,9 @@ function obstacleOf(own: Peer | undefined, local: Local | undefined, hasPeers: b
   if (own === undefined) return 'the node is not registered';
   if (own.ranges.length === 0) return 'the node has no usable range of pod addresses';
   // While a link is down or gets another address, what leads to other nodes had better stay.
-  return hasPeers && own.addresses.length > 0 && local === undefined ? 'this machine has no address of its node' : undefined;
+  return hasPeers && own.addresses.length > 0 && local === undefined
+    ? 'this machine has no address of its node'
+    : undefined;
 }
 
 /** The address by which other nodes know this one, and the link that has it. */
@@ -93,7 +96,9 @@ interface Local {
 
 function localAddress(own: Peer | undefined, links: readonly Link[]): Local | undefined {
   for (const { family, value, text } of own?.addresses ?? []) {
-    const link = links.find(({ addresses }) => addresses.some((each) => each.family === family && each.value === value));
+    const link = links.find(({ addresses }) =>
+      addresses.some((each) => each.family === family && each.value === value),
+    );
     if (link !== undefined) return { family, text, link };
   }
   return undefined;
@@ -127,7 +132,9 @@ class Plan {
   /** Returns what is wrong with the node. */
   add(peer: Peer): readonly string[] {
     const families = new Set(this.#own?.ranges.map(({ family }) => family));
-    return peer.ranges.filter(({ family }) => families.has(family)).flatMap((range) => this.#addRange(peer, range) ?? []);
+    return peer.ranges
+      .filter(({ family }) => families.has(family))
+      .flatMap((range) => this.#addRange(peer, range) ?? []);
   }
 
   #addRange(peer: Peer, range: AcceptedRange): string | undefined {
@@ -142,7 +149,10 @@ class Plan {
       return undefined;
     }
     if (mode === 'routes')
-      return `node ${peer.name}: no route to ${range.text}, the node is not on a link of this machine (see --pod-network)`;
+      return (
+        `node ${peer.name}: no route to ${range.text}, ` +
+        'the node is not on a link of this machine (see --pod-network)'
+      );
     return this.#addTunnel(peer, range);
   }
 
@@ -150,13 +160,17 @@ class Plan {
     const local = this.#local;
     const remote = peer.addresses.find(({ family }) => family === local?.family);
     if (local === undefined || remote === undefined) {
-      return `node ${peer.name}: pods in ${range.text} cannot be reached, the node has no ${local?.family ?? 'usable'} address`;
+      const family = local?.family ?? 'usable';
+      return `node ${peer.name}: pods in ${range.text} cannot be reached, the node has no ${family} address`;
     }
     const mac = tunnelMac(peer);
     const via = firstAddress(range);
     const other = this.#forwarding.get(mac);
     if (other !== undefined && other !== remote.text)
-      return `node ${peer.name}: pods in ${range.text} cannot be reached, their node and that at ${other} get the same tunnel address`;
+      return (
+        `node ${peer.name}: pods in ${range.text} cannot be reached, ` +
+        `their node and that at ${other} get the same tunnel address`
+      );
     this.#vxlanMtus.add(this.#linkTo(remote)?.mtu ?? local.link.mtu);
     this.#forwarding.set(mac, remote.text);
     this.#neighbours.set(via, mac);
@@ -190,7 +204,8 @@ class Plan {
     let [name, prefix, metric]: [string | undefined, number, number] = [undefined, -1, 0];
     for (const route of this.#machine.foreignRoutes) {
       const isBetter = route.range.prefix > prefix || (route.range.prefix === prefix && route.metric < metric);
-      if (isBetter && contains(route.range, address)) [name, prefix, metric] = [route.link, route.range.prefix, route.metric];
+      if (isBetter && contains(route.range, address))
+        [name, prefix, metric] = [route.link, route.range.prefix, route.metric];
     }
     return this.#machine.links.find((link) => link.name === name);
   }
@@ -229,14 +244,20 @@ class Plan {
   podMtu(): number | undefined {
     const link = this.#local?.link ?? this.#defaultLink();
     const vxlan = this.#vxlan();
-    const mtus = [...(link === undefined ? [] : [link.mtu]), ...this.#routeMtus, ...(vxlan === undefined ? [] : [vxlan.mtu])];
+    const mtus = [
+      ...(link === undefined ? [] : [link.mtu]),
+      ...this.#routeMtus,
+      ...(vxlan === undefined ? [] : [vxlan.mtu]),
+    ];
     if (mtus.length === 0) return undefined;
     return link?.isLoopback === true ? Math.min(DEFAULT_MTU, ...mtus) : Math.min(...mtus);
   }
 
   /** Returns the link that most packets leave by. */
   #defaultLink(): Link | undefined {
-    const routes = this.#machine.foreignRoutes.filter(({ range }) => range.prefix === 0).toSorted((a, b) => a.metric - b.metric);
+    const routes = this.#machine.foreignRoutes
+      .filter(({ range }) => range.prefix === 0)
+      .toSorted((a, b) => a.metric - b.metric);
     return this.#machine.links.find(({ name }) => name === routes[0]?.link);
   }
 }
@@ -248,8 +269,8 @@ const isOnLink = (range: IpRange, address: IpAddress): boolean =>
 const firstAddress = ({ family, first }: AcceptedRange): string => formatIp({ family, value: first });
 
 /**
- * Returns the hardware address of a node in the tunnel. It follows from the node's first range, which no other node has, so nodes need not
- * publish theirs, and none can claim another's.
+ * Returns the hardware address of a node in the tunnel. It follows from the node's first range, which no other node
+ * has, so nodes need not publish theirs, and none can claim another's.
  */
 export function tunnelMac({ ranges }: Pick<Peer, 'ranges'>): string {
   const [range] = ranges;

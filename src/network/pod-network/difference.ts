@@ -1,4 +1,4 @@
-// What has to be changed so that the machine has a state. Pure: two states in, commands of iproute2 out.
+// The difference between two states of a machine, as commands of iproute2. Pure.
 
 import { isIPv6 } from 'node:net';
 import type { PodNetworkNames, PodNetworkState, Route, VxlanDevice } from './model.ts';
@@ -10,14 +10,18 @@ export interface Change {
   readonly args: readonly string[];
 }
 
-/** What can stand in a line of a batch. Names of links may have other characters: such links are not used. */
+/** Arguments that can stand in a line of a batch. Names of links may have other characters: such links are not used. */
 export const BATCH_ARGUMENT = /^[^\s'"#\\]+$/;
 
 /**
- * Returns the changes in the order in which they have to be made. What is the same in both states is not touched, so traffic that
- * flows is not disturbed. Routes to nodes that are gone are removed before the entries that they need.
+ * Returns the changes in the order in which they have to be made. What is the same in both states is not touched, so
+ * traffic that flows is not disturbed. Routes to nodes that are gone are removed before the entries that they need.
  */
-export function difference(actual: PodNetworkState, wanted: PodNetworkState, names: PodNetworkNames): readonly Change[] {
+export function difference(
+  actual: PodNetworkState,
+  wanted: PodNetworkState,
+  names: PodNetworkNames,
+): readonly Change[] {
   const ip: string[][] = [];
   const bridge: string[][] = [];
   for (const [destination, route] of actual.routes) {
@@ -42,14 +46,18 @@ export function difference(actual: PodNetworkState, wanted: PodNetworkState, nam
   for (const [mac, node] of before.forwarding)
     if (!wanted.forwarding.has(mac)) bridge.push(['fdb', 'del', mac, 'dst', node, ...dev, 'self']);
   for (const [mac, node] of wanted.forwarding)
-    if (before.forwarding.get(mac) !== node) bridge.push(['fdb', 'replace', mac, 'dst', node, ...dev, 'self', 'permanent']);
+    if (before.forwarding.get(mac) !== node)
+      bridge.push(['fdb', 'replace', mac, 'dst', node, ...dev, 'self', 'permanent']);
   for (const [destination, route] of wanted.routes) {
     const present = actual.routes.get(destination);
     const isGone = isReplaced && present?.link === names.vxlan;
     if (isGone || present?.via !== route.via || present.link !== route.link)
       ip.push(['route', 'replace', ...routeArgs(route, names)]);
   }
-  return [...ip.map((args): Change => ({ program: 'ip', args })), ...bridge.map((args): Change => ({ program: 'bridge', args }))];
+  return [
+    ...ip.map((args): Change => ({ program: 'ip', args })),
+    ...bridge.map((args): Change => ({ program: 'bridge', args })),
+  ];
 }
 
 function routeArgs({ destination, via, link }: Route, { metric, vxlan }: PodNetworkNames): string[] {
@@ -89,7 +97,8 @@ function deviceCommands(
     commands.push(['link', 'set', vxlan, 'addrgenmode', 'none']);
   } else if (actual.mtu !== mtu) commands.push(['link', 'set', vxlan, 'mtu', String(mtu)]);
   const present = new Set(actual?.addresses);
-  for (const address of present) if (!addresses.includes(address)) commands.push(['address', 'del', address, 'dev', vxlan]);
+  for (const address of present)
+    if (!addresses.includes(address)) commands.push(['address', 'del', address, 'dev', vxlan]);
   for (const address of addresses) {
     // No other node has the address: without a search for one it is usable at once.
     const isV6 = isIPv6(address.split('/')[0] ?? '');

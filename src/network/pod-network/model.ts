@@ -1,4 +1,5 @@
-// The values of the pod network: what the cluster says of nodes, what the machine has, and what the machine should have.
+// The values of the pod network: what the cluster says of nodes, what the machine has, and what the machine should
+// have.
 
 import type { IpAddress, IpFamily, IpRange } from '#machinery/net/ip.ts';
 
@@ -13,7 +14,7 @@ import type { IpAddress, IpFamily, IpRange } from '#machinery/net/ip.ts';
 export const POD_NETWORK_MODES = ['auto', 'routes', 'vxlan', 'none'] as const;
 export type PodNetworkMode = (typeof POD_NETWORK_MODES)[number];
 
-/** What the API has of a node, as text that nothing has checked. */
+/** A node as the API has it: text that has not been checked. */
 export interface NodeRecord {
   readonly name: string;
   /** RFC 3339. */
@@ -33,7 +34,9 @@ export interface Link {
   readonly mtu: number;
   /** Administratively up, and with a carrier as far as the kernel knows. */
   readonly isUp: boolean;
-  /** Frames have hardware addresses: a route may name a neighbour as its gateway. False for tunnels such as WireGuard. */
+  /**
+   * Frames have hardware addresses: a route may name a neighbour as its gateway. False for tunnels such as WireGuard.
+   */
   readonly isEthernet: boolean;
   readonly isLoopback: boolean;
   /** The bridge that it is a port of. */
@@ -77,7 +80,7 @@ export interface Route {
   readonly link: string;
 }
 
-/** What is ours in the kernel, or should be. Keys are canonical text, so that two states can be compared. */
+/** Our part of the kernel's state, as it is or should be. Keys are canonical text: two states can be compared. */
 export interface PodNetworkState {
   readonly vxlan: VxlanDevice | undefined;
   /** By destination. */
@@ -95,7 +98,7 @@ export const EMPTY_STATE: PodNetworkState = {
   neighbours: new Map(),
 };
 
-/** What this machine has. */
+/** The state of this machine. */
 export interface Machine {
   readonly links: readonly Link[];
   readonly foreignRoutes: readonly ForeignRoute[];
@@ -103,7 +106,7 @@ export interface Machine {
   readonly own: PodNetworkState;
 }
 
-/** What never changes while the process runs. */
+/** Settings that never change while the process runs. */
 export interface PodNetworkSettings {
   readonly mode: Exclude<PodNetworkMode, 'none'>;
   /** Names of what is ours on this machine. */
@@ -123,10 +126,16 @@ export interface PodNetworkNames {
   readonly vxlan: string;
   /** The table of nftables, in the families ip and ip6. */
   readonly table: string;
-  /** Metric of our routes: with their protocol it tells them from those of other programs and of other clusters on this machine. */
+  /**
+   * Metric of our routes: with their protocol it tells them from those of other programs and of other clusters on this
+   * machine.
+   */
   readonly metric: number;
 }
 
 export const DEFAULT_VXLAN_ID = 1;
-/** The kernel's default, as of flannel. The port that IANA has assigned, 4789, is often taken by the network of virtual machines. */
+/**
+ * The kernel's default, as of flannel. The port that IANA has assigned, 4789, is often taken by the network of virtual
+ * machines.
+ */
 export const DEFAULT_VXLAN_PORT = 8472;

@@ -1,4 +1,5 @@
-// Names of what a cluster has on a machine. They follow from the data directory: the same at each start, others for another cluster.
+// Names of what a cluster has on a machine. They follow from the data directory: the same at each start, others for
+// another cluster.
 
 import { createHash } from 'node:crypto';
 import { bridgeName } from '../cni.ts';

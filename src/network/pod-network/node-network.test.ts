@@ -149,7 +149,7 @@ test('an address that the machine gets or loses is noticed', async () => {
   network.markStale();
   expect(await network.sync([self, near])).toMatchObject({ obstacle: 'this machine has no address of its node' });
   expect(moved).toBe(1);
-  // What leads to others stays until the Node says what the address is.
+  // Routes to other nodes stay until the Node has the new address.
   expect(system.applied).toHaveLength(length);
 });
 

@@ -1,5 +1,5 @@
-// The pod network of this machine: brings the system to what was decided from all nodes. It remembers what the system has, and reads it
-// again when something else may have changed it.
+// The pod network of this machine: brings the system to what was decided from all nodes. It remembers what the system
+// has, and reads it again when something else may have changed it.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -48,10 +48,10 @@ export interface SyncResult {
 
 export class NodeNetwork {
   readonly #config: NodeNetworkConfig;
-  /** What the machine has, as of the last reading and the changes since. */
+  /** The machine as of the last reading and the changes since. */
   #machine: Machine = NO_MACHINE;
   #isStale = true;
-  /** What the table has; undefined: it has to be written as a whole. */
+  /** The contents of the table; undefined: it has to be written as a whole. */
   #rules: Rules | undefined;
   #canFilter = true;
   #isForwardChecked = false;
@@ -70,8 +70,8 @@ export class NodeNetwork {
   }
 
   /**
-   * Prepares a node whose ranges are known before the cluster runs, so that its container runtime can start with a network. Leaves what an
-   * earlier process has set up, since other nodes are not known yet.
+   * Prepares a node whose ranges are known before the cluster runs, so that its container runtime can start with a
+   * network. Leaves what an earlier process has set up, since other nodes are not known yet.
    */
   async prepare(podCidrs: readonly string[]): Promise<void> {
     const { nodeName, system, settings } = this.#config;
@@ -171,12 +171,17 @@ export class NodeNetwork {
     logger.info('pod network: routes changed', { node: nodeName, changes: changes.length, routes: state.routes.size });
   }
 
-  /** After a failure: reports whether this node is cut off. One route that cannot be made is the problem of its node alone. */
+  /**
+   * After a failure: reports whether this node is cut off. One route that cannot be made is the problem of its node
+   * alone.
+   */
   async #isUnusable({ state }: Decision): Promise<boolean> {
     const { system, settings } = this.#config;
     try {
       const { own } = await system.read(settings.names);
-      const isLink = difference(own, state, settings.names).some(({ args }) => args[0] === 'link' || args[0] === 'address');
+      const isLink = difference(own, state, settings.names).some(
+        ({ args }) => args[0] === 'link' || args[0] === 'address',
+      );
       const missing = [...state.routes.keys()].filter((destination) => !own.routes.has(destination));
       return isLink || missing.length === state.routes.size;
     } catch {
@@ -195,11 +200,14 @@ export class NodeNetwork {
       // Without a tunnel no rule looks at them: one more node is then no change of the table.
       nodes: vxlan === undefined ? [] : decision.nodeAddresses,
       vxlan:
-        vxlan === undefined ? undefined : { device: settings.names.vxlan, id: vxlan.id, port: vxlan.port, local: vxlan.local },
+        vxlan === undefined
+          ? undefined
+          : { device: settings.names.vxlan, id: vxlan.id, port: vxlan.port, local: vxlan.local },
     };
     const { table } = settings.names;
     const commands =
-      (this.#rules === undefined ? undefined : setCommands(table, this.#rules, rules)) ?? completeCommands(table, rules);
+      (this.#rules === undefined ? undefined : setCommands(table, this.#rules, rules)) ??
+      completeCommands(table, rules);
     try {
       if (commands !== '') await system.nft.run(commands);
       this.#rules = rules;
@@ -207,7 +215,8 @@ export class NodeNetwork {
       if (!(err instanceof NftError) || !LACKING.has(err.reason) || this.#rules !== undefined) throw err;
       this.#canFilter = false;
       logger.warn(
-        'pod network: without nftables pods of other nodes see the address of the node instead of the pod, and VXLAN is accepted from everywhere',
+        'pod network: without nftables pods of other nodes see the address of the node instead of the pod, ' +
+          'and VXLAN is accepted from everywhere',
         { reason: err.detail },
       );
     }
@@ -276,7 +285,7 @@ export class NodeNetwork {
 
 const NO_MACHINE: Machine = { links: [], foreignRoutes: [], own: EMPTY_STATE };
 
-/** Reasons that stay until somebody installs something. */
+/** Reasons that stay until a package is installed. */
 const LACKING: ReadonlySet<string> = new Set(['NotInstalled', 'NotPermitted', 'NotFound', 'Syntax']);
 
 /** A bridge with pods of different sizes would drop large frames between them: with pods on it, the size only falls. */

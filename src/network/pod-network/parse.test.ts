@@ -1,4 +1,4 @@
-// What iproute2 6.1 prints, and less than that.
+// Output of iproute2 6.1, complete and with fields missing.
 
 import { expect, test } from 'vitest';
 import { parseMachine } from './parse.ts';
@@ -27,7 +27,14 @@ const routes = [
   { dst: 'default', gateway: '10.0.0.254', dev: 'eth0', protocol: 'dhcp', metric: 100, flags: [] },
   { dst: '10.0.0.0/24', dev: 'eth0', protocol: 'kernel', scope: 'link', flags: [] },
   { dst: '10.244.1.0/24', dev: 'cox0123456789', protocol: 'kernel', scope: 'link', flags: [] },
-  { dst: '10.244.2.0/24', gateway: '10.244.2.0', dev: 'cxv0123456789', protocol: '84', metric: 16_777_300, flags: ['onlink'] },
+  {
+    dst: '10.244.2.0/24',
+    gateway: '10.244.2.0',
+    dev: 'cxv0123456789',
+    protocol: '84',
+    metric: 16_777_300,
+    flags: ['onlink'],
+  },
   { dst: '10.244.9.0/24', gateway: '10.0.0.9', dev: 'eth0', protocol: '84', metric: 5, flags: [] },
   { dst: '192.0.2.7', dev: 'eth0', scope: 'link', flags: [] },
   {
@@ -42,11 +49,17 @@ const routes = [
 ];
 const routes6 = [{ dst: 'default', gateway: 'fe80::1', dev: 'eth0', protocol: 'ra', metric: 1024, pref: 'medium' }];
 
-function parse(devices: readonly object[], more: { forwarding?: readonly object[]; neighbours?: readonly object[] } = {}) {
+function parse(
+  devices: readonly object[],
+  more: { forwarding?: readonly object[]; neighbours?: readonly object[] } = {},
+) {
   const [forwarding, neighbours] = [more.forwarding, more.neighbours].map((list) =>
     list === undefined ? '' : JSON.stringify(list),
   );
-  const listings = { addresses: JSON.stringify(devices), routes: [routes, routes6].map((list) => JSON.stringify(list)) };
+  const listings = {
+    addresses: JSON.stringify(devices),
+    routes: [routes, routes6].map((list) => JSON.stringify(list)),
+  };
   return parseMachine({ ...listings, forwarding: forwarding ?? '', neighbours: neighbours ?? '' }, names);
 }
 
@@ -93,6 +106,10 @@ test('a device of our name that is not what it should be is one that has to be r
 test('what is missing counts as absent', () => {
   expect(parse([{ ifname: 'x' }, {}]).links).toHaveLength(2);
   expect(parseMachine({ addresses: '', routes: [''], neighbours: '', forwarding: '' }, names).links).toEqual([]);
-  expect(parseMachine({ addresses: '{}', routes: ['null'], neighbours: '[]', forwarding: '[1]' }, names).links).toEqual([]);
-  expect(() => parseMachine({ addresses: '[', routes: [], neighbours: '', forwarding: '' }, names)).toThrow(SyntaxError);
+  expect(parseMachine({ addresses: '{}', routes: ['null'], neighbours: '[]', forwarding: '[1]' }, names).links).toEqual(
+    [],
+  );
+  expect(() => parseMachine({ addresses: '[', routes: [], neighbours: '', forwarding: '' }, names)).toThrow(
+    SyntaxError,
+  );
 });

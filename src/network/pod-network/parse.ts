@@ -1,7 +1,16 @@
 // Reads what `ip -json` and `bridge -json` print. Fields that are missing count as absent: versions of iproute2 differ.
 
 import { formatIp, type IpFamily, parseCidr, parseIp } from '#machinery/net/ip.ts';
-import type { ForeignRoute, Link, LinkAddress, Machine, PodNetworkNames, PodNetworkState, Route, VxlanDevice } from './model.ts';
+import type {
+  ForeignRoute,
+  Link,
+  LinkAddress,
+  Machine,
+  PodNetworkNames,
+  PodNetworkState,
+  Route,
+  VxlanDevice,
+} from './model.ts';
 import { ROUTE_PROTOCOL } from './names.ts';
 
 /** Texts that the programs printed. */
@@ -50,7 +59,9 @@ export const hasDevice = (addresses: string, name: string): boolean =>
 function entriesOf(json: string): readonly Entry[] {
   if (json.trim() === '') return [];
   const parsed: unknown = JSON.parse(json);
-  return Array.isArray(parsed) ? parsed.filter((entry): entry is Entry => typeof entry === 'object' && entry !== null) : [];
+  return Array.isArray(parsed)
+    ? parsed.filter((entry): entry is Entry => typeof entry === 'object' && entry !== null)
+    : [];
 }
 
 const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
@@ -135,7 +146,8 @@ function foreignRoute(entry: Entry): ForeignRoute | undefined {
   };
 }
 
-const nextHopsOf = ({ nexthops: list }: Entry): readonly Entry[] => (Array.isArray(list) ? (list as readonly Entry[]) : []);
+const nextHopsOf = ({ nexthops: list }: Entry): readonly Entry[] =>
+  Array.isArray(list) ? (list as readonly Entry[]) : [];
 
 /** '10.0.0.0/24'. Routes to single addresses are printed without a prefix. */
 function destinationOf(entry: Entry): string | undefined {
@@ -147,7 +159,7 @@ function destinationOf(entry: Entry): string | undefined {
   return address === undefined ? undefined : `${formatIp(address)}/${address.family === 'IPv4' ? 32 : 128}`;
 }
 
-/** Of a default route: only IPv6 routes print a preference. */
+/** Returns the family of a default route: only IPv6 routes print a preference. */
 function familyOf(entry: Entry): IpFamily {
   return entry['pref'] !== undefined || text(entry['gateway']).includes(':') ? 'IPv6' : 'IPv4';
 }

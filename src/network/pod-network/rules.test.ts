@@ -22,7 +22,9 @@ test('the tunnel has rules in the family of its ends, and for what comes out of 
   const vxlan = { device: 'cxv0123456789', id: 7, port: 8472, local: 'fd00::1' };
   const commands = completeCommands('t', { ...rules, nodes: ['fd00::2'], vxlan });
   expect(commands).toContain('add rule ip6 t to-tunnel udp dport 8472 @th,96,24 7 ip6 saddr != @nodes drop');
-  expect(commands).toContain('add rule ip t from-tunnel iifname "cxv0123456789" ip saddr != @pods ip saddr != @nodes drop');
+  expect(commands).toContain(
+    'add rule ip t from-tunnel iifname "cxv0123456789" ip saddr != @pods ip saddr != @nodes drop',
+  );
   expect(commands).not.toContain('ip t to-tunnel');
 });
 

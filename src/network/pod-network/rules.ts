@@ -1,9 +1,9 @@
-// The pod network's table of nftables: what pods send out of the cluster gets the node's address; what they send to each other stays as it
-// is; and VXLAN is accepted from nodes only. Pure: settings in, commands out.
+// The pod network's table of nftables: what pods send out of the cluster gets the node's address; what they send to
+// each other stays as it is; and VXLAN is accepted from nodes only. Pure: settings in, commands out.
 //
-// Masquerading by the CNI plugin `bridge` rewrites everything that leaves the node's own range, also what goes to pods of other nodes.
-// The service proxy has a table of its own; of two tables that would rewrite a connection the first one does, and both choose the node's
-// address.
+// Masquerading by the CNI plugin `bridge` rewrites everything that leaves the node's own range, also what goes to pods
+// of other nodes. The service proxy has a table of its own; of two tables that would rewrite a connection the first one
+// does, and both choose the node's address.
 
 import { parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { removalOf } from '#machinery/net/nft/index.ts';
@@ -15,7 +15,9 @@ export interface Rules {
   readonly pods: readonly string[];
   /** Addresses of other nodes. */
   readonly nodes: readonly string[];
-  readonly vxlan: { readonly device: string; readonly id: number; readonly port: number; readonly local: string } | undefined;
+  readonly vxlan:
+    | { readonly device: string; readonly id: number; readonly port: number; readonly local: string }
+    | undefined;
 }
 
 const FAMILIES = [
@@ -27,7 +29,10 @@ type Family = (typeof FAMILIES)[number];
 /** Elements of a set in one command, so that no line is of any length. */
 const ELEMENTS = 500;
 
-/** Returns the commands that make the table what it has to be, whatever is in it now. One transaction: no packet sees it half done. */
+/**
+ * Returns the commands that make the table what it has to be, whatever is in it now. One transaction: no packet sees it
+ * half done.
+ */
 export function completeCommands(table: string, rules: Rules): string {
   return FAMILIES.flatMap((family) => {
     const remove = removalOf({ family: family.family, name: table }).trim();
@@ -87,7 +92,8 @@ function tableCommands(family: Family, table: string, { own, pods, nodes, vxlan 
   ];
   for (const range of own.filter(family.isOf)) {
     commands.push(
-      `add rule ${name} postrouting ${ip} saddr ${checked(range)} ${ip} daddr != @pods ${ip} daddr != ${family.multicast} masquerade fully-random`,
+      `add rule ${name} postrouting ${ip} saddr ${checked(range)} ${ip} daddr != @pods ` +
+        `${ip} daddr != ${family.multicast} masquerade fully-random`,
     );
   }
   if (vxlan === undefined) return commands;
@@ -115,8 +121,9 @@ function elementCommands(verb: 'add' | 'delete', set: string, elements: readonly
   return commands;
 }
 
-/** What goes into commands is an address or a range, and nothing else. */
+/** Returns the text if it is an address or a range: nothing else goes into commands. Throws TypeError. */
 function checked(text: string): string {
-  if (parseIp(text) === undefined && parseCidr(text) === undefined) throw new TypeError(`${JSON.stringify(text)} is no address`);
+  if (parseIp(text) === undefined && parseCidr(text) === undefined)
+    throw new TypeError(`${JSON.stringify(text)} is no address`);
   return text;
 }

@@ -1,4 +1,5 @@
-// The one way from the pod network to the system: the programs ip, bridge and nft, and the file that the container runtime reads.
+// The one way from the pod network to the system: the programs ip, bridge and nft, and the file that the container
+// runtime reads.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -17,14 +18,19 @@ export interface PodNetworkSystem {
   apply(changes: readonly Change[]): Promise<void>;
   /** Lets the machine forward packets between its links. Idempotent. */
   enableForwarding(families: readonly IpFamily[]): Promise<void>;
-  /** Calls `onChange` after links, addresses or routes have changed, until the signal aborts. Rejects if it cannot be watched. */
+  /**
+   * Calls `onChange` after links, addresses or routes have changed, until the signal aborts. Rejects if it cannot be
+   * watched.
+   */
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;
 }
 
 /** Interfaces of pods: their coming and going concerns no other machine. */
 const POD_LINK = /\bveth/;
 
-/** @param prefix program and arguments that run a program on the machine, such as `ip netns exec NAME`. Default: none. */
+/**
+ * @param prefix program and arguments that run a program on the machine, such as `ip netns exec NAME`. Default: none.
+ */
 export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSystem {
   const run = async (command: readonly string[], input = ''): Promise<string> => {
     const [program = ''] = command;
@@ -65,7 +71,8 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
     async enableForwarding(families) {
       if (families.includes('IPv4')) await writeSetting(run, 'net/ipv4/ip_forward', '1');
       if (!families.includes('IPv6')) return;
-      // A router ignores router advertisements unless it is told not to: links that have their default route from one would lose it.
+      // A router ignores router advertisements unless accept_ra is 2: links that have their default route from one
+      // would lose it.
       const advertised = JSON.parse(
         (await run(['ip', '-json', '-6', 'route', 'show', 'default', 'proto', 'ra'])) || '[]',
       ) as unknown;
@@ -75,7 +82,8 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
       }
       await writeSetting(run, 'net/ipv6/conf/all/forwarding', '1');
     },
-    watch: (onChange, signal) => watch([...prefix, 'ip', '-oneline', 'monitor', 'link', 'address', 'route'], onChange, signal),
+    watch: (onChange, signal) =>
+      watch([...prefix, 'ip', '-oneline', 'monitor', 'link', 'address', 'route'], onChange, signal),
   };
 }
 
@@ -112,7 +120,10 @@ const firstLines = (stderr: string): string =>
 function watch([program = '', ...args]: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve();
-    const child = spawn(program, args, { env: { PATH: SYSTEM_PATH, LC_ALL: 'C' }, stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(program, args, {
+      env: { PATH: SYSTEM_PATH, LC_ALL: 'C' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const stop = (): void => void child.kill();
     signal.addEventListener('abort', stop, { once: true });
     createInterface({ input: child.stdout }).on('line', (line) => {

@@ -12,16 +12,16 @@ export class Announcements {
   readonly #keys = new Map<string, string>();
   #sequence = 0;
 
-  /** Returns the pod's key. A later announcement for the same name replaces an earlier one. */
-  add(pod: Pod, addresses: readonly string[]): string {
+  /** Returns the pod's key, and whether these addresses are new. A later announcement for the same name replaces an earlier one. */
+  add(pod: Pod, addresses: readonly string[]): { readonly key: string; readonly isNew: boolean } {
     const key = `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
     const previous = this.#byKey.get(key);
     if (previous !== undefined) this.#keys.delete(uidOf(previous.pod));
-    const isSame = previous !== undefined && sameItems(previous.addresses, addresses);
+    const isSame = previous !== undefined && uidOf(previous.pod) === uidOf(pod) && sameItems(previous.addresses, addresses);
     const sequence = isSame ? previous.sequence : ++this.#sequence;
     this.#byKey.set(key, { pod, addresses, sequence });
     this.#keys.set(uidOf(pod), key);
-    return key;
+    return { key, isNew: !isSame };
   }
 
   get(key: string): AnnouncedPod | undefined {

@@ -1,8 +1,9 @@
 // The component: what the kubelet waits for, and what happens where nftables is not available.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { networkPolicies } from '#api/groups/networking/v1/index.ts';
+import { networkPolicies, type NetworkPolicy } from '#api/groups/networking/v1/index.ts';
 import { namespaces } from '#api/groups/core/v1/index.ts';
+import type { Client, ResourceClient } from '#client/client.ts';
 import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { type RecordingLogger, recordingLogger } from '#machinery/log.ts';
@@ -11,6 +12,8 @@ import { NftError } from '#machinery/net/nft/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { NodePolicies } from './node-policies.ts';
 import { apiPod } from './testing/objects.ts';
+
+type PolicyCalls = Pick<ResourceClient<NetworkPolicy>, 'list' | 'watch' | 'namespace'>;
 
 let server: TestServer;
 let clock: VirtualClock;
@@ -31,8 +34,14 @@ beforeEach(async () => {
   logger = recordingLogger();
   abort = new AbortController();
   running = undefined;
-  policies = new NodePolicies({
-    client: server.clientOf({ name: 'system:coxswain:network-policy', groups: ['system:authenticated'] }),
+  policies = makePolicies();
+});
+
+const agentClient = (): Client => server.clientOf({ name: 'system:coxswain:network-policy', groups: ['system:authenticated'] });
+
+function makePolicies(client = agentClient()): NodePolicies {
+  return new NodePolicies({
+    client,
     nodeName: 'here',
     settings: { table: 't', podCidrs: ['10.0.0.0/24'] },
     clock,
@@ -40,7 +49,22 @@ beforeEach(async () => {
     logger,
     nft,
   });
-});
+}
+
+/** A client whose calls on policies are replaced. */
+function withPolicyCalls(change: (calls: PolicyCalls) => Partial<PolicyCalls>): Client {
+  const client = agentClient();
+  const real = client.resource(networkPolicies);
+  const calls: PolicyCalls = {
+    list: (options) => real.list(options),
+    watch: (options) => real.watch(options),
+    namespace: (name) => real.namespace(name),
+  };
+  const changed = { ...calls, ...change(calls) };
+  const resource = (type: unknown): unknown =>
+    type === networkPolicies ? changed : client.resource(type as typeof networkPolicies);
+  return { transport: client.transport, resource } as Client;
+}
 afterEach(async () => {
   vi.restoreAllMocks();
   abort.abort(new Error('over'));
@@ -77,6 +101,38 @@ test('a pod is ready when its rules are programmed, not before', async () => {
   expect(late.ready).toBe(false);
   await clock.runUntil(() => late.ready, '1m');
   expect(nft.runs.at(-1)).toContain('10.0.0.2 : goto pods-ingress-');
+});
+
+test('a policy that is older than the pod applies to it, however late its event comes', async () => {
+  let begin: () => void = () => undefined;
+  const mayBegin = new Promise<void>((resolve) => (begin = resolve));
+  policies = makePolicies(withPolicyCalls(({ watch }) => ({ watch: (options) => mayBegin.then(() => watch(options)) })));
+  start();
+  await clock.runUntil(() => nft.runs.length > 0, '1m');
+  await createPolicy();
+  const pod = announce('x/a', '10.0.0.1');
+  await clock.advance(4000);
+  expect(pod.ready).toBe(false);
+  begin();
+  await clock.runUntil(() => pod.ready, '1m');
+  expect(nft.runs.at(-1)).toContain('10.0.0.1 : goto pods-ingress-');
+});
+
+test('an API server that does not answer delays a pod by seconds', async () => {
+  const list = ({ signal }: { readonly signal?: AbortSignal } = {}) =>
+    new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+  policies = makePolicies(
+    withPolicyCalls((calls) => ({ namespace: () => ({ ...calls, list }) as unknown as ResourceClient<NetworkPolicy> })),
+  );
+  start();
+  await clock.runUntil(() => nft.runs.length > 0, '1m');
+  const since = clock.now();
+  const pod = announce('x/a', '10.0.0.1');
+  await clock.runUntil(() => pod.ready, '1m');
+  expect(clock.now() - since).toBe(5000);
+  expect(logger.records.map(({ message }) => message)).toContain(
+    'network policies: a pod starts with the policies that are known',
+  );
 });
 
 test('a wait can be aborted; the pod has its rules all the same', async () => {

@@ -24,6 +24,9 @@ export interface NodePoliciesConfig {
   readonly nft?: Nft;
 }
 
+/** For how long a pod waits for the API server's answer about policies. */
+const CATCH_UP_TIMEOUT_MS = 5000;
+
 /** Calls of podAddressesReady that wait, by the pod's key. */
 type Waiters = Map<string, Set<() => void>>;
 
@@ -42,12 +45,14 @@ export class NodePolicies {
   }
 
   /**
-   * Resolves when the rules of all policies that are known here apply to the addresses of a pod of this node. Call it before the first
-   * container of a sandbox starts. It waits for as long as it takes; rejects with the signal's reason when the signal aborts.
+   * Resolves when the rules of all policies that the API server has at the time of the call apply to the addresses of a pod of this node;
+   * of those that are known here, if it does not answer. Call it before the first container of a sandbox starts. It waits for as long as it takes; rejects with the signal's reason when the signal aborts.
    */
   async podAddressesReady(pod: Pod, addresses: readonly string[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const key = this.#announcements.add(pod, addresses);
+    const { key, isNew } = this.#announcements.add(pod, addresses);
+    if (isNew) await this.#catchUp(pod.metadata.namespace ?? '', signal);
+    signal.throwIfAborted();
     if (this.#isOff) return;
     const waiters = this.#waiters.get(key) ?? new Set();
     this.#waiters.set(key, waiters);
@@ -64,6 +69,23 @@ export class NodePolicies {
       waiters.add(ready);
       this.#agent?.announced(key);
     });
+  }
+
+  async #catchUp(namespace: string, signal: AbortSignal): Promise<void> {
+    // An agent that starts later begins with a list.
+    const agent = this.#agent;
+    if (agent === undefined) return;
+    const limit = new AbortController();
+    const reason = new Error('the API server does not answer');
+    const timer = this.#config.clock.setTimer(CATCH_UP_TIMEOUT_MS, () => limit.abort(reason));
+    try {
+      await agent.catchUp(namespace, AbortSignal.any([signal, limit.signal]));
+    } catch (err) {
+      signal.throwIfAborted();
+      this.#logger.warn('network policies: a pod starts with the policies that are known', { namespace, err });
+    } finally {
+      timer.cancel();
+    }
   }
 
   /** The pod is gone from this node, and its addresses may be given to others. */

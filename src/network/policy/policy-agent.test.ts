@@ -126,11 +126,11 @@ test('an announced pod has rules before the API has its address, and keeps them 
   await createPolicy('p');
   await until(() => backend.syncs.length > 0);
   const pod = apiPod('x/new', { labels: { a: 'b' }, uid: 'uid-new' });
-  agent.announced(announcements.add(pod, ['10.0.0.7']));
+  agent.announced(announcements.add(pod, ['10.0.0.7']).key);
   await until(() => programmed.has('x/new'));
   expect(backend.programmed?.pods.get('10.0.0.7')).toEqual({ ingress: ['x/p'], egress: undefined });
   // Another sandbox, another address.
-  agent.announced(announcements.add(pod, ['10.0.0.8']));
+  agent.announced(announcements.add(pod, ['10.0.0.8']).key);
   await until(() => backend.programmed?.pods.has('10.0.0.8') === true);
   expect(backend.programmed?.pods.has('10.0.0.7')).toBe(false);
   expect(announcements.forget('uid-old')).toBeUndefined();
@@ -138,11 +138,21 @@ test('an announced pod has rules before the API has its address, and keeps them 
   await until(() => backend.programmed?.pods.size === 0);
 });
 
+test('an agent that is behind catches up with the policies of a namespace', async () => {
+  await agent.catchUp('x', abort.signal);
+  await createPolicy('p');
+  await createPolicy('q');
+  await agent.catchUp('x', abort.signal);
+  agent.announced(announcements.add(apiPod('x/new'), ['10.0.0.7']).key);
+  await until(() => programmed.has('x/new'));
+  expect(backend.programmed?.pods.get('10.0.0.7')).toEqual({ ingress: ['x/p', 'x/q'], egress: undefined });
+});
+
 test('after an error pods wait, and everything is programmed anew', async () => {
   await createPolicy('p');
   await until(() => backend.syncs.length > 0);
   backend.fail = new Error('no such table');
-  agent.announced(announcements.add(apiPod('x/new'), ['10.0.0.7']));
+  agent.announced(announcements.add(apiPod('x/new'), ['10.0.0.7']).key);
   await until(() => logger.records.some(({ message }) => message === 'network policies: sync failed, retrying'));
   expect(programmed.has('x/new')).toBe(false);
   backend.fail = undefined;

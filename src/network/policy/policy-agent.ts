@@ -64,6 +64,8 @@ export class PolicyAgent {
   /** Announced pods that wait for a transaction. */
   #waiting = new Set<string>();
   #wake: (() => void) | undefined;
+  /** Called at each event about a policy. */
+  readonly #followers = new Set<() => void>();
   #turnBegan = 0;
   #incompleteGroups = 0;
 
@@ -79,15 +81,45 @@ export class PolicyAgent {
     this.#mark('pods', key);
   }
 
+  /**
+   * Resolves when the agent has seen every policy that the namespace has now: a policy that was made before a pod applies to it, however
+   * late its event comes. Rejects if the API server cannot be asked, and with the signal's reason when that aborts.
+   */
+  async catchUp(namespace: string, signal: AbortSignal): Promise<void> {
+    const { items } = await this.#config.client.resource(networkPolicies).namespace(namespace).list({ signal });
+    const revisions = items.map(({ metadata }) => revisionOf(metadata.resourceVersion));
+    const isBehind = (): boolean => {
+      const seen = revisionOf(this.#policies.lastSyncResourceVersion);
+      return revisions.some((revision) => revision > seen);
+    };
+    while (isBehind()) await this.#nextPolicyEvent(signal);
+  }
+
+  #nextPolicyEvent(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = (): void => {
+        this.#followers.delete(done);
+        signal.removeEventListener('abort', done);
+        if (signal.aborted) reject(signal.reason as Error);
+        else resolve();
+      };
+      this.#followers.add(done);
+      signal.addEventListener('abort', done);
+      if (signal.aborted) done();
+    });
+  }
+
   /** Runs until the signal aborts. What is programmed stays. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#config;
+    const onPolicy = (policy: NetworkPolicy, isChanged = true): void => {
+      if (isChanged) this.#mark('policies', keyOf(policy));
+      for (const follower of this.#followers) follower();
+    };
     this.#policies.addEventHandler({
-      onAdd: (policy) => this.#mark('policies', keyOf(policy)),
-      onUpdate: (previous, policy) => {
-        if (!deepEqual(previous.spec, policy.spec)) this.#mark('policies', keyOf(policy));
-      },
-      onDelete: (policy) => this.#mark('policies', keyOf(policy)),
+      onAdd: (policy) => onPolicy(policy),
+      onUpdate: (previous, policy) => onPolicy(policy, !deepEqual(previous.spec, policy.spec)),
+      onDelete: (policy) => onPolicy(policy),
     });
     const timers = [
       clock.setInterval(FULL_SYNC_PERIOD_MS, () => this.#syncAll()),
@@ -269,6 +301,9 @@ export class PolicyAgent {
     }
   }
 }
+
+/** Of a resourceVersion: those of one server are numbers that grow. */
+const revisionOf = (text = ''): bigint => (/^\d+$/.test(text) ? BigInt(text) : 0n);
 
 const keyOf = ({ metadata }: { readonly metadata: { readonly namespace?: string; readonly name: string } }): string =>
   `${metadata.namespace ?? ''}/${metadata.name}`;

@@ -52,7 +52,11 @@ const deployment = {
     selector: { matchLabels: { app: 'busy' } },
     template: {
       metadata: { labels: { app: 'busy' }, annotations: { 'simulation.coxswain.dev/cpu': '200m' } },
-      spec: { containers: [{ name: 'work', image: 'busybox', resources: { requests: { cpu: '100m' } } }] },
+      spec: {
+        containers: [
+          { name: 'work', image: 'busybox', command: ['sleep', 'infinity'], resources: { requests: { cpu: '100m' } } },
+        ],
+      },
     },
   },
 };
@@ -75,7 +79,7 @@ describe.skipIf(missing !== undefined)(named('metrics-server', missing), () => {
       '--kubelet-insecure-tls',
       '--kubelet-use-node-status-port',
       '--kubelet-preferred-address-types=InternalIP',
-      '--metric-resolution=10s',
+      '--metric-resolution=15s',
     ]);
     await listening(port, program);
     const input = [...registration(port), deployment].map((object) => stringify(object)).join('---\n');
@@ -115,6 +119,6 @@ describe.skipIf(missing !== undefined)(named('metrics-server', missing), () => {
     expect(await kubectl.run('api-resources --api-group=metrics.k8s.io -o name')).toBe(
       'nodes.metrics.k8s.io\npods.metrics.k8s.io\n',
     );
-    expect(await kubectl.run('explain pods.metrics.k8s.io.containers')).toContain('usage');
+    expect(await kubectl.run('explain pods --api-version=metrics.k8s.io/v1beta1')).toContain('KIND:       PodMetrics');
   });
 });

@@ -177,7 +177,8 @@ function secureContext(caBundle: string | undefined, certificate: ClientCertific
   const ca = caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('latin1');
   if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) throw badBundle();
   try {
-    return createSecureContext({ ...certificate, ca, minVersion: 'TLSv1.2' });
+    // As in Go, whatever is in the bundle is trusted: also an intermediate authority, or the server's own certificate.
+    return createSecureContext({ ...certificate, ca, minVersion: 'TLSv1.2', allowPartialTrustChain: ca !== undefined });
   } catch (error) {
     throw badBundle(error);
   }

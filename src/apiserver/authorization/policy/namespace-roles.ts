@@ -12,7 +12,7 @@ const SIGNER = `${CONTROLLER_ROLE_PREFIX}bootstrap-signer`;
 const CLOUD_PROVIDER = `${CONTROLLER_ROLE_PREFIX}cloud-provider`;
 const TOKEN_CLEANER = `${CONTROLLER_ROLE_PREFIX}token-cleaner`;
 /** Not one of Kubernetes': service proxies see by the leases which of them announces the addresses of load balancers. */
-const ANNOUNCER = 'coxswain:address-announcer';
+const ANNOUNCER = 'system:coxswain:address-announcer';
 const lockingRole = (component: string): string => `system::leader-locking-${component}`;
 
 const LEASES = 'coordination.k8s.io';

@@ -33,6 +33,7 @@ test('they are there, marked, and written once', async () => {
       ({ metadata }) => `${metadata.namespace}/${metadata.name}`,
     );
   expect(await names(roles)).toEqual([
+    'kube-node-lease/system:coxswain:address-announcer',
     'kube-public/system:controller:bootstrap-signer',
     'kube-system/extension-apiserver-authentication-reader',
     'kube-system/system::leader-locking-kube-controller-manager',

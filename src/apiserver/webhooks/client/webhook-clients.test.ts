@@ -221,6 +221,11 @@ describe('a connection that cannot be made', () => {
     webhook = await startWebhookServer({ handler: echo });
   });
 
+  test('is known by its own certificate, where the bundle has that in place of an authority', async () => {
+    const config = { url: webhook.url, caBundle: webhook.ownBundle };
+    expect(await clients.call('hook', config, { hello: 1 }, { timeoutMs: 10_000 })).toBeTruthy();
+  });
+
   test('has another certificate, or none', async () => {
     const other = await startWebhookServer({ handler: echo });
     const config = { url: webhook.url, caBundle: other.caBundle };

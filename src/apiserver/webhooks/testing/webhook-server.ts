@@ -24,6 +24,8 @@ export interface WebhookServer {
   readonly url: string;
   /** As it stands in configurations: PEM, as base64. */
   readonly caBundle: string;
+  /** The server's own certificate in the same form. */
+  readonly ownBundle: string;
   readonly received: ReceivedRequest[];
   /** How many connections there have been. */
   readonly connections: number;
@@ -68,6 +70,7 @@ export async function startWebhookServer(config: WebhookServerConfig): Promise<W
     port,
     url: `https://127.0.0.1:${port}`,
     caBundle: Buffer.from(authority.cert).toString('base64'),
+    ownBundle: Buffer.from(cert).toString('base64'),
     received,
     get connections() {
       return connections;

@@ -1,4 +1,4 @@
-// What nft prints when it fails, as a closed set of reasons.
+// Errors of nft: its messages as a closed set of reasons.
 
 export type NftErrorReason =
   /** A table, chain, map or element does not exist, or the kernel lacks the module for something. */
@@ -20,7 +20,11 @@ export class NftError extends Error {
   /** Number of the command's line that failed, from 1. */
   readonly line: number | undefined;
 
-  constructor(reason: NftErrorReason, message: string, options: ErrorOptions & { line?: number; detail?: string } = {}) {
+  constructor(
+    reason: NftErrorReason,
+    message: string,
+    options: ErrorOptions & { line?: number; detail?: string } = {},
+  ) {
     super(message, options);
     this.reason = reason;
     this.detail = options.detail ?? message;
@@ -37,8 +41,8 @@ const REASONS: readonly (readonly [RegExp, NftErrorReason])[] = [
 ];
 
 /**
- * Returns the error for what nft printed: `/dev/stdin:3:15-15: Error: Could not process rule: No such file or directory`, then the command
- * and marks below it. The first error counts: others often follow from it.
+ * Returns the error for what nft printed: `/dev/stdin:3:15-15: Error: Could not process rule: No such file or
+ * directory`, then the command and marks below it. The first error counts: others often follow from it.
  */
 export function parseNftError(stderr: string, exitCode: number): NftError {
   const text = stderr.trim();

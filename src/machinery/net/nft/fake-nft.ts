@@ -6,7 +6,7 @@ import type { Nft, NftTable } from './nft.ts';
 export class FakeNft implements Nft {
   /** Transactions that were applied, in order. */
   readonly runs: string[] = [];
-  /** What `list` returns, by `FAMILY NAME`. */
+  /** Results of `list`, by `FAMILY NAME`. */
   readonly listings = new Map<string, string>();
   /** Lists that were asked for, as `FAMILY NAME`. */
   readonly lists: string[] = [];

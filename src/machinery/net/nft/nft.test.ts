@@ -5,7 +5,11 @@ import { NftError, obstacleToNft, parseNftError, removalOf, systemNft } from './
 
 describe('errors', () => {
   test.each([
-    ['/dev/stdin:3:15-15: Error: Could not process rule: No such file or directory\nadd rule ip x z drop\n^', 'NotFound', 3],
+    [
+      '/dev/stdin:3:15-15: Error: Could not process rule: No such file or directory\nadd rule ip x z drop\n^',
+      'NotFound',
+      3,
+    ],
     ['/dev/stdin:1:33-33: Error: Could not process rule: File exists\ncreate table ip x', 'AlreadyExists', 1],
     ['/dev/stdin:12:19-19: Error: Could not process rule: Device or resource busy', 'InUse', 12],
     ['Operation not permitted (you must be root)', 'NotPermitted', undefined],

@@ -1,5 +1,5 @@
-// The interface to the kernel's nftables: the program nft. Everything that programs tables (service proxy, network policies, networks of
-// pods) uses it, and tests replace it by FakeNft.
+// The interface to the kernel's nftables: the program nft. Everything that programs tables (service proxy, network
+// policies, networks of pods) uses it, and tests replace it by FakeNft.
 
 import { execute } from '../../execute.ts';
 import { NftError, parseNftError } from './error.ts';
@@ -14,8 +14,8 @@ export interface NftTable {
 
 export interface Nft {
   /**
-   * Runs commands, one per line, as one transaction: the kernel has all of them or none. Rejects with NftError. Never put text of users into
-   * commands: names are constants or hashes.
+   * Runs commands, one per line, as one transaction: the kernel has all of them or none. Rejects with NftError. Never
+   * put text of users into commands: names are constants or hashes.
    */
   run(commands: string): Promise<void>;
   /** Reports what `run` would reject with; undefined if the kernel would take the commands. Changes nothing. */
@@ -29,7 +29,10 @@ export interface Nft {
 /** @param prefix program and arguments that run nft, such as `ip netns exec NAME`. Default: none. */
 export function systemNft(prefix: readonly string[] = []): Nft {
   const command = [...prefix, 'nft'];
-  const start = async (args: readonly string[], input: string): Promise<{ stdout: string; error: NftError | undefined }> => {
+  const start = async (
+    args: readonly string[],
+    input: string,
+  ): Promise<{ stdout: string; error: NftError | undefined }> => {
     const { code, stdout, stderr } = await executeNft([...command, ...args], input);
     return { stdout, error: code === 0 ? undefined : parseNftError(stderr, code) };
   };
@@ -67,7 +70,8 @@ async function executeNft(command: readonly string[], input: string): ReturnType
 /**
  * Reports why this process cannot program nftables; undefined if it can. Changes nothing.
  *
- * @param commands what will be programmed, under a name of its own: a table that is there says nothing about what can be made
+ * @param commands what will be programmed, under a name of its own: a table that is there says nothing about what can
+ * be made
  */
 export async function obstacleToNft(nft: Nft, commands: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'it needs Linux';
@@ -81,4 +85,5 @@ export async function obstacleToNft(nft: Nft, commands: string): Promise<string 
 }
 
 /** Removes a table if it is there, without listing it first. */
-export const removalOf = ({ family, name }: NftTable): string => `add table ${family} ${name}\ndelete table ${family} ${name}\n`;
+export const removalOf = ({ family, name }: NftTable): string =>
+  `add table ${family} ${name}\ndelete table ${family} ${name}\n`;

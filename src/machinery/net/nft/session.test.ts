@@ -29,7 +29,9 @@ describe.skipIf(isUnavailable)('the program in its interactive mode (needs root 
     // Each session is a network namespace of its own here: all of this is one program.
     const nft = open(INSIDE);
     await nft.run('add table ip x\nadd chain ip x y\n');
-    expect(await failure(nft.run('add chain ip x z\nadd rule ip x absent drop\n'))).toMatchObject({ reason: 'NotFound' });
+    expect(await failure(nft.run('add chain ip x z\nadd rule ip x absent drop\n'))).toMatchObject({
+      reason: 'NotFound',
+    });
     // The failed transaction has added no chain.
     expect(await failure(nft.run('delete chain ip x z\n'))).toMatchObject({ reason: 'NotFound' });
     expect(await failure(nft.run('add tabel ip x\n'))).toMatchObject({ reason: 'Syntax' });
@@ -72,9 +74,12 @@ test.each([
 
 test('a program that ends in the middle leaves the outcome unknown', async () => {
   const script =
-    'if [ "$2" = -i ]; then read -r a; read -r b; printf "Error: x\\n%s\\n^\\n" "$b" >&2; read -r c; exit 0; else exit 7; fi';
+    'if [ "$2" = -i ]; then read -r a; read -r b; printf "Error: x\\n%s\\n^\\n" "$b" >&2; ' +
+    'read -r c; exit 0; else exit 7; fi';
   const nft = open(['sh', '-c', script, '--']);
-  expect(String(await failure(nft.run('add table ip x\n')))).toContain('whether the last transaction was applied is unknown: it');
+  expect(String(await failure(nft.run('add table ip x\n')))).toContain(
+    'whether the last transaction was applied is unknown: it',
+  );
   // The next program behaves in the same way.
   expect(String(await failure(nft.run('add table ip x\n')))).toContain('is unknown');
 });

@@ -1,10 +1,11 @@
-// Small transactions through one nft that goes on running. To start a program and to close its netlink socket, for which the kernel waits
-// until no processor uses the old rules, take some tens of times longer than the transaction (docs/decisions/0006-nft-session.md).
+// Small transactions through one nft that goes on running. To start a program and to close its netlink socket, for
+// which the kernel waits until no processor uses the old rules, take some tens of times longer than the transaction
+// (docs/decisions/0006-nft-session.md).
 //
-// `nft -i` reads a command line at a time, runs it as one transaction, and prints nothing if the kernel has taken it. So each line is
-// followed by a word that is no command: when the error about this word is on stderr, the transaction is over, and what was printed before
-// is its error. After anything that is not as expected the program is ended, and the caller gets an error: whether the kernel has the
-// transaction is then unknown.
+// `nft -i` reads a command line at a time, runs it as one transaction, and prints nothing if the kernel has taken it.
+// So each line is followed by a word that is no command: when the error about this word is on stderr, the transaction
+// is over, and what was printed before is its error. After anything that is not as expected the program is ended, and
+// the caller gets an error: whether the kernel has the transaction is then unknown.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock, Timer } from '../../clock.ts';

@@ -1,5 +1,5 @@
-// Opens connections to peers. A connection from here has an error listener from its first moment to its last, so that a reset can
-// never become an uncaught error, and the dial ends within a time that does not depend on the peer.
+// Opens connections to peers. A connection from here has an error listener from its first moment to its last, so that a
+// reset can never become an uncaught error, and the dial ends within a time that does not depend on the peer.
 
 import { lookup } from 'node:dns';
 import type { LookupAddress } from 'node:dns';
@@ -36,15 +36,18 @@ export interface DialConfig {
   /** Absent: plain TCP. */
   readonly tls?: Omit<ConnectionOptions, 'host' | 'port' | 'lookup' | 'socket'>;
   /**
-   * Rejects with AddressNotAllowedError unless the address is global unicast. A name is judged by the addresses that it resolves to, at
-   * the moment of the connection. Default: false.
+   * Rejects with AddressNotAllowedError unless the address is global unicast. A name is judged by the addresses that it
+   * resolves to, at the moment of the connection. Default: false.
    */
   readonly globalOnly?: boolean;
   /** Default: DIAL_TIMEOUT_MS. */
   readonly timeoutMs?: number;
 }
 
-/** Resolves with an open connection, TLS included. Rejects with AddressNotAllowedError, the signal's reason, or the socket's error. */
+/**
+ * Resolves with an open connection, TLS included. Rejects with AddressNotAllowedError, the signal's reason, or the
+ * socket's error.
+ */
 export function dial({
   host,
   port,
@@ -85,7 +88,10 @@ export function dial({
   });
 }
 
-/** Gives a stream an error listener for all of its life: an error then closes the stream and no more. Returns the stream. */
+/**
+ * Gives a stream an error listener for all of its life: an error then closes the stream and no more. Returns the
+ * stream.
+ */
 export function watchErrors<T extends Duplex>(stream: T): T {
   stream.on('error', ignoreError);
   return stream;

@@ -1,7 +1,8 @@
-// One HTTP/1.1 exchange with a peer on a connection of its own. The exchange owns the connection: it listens for errors, has deadlines
-// that do not depend on the peer, and destroys the connection on every way out.
+// One HTTP/1.1 exchange with a peer on a connection of its own. The exchange owns the connection: it listens for
+// errors, has deadlines that do not depend on the peer, and destroys the connection on every way out.
 //
-// A peer may reset, close, stall, or send anything at any byte. Each of these settles the promise, or fails the response's body.
+// A peer may reset, close, stall, or send anything at any byte. Each of these settles the promise, or fails the
+// response's body.
 
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -11,7 +12,10 @@ import type { Clock } from '#machinery/clock.ts';
 import { watchIdle } from './idle.ts';
 import { watchErrors } from './dial.ts';
 
-/** A peer that sends more informational responses than this before the final one fails the exchange, as in Go's net/http. */
+/**
+ * A peer that sends more informational responses than this before the final one fails the exchange, as in Go's
+ * net/http.
+ */
 const MAX_INFORMATIONAL = 5;
 /** A connection on which nothing moves for this time is closed: the kubelet's streamingConnectionIdleTimeout. */
 export const IDLE_TIMEOUT_MS = 4 * 3600 * 1000;
@@ -44,7 +48,10 @@ export interface ExchangeConfig {
 
 export type Answer =
   | { readonly kind: 'response'; readonly message: IncomingMessage }
-  /** The protocol changed. `connection` belongs to the caller now, and has an error listener; the signal still destroys it. */
+  /**
+   * The protocol changed. `connection` belongs to the caller now, and has an error listener; the signal still destroys
+   * it.
+   */
   | { readonly kind: 'upgraded'; readonly message: IncomingMessage; readonly connection: Duplex; readonly head: Buffer };
 
 /** Sends the request; resolves with the final response's head, or with the upgraded connection. Rejects with Error. */
@@ -123,7 +130,8 @@ class PeerExchange {
       }
       // The reader of the body gets the error, too; without a reader it must not be uncaught.
       message.on('error', () => undefined);
-      // Read to its end or given up: the connection serves this exchange alone. The rest of the request's body is not sent.
+      // Read to its end or given up: the connection serves this exchange alone. The rest of the request's body is not
+      // sent.
       message.once('end', () => connection.destroy());
       message.once('close', () => connection.destroy());
       this.#settle({ kind: 'response', message });

@@ -13,9 +13,9 @@ interface Counted {
 const NEVER: Timer = { cancel: () => undefined };
 
 /**
- * Calls `onIdle` once, when no byte was read from or written to the socket for `idleMs` (up to twice that, since the counters are looked
- * at only when the timer fires). Costs nothing per byte. Streams in memory have no counters and are not watched: their other end is in
- * this process and has time limits of its own.
+ * Calls `onIdle` once, when no byte was read from or written to the socket for `idleMs` (up to twice that, since the
+ * counters are looked at only when the timer fires). Costs nothing per byte. Streams in memory have no counters and are
+ * not watched: their other end is in this process and has time limits of its own.
  */
 export function watchIdle(clock: Clock, connection: Duplex, idleMs: number, onIdle: () => void): Timer {
   const { bytesRead } = connection as Duplex & Counted;

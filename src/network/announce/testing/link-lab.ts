@@ -1,4 +1,5 @@
-// Two machines and a client on one link, out of network namespaces, for tests that need a real kernel. Needs root, iproute2 and nft.
+// Two machines and a client on one link, out of network namespaces, for tests that need a real kernel. Needs root,
+// iproute2 and nft.
 //
 //   client 10.92.0.9, fd92::9 ── switch ─┬─ a 10.92.0.1, fd92::1, an endpoint at 10.93.1.2 and fd93:0:0:1::2
 //                                        └─ b 10.92.0.2, fd92::2, an endpoint at 10.93.2.2 and fd93:0:0:2::2
@@ -19,7 +20,8 @@ export function linkLabIsMissing(): string | undefined {
   }
   const name = `coxlink-${process.pid}-probe`;
   const isMade = spawnSync('ip', ['netns', 'add', name], { env: ENV }).status === 0;
-  const hasTables = isMade && spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
+  const hasTables =
+    isMade && spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
   spawnSync('ip', ['netns', 'delete', name], { env: ENV });
   return hasTables ? undefined : 'needs network namespaces with nftables';
 }
@@ -49,7 +51,8 @@ export class LinkLab {
     ] as const) {
       const at = this.#name(machine);
       lines.push(
-        `ip netns exec ${at} sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
+        `ip netns exec ${at} sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'`,
+        `ip netns exec ${at} sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
         `ip -n ${at} address add 10.93.${number}.2/32 dev lo`,
         `ip -n ${at} address add fd93:0:0:${number}::2/128 dev lo nodad`,
         `ip -n ${at} route add 10.93.${other}.0/24 via 10.92.0.${other}`,

@@ -66,7 +66,10 @@ export class LabCluster {
     const logger = recordingLogger();
     const running = runPodNetwork(
       {
-        client: this.#server.clientOf({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] }),
+        client: this.#server.clientOf({
+          name: `system:node:${name}`,
+          groups: ['system:nodes', 'system:authenticated'],
+        }),
         nodeName: name,
         settings: {
           mode: 'auto',

@@ -28,7 +28,8 @@ export function labIsMissing(): string | undefined {
   const name = `coxnet-${process.pid}-probe`;
   const isMade = spawnSync('ip', ['netns', 'add', name], { env: ENV }).status === 0;
   const hasVxlan =
-    isMade && spawnSync('ip', ['-n', name, 'link', 'add', 'v', 'type', 'vxlan', 'id', '1', 'dstport', '0'], { env: ENV });
+    isMade &&
+    spawnSync('ip', ['-n', name, 'link', 'add', 'v', 'type', 'vxlan', 'id', '1', 'dstport', '0'], { env: ENV });
   spawnSync('ip', ['netns', 'delete', name], { env: ENV });
   return hasVxlan !== false && hasVxlan.status === 0 ? undefined : 'needs network namespaces with VXLAN';
 }
@@ -54,7 +55,8 @@ export class MachineLab {
       );
     }
     lines.push(
-      `ip netns exec ${router} sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
+      `ip netns exec ${router} sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'`,
+      `ip netns exec ${router} sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'`,
     );
     run(lines);
   }
@@ -76,12 +78,22 @@ export class MachineLab {
       `ip -n ${router} link set ${port} mtu ${this.mtu} master link-${link} up`,
       `ip -n ${namespace} link set lo up`,
       `ip -n ${namespace} link set eth0 up`,
-      `ip netns exec ${namespace} sh -c 'echo 0 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter'`,
+      `ip netns exec ${namespace} sh -c 'echo 0 > /proc/sys/net/ipv4/ip_forward'`,
+      `ip netns exec ${namespace} sh -c 'echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter'`,
       ...addressCommands(namespace, at, number),
     ]);
     const dir = await mkdtemp(join(tmpdir(), 'coxnet-'));
     this.#dirs.push(dir);
-    return new LabMachine({ lab: this, namespace, router, port, dir, number, link: at, prober: (name) => this.#prober(name) });
+    return new LabMachine({
+      lab: this,
+      namespace,
+      router,
+      port,
+      dir,
+      number,
+      link: at,
+      prober: (name) => this.#prober(name),
+    });
   }
 
   async stop(): Promise<void> {
@@ -188,15 +200,22 @@ export class LabMachine {
     return this.#config.prober(this.#config.namespace);
   }
 
-  /** What the container runtime would read. */
-  async cni(): Promise<{ readonly mtu: number | undefined; readonly ipMasq: boolean; readonly subnets: readonly string[] }> {
+  /** Returns the configuration that the container runtime would read. */
+  async cni(): Promise<{
+    readonly mtu: number | undefined;
+    readonly ipMasq: boolean;
+    readonly subnets: readonly string[];
+  }> {
     const text = await readFile(join(this.#config.dir, CNI_CONFIG_FILE), 'utf8');
     const [bridge] = (JSON.parse(text) as { plugins: readonly unknown[] }).plugins;
     const { mtu, ipMasq, ipam } = bridge as { mtu?: number; ipMasq: boolean; ipam: { ranges: { subnet: string }[][] } };
     return { mtu, ipMasq, subnets: ipam.ranges.flatMap((range) => range.map(({ subnet }) => subnet)) };
   }
 
-  /** A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. `given`: default, what the runtime would read. */
+  /**
+   * A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. `given`: default, what the
+   * runtime would read.
+   */
   async pod(given?: { readonly mtu: number; readonly subnets: readonly string[] }): Promise<LabPod> {
     const { lab, namespace, prober } = this.#config;
     const { mtu = 1500, subnets } = given ?? (await this.cni());

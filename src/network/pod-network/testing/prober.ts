@@ -1,10 +1,10 @@
-// A program for network namespaces in tests: it serves, and sends on request. It is handed to `node -e` as text, because namespaces need
-// processes of their own.
+// A program for network namespaces in tests: it serves, and sends on request. It is handed to `node -e` as text,
+// because namespaces need processes of their own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** What the server saw. */
+/** A request as the server saw it. */
 export interface Seen {
   /** Address of the client. */
   readonly source: string;
@@ -24,7 +24,10 @@ const actions = {
       socket.on('end', () => socket.end(JSON.stringify({ source, bytes })));
     }).on('error', reject);
     const udp = dgram.createSocket(host.includes(':') ? 'udp6' : 'udp4').on('error', reject);
-    udp.on('message', (data, from) => udp.send(JSON.stringify({ source: plain(from.address), bytes: data.length }), from.port, from.address, () => {}));
+    udp.on('message', (data, from) => {
+      const seen = JSON.stringify({ source: plain(from.address), bytes: data.length });
+      udp.send(seen, from.port, from.address, () => {});
+    });
     server.listen(port, host, () => udp.bind(port, host, () => resolve('ok')));
   }),
   tcp: ({ host, port, bytes, timeoutMs }) => new Promise((resolve) => {
@@ -33,7 +36,8 @@ const actions = {
     const timer = setTimeout(() => done(null), timeoutMs);
     const done = (result) => { clearTimeout(timer); socket.destroy(); resolve(result); };
     socket.on('connect', () => socket.end(Buffer.alloc(bytes)));
-    socket.on('data', (chunk) => (text += chunk)).on('end', () => done(text ? JSON.parse(text) : null)).on('error', () => done(null));
+    socket.on('data', (chunk) => (text += chunk)).on('error', () => done(null));
+    socket.on('end', () => done(text ? JSON.parse(text) : null));
   }),
   udp: ({ host, port, bytes, timeoutMs }) => new Promise((resolve) => {
     const socket = dgram.createSocket(host.includes(':') ? 'udp6' : 'udp4');
@@ -86,7 +90,7 @@ export class Prober {
     });
   }
 
-  /** Serves TCP and UDP: each client is told what the server saw of it. */
+  /** Serves TCP and UDP: each client gets its address and the number of bytes as the server saw them. */
   async serve(host: string): Promise<void> {
     await this.#ask({ action: 'serve', host, port: PROBE_PORT });
   }
