@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { get as httpGet } from 'node:http';
+import { get as httpGet, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -113,6 +113,15 @@ describe('a cluster inside a program', () => {
     }
     expect((await read('/api/v1/namespaces/none')).status).toBe(404);
     expect((await read('/nothing')).status).toBe(404);
+    const created = await new Promise((resolve, reject) => {
+      const path = '/api/v1/namespaces/default/configmaps';
+      const request = httpRequest(`http://any${path}`, { agent, method: 'POST' }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode));
+      });
+      request.on('error', reject).end(JSON.stringify({ metadata: { name: 'posted' } }));
+    });
+    expect(created).toBe(201);
+    expect((await read('/api/v1/namespaces/default/configmaps')).body).toContain('posted');
   });
 
   it('has no kubeconfig without a port', () => {

@@ -10,7 +10,8 @@ export class LocalAgent extends Agent {
   readonly #connect: () => Duplex;
 
   constructor(connect: () => Duplex) {
-    super({ keepAlive: true });
+    // A connection inside the process costs next to nothing, so none is kept for a further request.
+    super({ keepAlive: false });
     this.#connect = connect;
   }
 
