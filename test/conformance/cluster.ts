@@ -45,8 +45,9 @@ export async function startCluster({ simulated, logFile, kubectl }: ClusterConfi
   try {
     writeFileSync(logFile, '');
     if (!simulated) {
-      undo.push(removeCable);
+      // Another run may have a cable: it is removed only by the run that laid it.
       layCable();
+      undo.push(removeCable);
     }
     const first = join(dir, 'cluster');
     undo.push(await startUp(first, upFlags(simulated), logFile));
