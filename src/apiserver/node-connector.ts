@@ -41,7 +41,14 @@ export function createTlsNodeConnector({ clock, cert, key, ca }: TlsNodeConnecto
   return {
     async connect({ name, host, port, anyPath }, signal) {
       if (host === '') throw new Error(`node ${name} has no address`);
-      return dial({ host, port, clock, signal, tls: { cert, key, ca, minVersion: 'TLSv1.2', allowPartialTrustChain: true }, globalOnly: anyPath });
+      return dial({
+        host,
+        port,
+        clock,
+        signal,
+        tls: { cert, key, ca, minVersion: 'TLSv1.2', allowPartialTrustChain: true },
+        globalOnly: anyPath,
+      });
     },
   };
 }
