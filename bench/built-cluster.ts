@@ -99,7 +99,9 @@ function readySeconds(child: ChildProcess): Promise<number> {
 }
 
 interface Kubeconfig {
-  readonly clusters: readonly { readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string } }[];
+  readonly clusters: readonly {
+    readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
+  }[];
   readonly users: readonly {
     readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string };
   }[];

@@ -54,7 +54,8 @@ export function logLineChart({ title, points, xLabel }: LineChart): string {
   const height = 300;
   const [top, bottom, left, right] = [40, 250, 60, WIDTH - 60];
   const [first, last] = [points[0], points.at(-1)];
-  if (first === undefined || last === undefined) return svg(40, `<text class="t" x="8" y="18">${escaped(title)}</text>`);
+  if (first === undefined || last === undefined)
+    return svg(40, `<text class="t" x="8" y="18">${escaped(title)}</text>`);
   const decades = Math.max(Math.log10(last.x / first.x), 1e-9);
   const lowest = Math.min(...points.map(({ y }) => y));
   const [unitX, unitY] = [(right - left - 80) / decades, (bottom - top) / decades];

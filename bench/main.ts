@@ -33,7 +33,10 @@ const program = new Command('npm run bench --')
   .option('--pods <number>', 'pods (restart)', '20000')
   .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
-  .option('--reference <url>', 'another API server, to measure in the same run, whatever its certificate (webhooks, extensions)')
+  .option(
+    '--reference <url>',
+    'another API server, to measure in the same run, whatever its certificate (webhooks, extensions)',
+  )
   .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
@@ -205,5 +208,6 @@ for (const name of names) {
   const stolen = new Stolen();
   await benchmark();
   const percent = stolen.percent();
-  if (percent >= 0) note(`other guests of the host took ${percent.toFixed(1)} % of this machine's processors meanwhile`);
+  if (percent >= 0)
+    note(`other guests of the host took ${percent.toFixed(1)} % of this machine's processors meanwhile`);
 }

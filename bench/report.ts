@@ -39,7 +39,8 @@ export function show(figure: Figure): void {
   const range = values.length > 1 ? `${number(Math.min(...values))} – ${number(Math.max(...values))}` : '';
   const goalText =
     goal === undefined ? '' : 'atLeast' in goal ? `goal ≥ ${number(goal.atLeast)}` : `goal ≤ ${number(goal.atMost)}`;
-  const met = goal === undefined ? '' : 'atLeast' in goal ? verdict(middle / goal.atLeast) : verdict(goal.atMost / middle);
+  const met =
+    goal === undefined ? '' : 'atLeast' in goal ? verdict(middle / goal.atLeast) : verdict(goal.atMost / middle);
   const other =
     comparedWith === undefined
       ? ''

@@ -11,7 +11,11 @@ interface Ticks {
 function ticks(): Ticks | undefined {
   if (!existsSync('/proc/stat')) return undefined;
   // proc(5): user, nice, system, idle, iowait, irq, softirq, steal; what guests of this machine take is counted within user.
-  const counts = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] as string).trim().split(/\s+/).slice(1, 9).map(Number);
+  const counts = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] as string)
+    .trim()
+    .split(/\s+/)
+    .slice(1, 9)
+    .map(Number);
   return { all: counts.reduce((sum, count) => sum + count, 0), stolen: counts[7] ?? 0 };
 }
 

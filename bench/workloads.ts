@@ -12,7 +12,11 @@ export function pauseDeployment(name: string, replicas: number) {
         metadata: { labels },
         spec: {
           containers: [
-            { name: 'main', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu: '10m', memory: '16Mi' } } },
+            {
+              name: 'main',
+              image: 'registry.k8s.io/pause:3.10',
+              resources: { requests: { cpu: '10m', memory: '16Mi' } },
+            },
           ],
         },
       },

@@ -57,7 +57,10 @@ export async function apiCoverage(): Promise<Coverage> {
   try {
     const { json } = await send(server.server, { path: '/openapi/v2' });
     const difference = existsSync(PUBLISHED)
-      ? openApiDifference(json as unknown as OpenApiDocument, JSON.parse(readFileSync(PUBLISHED, 'utf8')) as OpenApiDocument)
+      ? openApiDifference(
+          json as unknown as OpenApiDocument,
+          JSON.parse(readFileSync(PUBLISHED, 'utf8')) as OpenApiDocument,
+        )
       : undefined;
     const rows = sorted(server.server.catalog.snapshot().publishedKinds()).map((served) => rowOf(served, difference));
     const page = render(rows, difference);
@@ -103,7 +106,9 @@ function rowOf(served: Kind, difference: OpenApiDifference | undefined): Row {
       kind,
       resource,
       shownVerbs(verbsOf(served)),
-      (served.subresources ?? []).map((subresource) => `${subresource.name} (${verbsOf(subresource).join(' ')})`).join(', '),
+      (served.subresources ?? [])
+        .map((subresource) => `${subresource.name} (${verbsOf(subresource).join(' ')})`)
+        .join(', '),
       message === undefined ? '–' : encodingsOf(message).join(' '),
       columnsOf(served),
       golden,
@@ -126,14 +131,19 @@ function columnsOf({ table }: Kind): string {
 /** Those in which filled objects come back as they were. */
 function encodingsOf(message: MessageDescriptor): readonly string[] {
   const random = new SeededRandom(message.key);
-  const objects = Array.from({ length: FILLS }, () => decodeObject<object>(message, fuzzObject(message, random)).object);
+  const objects = Array.from(
+    { length: FILLS },
+    () => decodeObject<object>(message, fuzzObject(message, random)).object,
+  );
   const decode = (value: unknown): object => decodeObject<object>(message, value).object;
   const ways: Readonly<Record<string, (object: object) => object>> = {
     JSON: (object) => decode(JSON.parse(Buffer.from(encodeObject(object)).toString('utf8'))),
     YAML: (object) => decode(parseYaml(formatYaml(object))),
     protobuf: (object) => decodeProtobuf<object>(message, openEnvelope(encodeProtobuf(message, object))),
   };
-  return Object.entries(ways).flatMap(([name, way]) => (objects.every((object) => deepEqual(way(object), object)) ? [name] : []));
+  return Object.entries(ways).flatMap(([name, way]) =>
+    objects.every((object) => deepEqual(way(object), object)) ? [name] : [],
+  );
 }
 
 function goldenOf(message: MessageDescriptor, name: string): string {
@@ -144,7 +154,17 @@ function goldenOf(message: MessageDescriptor, name: string): string {
 }
 
 function render(rows: readonly Row[], difference: OpenApiDifference | undefined): string {
-  const header = ['Group and version', 'Kind', 'Resource', 'Verbs', 'Subresources', 'Encodings', 'Columns', 'Golden', 'OpenAPI'];
+  const header = [
+    'Group and version',
+    'Kind',
+    'Resource',
+    'Verbs',
+    'Subresources',
+    'Encodings',
+    'Columns',
+    'Golden',
+    'OpenAPI',
+  ];
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const alike = rows.filter(({ golden }) => golden === 'alike').length;
   const given = rows.filter(({ golden }) => golden !== '–').length;

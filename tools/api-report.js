@@ -39,4 +39,5 @@ function withoutComments(text) {
 
 const namesIn = (text) => [...text.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name).join('\n');
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) writeFileSync(REPORT, apiReport());
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
+  writeFileSync(REPORT, apiReport());

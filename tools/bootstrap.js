@@ -67,7 +67,9 @@ function newest(path) {
 
 /** When what the build is made from was last changed. */
 const sourcesChanged = () =>
-  Math.max(...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) => newest(inRoot(path))));
+  Math.max(
+    ...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) => newest(inRoot(path))),
+  );
 
 function ensureBuilt() {
   const stamp = inRoot('dist', '.built');

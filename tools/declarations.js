@@ -55,7 +55,8 @@ function rewritten(path, text, queue, emitted) {
     }
     const target = specifier.startsWith('#') ? specifier.slice(1) : posix.join(posix.dirname(path), specifier);
     const declaration = declarationOf(target);
-    if (!existsSync(join(emitted, declaration))) throw new Error(`${path} imports ${specifier}, which has no declarations`);
+    if (!existsSync(join(emitted, declaration)))
+      throw new Error(`${path} imports ${specifier}, which has no declarations`);
     queue.push(declaration);
     const relative = posix.relative(posix.dirname(path), target).replace(/\.ts$/, '.js');
     return `${keyword}${quote}${relative.startsWith('.') ? relative : `./${relative}`}${quote}`;

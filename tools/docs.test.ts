@@ -18,7 +18,8 @@ const documents = [
   'README.md',
   // docs/api-report.md is generated from declarations.
   ...paths.filter(
-    (path) => path !== 'docs/api-report.md' && /^docs\/[^/]+\.md$|^bench\/README\.md$|^src\/(?:.*\/)?README\.md$/.test(path),
+    (path) =>
+      path !== 'docs/api-report.md' && /^docs\/[^/]+\.md$|^bench\/README\.md$|^src\/(?:.*\/)?README\.md$/.test(path),
   ),
 ];
 

@@ -9,7 +9,11 @@ import { folderOf, render } from './generate/render.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const paths: string[] = [];
 for (const schema of allSchemas.schemas) {
-  for (const file of render(schema, allSchemas.schemas, existsSync(`${root}src/api/${folderOf(schema.key)}/helpers.ts`))) {
+  for (const file of render(
+    schema,
+    allSchemas.schemas,
+    existsSync(`${root}src/api/${folderOf(schema.key)}/helpers.ts`),
+  )) {
     const path = `${root}src/api/${file.path}`;
     writeFileSync(path, file.text);
     paths.push(path);

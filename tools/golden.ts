@@ -48,7 +48,9 @@ export function differences({ message, json, protobuf }: GoldenFile): string[] {
     problems.push(...parting(`JSON written after reading ${from}`, json.trimEnd(), pretty(object)));
     attempt('encoding protobuf', () => {
       const written = Buffer.from(encodeProtobuf(message, object)).toString('hex');
-      problems.push(...parting(`protobuf written after reading ${from}`, Buffer.from(protobuf).toString('hex'), written));
+      problems.push(
+        ...parting(`protobuf written after reading ${from}`, Buffer.from(protobuf).toString('hex'), written),
+      );
     });
   }
   return problems;

@@ -167,7 +167,9 @@ describe('layers', () => {
     for (const layer of Object.keys(ALLOWED)) {
       const graph = folderImports(layer);
       for (const cycle of cyclesOf(graph)) {
-        const edges = cycle.map((from, index) => graph.get(from)?.get(cycle[(index + 1) % cycle.length] as string) ?? []);
+        const edges = cycle.map(
+          (from, index) => graph.get(from)?.get(cycle[(index + 1) % cycle.length] as string) ?? [],
+        );
         const smallest = edges.reduce((least, imports) => (imports.length < least.length ? imports : least));
         wrong.push(
           `${layer}: ${[...cycle, cycle[0]].join(' -> ')}. The fewest imports of the cycle are: ${smallest.join('; ')}. ` +
@@ -190,7 +192,9 @@ describe('layers', () => {
             line.replace(/\.(setTimeout|setInterval)\(/g, ''),
           )
         ) {
-          wrong.push(`${relative(source, file)}:${index + 1}: take a Clock or a Random from the Config instead: ${line.trim()}`);
+          wrong.push(
+            `${relative(source, file)}:${index + 1}: take a Clock or a Random from the Config instead: ${line.trim()}`,
+          );
         }
       });
     }

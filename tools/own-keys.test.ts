@@ -81,6 +81,12 @@ test('the search finds what it is for', () => {
     'if (key in metadata.labels) {',
   ])
     expect(LOOKUP.test(line) || IN.test(line), line).toBe(true);
-  for (const line of ["labels['app']", 'labels[APP]', 'labels[key] = value;', 'labels[key] === value', 'limits[name] ??= amount'])
+  for (const line of [
+    "labels['app']",
+    'labels[APP]',
+    'labels[key] = value;',
+    'labels[key] === value',
+    'limits[name] ??= amount',
+  ])
     expect(LOOKUP.test(line) || IN.test(line), line).toBe(false);
 });

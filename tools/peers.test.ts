@@ -43,7 +43,8 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
 
 function* codeLines(file: string): Generator<readonly [line: string, place: string]> {
   const lines = readFileSync(join(source, file), 'utf8').split('\n');
-  for (const [index, line] of lines.entries()) if (!/^\s*(\/\/|\*|\/\*)/.test(line)) yield [line, `${file}:${index + 1}`];
+  for (const [index, line] of lines.entries())
+    if (!/^\s*(\/\/|\*|\/\*)/.test(line)) yield [line, `${file}:${index + 1}`];
 }
 
 test('connections to peers are opened only in modules that see to their errors', () => {

@@ -9,7 +9,8 @@ describe('tidy', () => {
     expect(problems(findViolations(repositoryFiles()), readExempt())).toEqual([]);
   });
 
-  const rulesBrokenBy = (path: string, text: string): string[] => findViolations(new Map([[path, text]])).map(({ rule }) => rule);
+  const rulesBrokenBy = (path: string, text: string): string[] =>
+    findViolations(new Map([[path, text]])).map(({ rule }) => rule);
 
   test.each([
     ['words', 'src/api/a.ts', '// Nobody waits.'],

@@ -34,7 +34,9 @@ const ALLOWED: Readonly<Record<string, string>> = {
 };
 
 const opening = ['kubelet', 'runtime']
-  .flatMap((layer) => readdirSync(join(source, layer), { recursive: true, encoding: 'utf8' }).map((file) => `${layer}/${file}`))
+  .flatMap((layer) =>
+    readdirSync(join(source, layer), { recursive: true, encoding: 'utf8' }).map((file) => `${layer}/${file}`),
+  )
   .filter((file) => file.endsWith('.ts') && !/test\.ts$|\/testing\//.test(file))
   .filter((file) =>
     [...readFileSync(join(source, file), 'utf8').matchAll(IMPORT)].some(([, names = '']) =>
@@ -44,7 +46,9 @@ const opening = ['kubelet', 'runtime']
 
 test('kubelet and runtimes open files of pods with machinery/files/', () => {
   const others = opening.filter((file) => !Object.hasOwn(ALLOWED, file));
-  expect(others, 'use machinery/files/untrusted.ts, or say in ALLOWED why no pod can put another file there').toEqual([]);
+  expect(others, 'use machinery/files/untrusted.ts, or say in ALLOWED why no pod can put another file there').toEqual(
+    [],
+  );
 });
 
 test('the list of exceptions has no others', () => {

@@ -64,7 +64,11 @@ async function perSecond(run: () => unknown): Promise<number> {
   return best;
 }
 
-async function figure(what: string, run: () => unknown, comparedWith?: { name: string; value: number }): Promise<number> {
+async function figure(
+  what: string,
+  run: () => unknown,
+  comparedWith?: { name: string; value: number },
+): Promise<number> {
   const value = await perSecond(run);
   show({ what, unit: '/s', values: [value], ...(comparedWith !== undefined && { comparedWith }) });
   return value;
@@ -80,7 +84,10 @@ async function protobuf(): Promise<void> {
   const json = Buffer.from(JSON.stringify(object), 'utf8');
   heading(`api: a pod, ${bytes.length} bytes of protobuf, ${json.length} of JSON`);
   const parse = await perSecond(() => JSON.parse(json.toString('utf8')) as unknown);
-  await figure('protobuf decode', () => decodeProtobuf(message, openEnvelope(bytes)), { name: 'JSON.parse', value: parse });
+  await figure('protobuf decode', () => decodeProtobuf(message, openEnvelope(bytes)), {
+    name: 'JSON.parse',
+    value: parse,
+  });
   const stringify = await perSecond(() => Buffer.from(JSON.stringify(object), 'utf8'));
   await figure('protobuf encode', () => encodeProtobuf(message, object), { name: 'JSON.stringify', value: stringify });
 }

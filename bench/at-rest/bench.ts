@@ -23,7 +23,9 @@ export async function atRest(): Promise<void> {
   heading(
     `at rest: ${DEPLOYMENTS} Deployments of ${REPLICAS} pods with their ReplicaSets, ${SERVICES} Services, ${CONFIG_MAPS} ConfigMaps; 10 simulated nodes, embedded store`,
   );
-  const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated', '--nodes', '10'] });
+  const cluster = await BuiltCluster.start({
+    flags: ['--store', 'embedded', '--runtime', 'simulated', '--nodes', '10'],
+  });
   const { client, close } = connectTo(cluster.target);
   try {
     await fill(client);

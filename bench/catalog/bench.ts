@@ -38,7 +38,11 @@ const groupOf = (index: number): string => `group-${Math.floor(index / KINDS_PER
 
 function kindAt(t: Pick<TestServer, 'storage' | 'clock'>, index: number): Kind {
   const kind = widgetKind(t, widgetType('v1', groupOf(index), `widgets${index}s`));
-  const object = new FreshObject({ apiVersion: `${kind.type.group}/v1`, kind: kind.type.kind, metadata: { name: 'a' } });
+  const object = new FreshObject({
+    apiVersion: `${kind.type.group}/v1`,
+    kind: kind.type.kind,
+    metadata: { name: 'a' },
+  });
   // Reading costs nothing: what is measured is the way there.
   return { ...kind, subresources: [{ name: 'fixed', kind: kind.type, rest: { get: async () => object } }] };
 }
@@ -131,7 +135,9 @@ export async function catalog(): Promise<void> {
   for (const size of SIZES) servers.push(await serverWith(size));
   for (const { size, install } of servers) {
     const perKind = `${((install.ms * 1000) / size).toFixed(0)} µs and ${(install.heapBytes / size / 1024).toFixed(1)} KiB each`;
-    note(`${size.toLocaleString('en')} kinds installed at once: ${install.ms.toFixed(0)} ms, ${perKind}, with their stores`);
+    note(
+      `${size.toLocaleString('en')} kinds installed at once: ${install.ms.toFixed(0)} ms, ${perKind}, with their stores`,
+    );
   }
   for (const measurement of MEASUREMENTS) {
     const values = servers.map(() => [] as number[]);

@@ -74,7 +74,10 @@ function other(source: string): number {
 }
 
 export function cel(): void {
-  const environment = new Environment({ variables: { object: types.DYN, device: types.DYN }, libraries: kubernetesLibraries });
+  const environment = new Environment({
+    variables: { object: types.DYN, device: types.DYN },
+    libraries: kubernetesLibraries,
+  });
   heading('CEL: evaluations a second, with costs');
   const activation = { object: OBJECT, device: DEVICE };
   for (const { what, source, alone } of EXPRESSIONS) {
@@ -92,5 +95,9 @@ export function cel(): void {
   const missing = environment.compile('device.attributes["other"].model == "x"').program;
   show({ what: 'a selector that fails', unit: '/s', values: rates(() => missing?.evaluate(activation)) });
   const [first] = EXPRESSIONS;
-  show({ what: 'compiled', unit: '/s', values: rates(() => environment.compile((first as { source: string }).source)) });
+  show({
+    what: 'compiled',
+    unit: '/s',
+    values: rates(() => environment.compile((first as { source: string }).source)),
+  });
 }

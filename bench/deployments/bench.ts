@@ -48,7 +48,11 @@ export async function manyDeployments(options: DeploymentsOptions): Promise<void
     values: results.map(({ availableMs }) => availableMs / 1000),
     ...(goal && { goal }),
   });
-  show({ what: '  CPU of the cluster', unit: 'ms/pod', values: results.map((round) => round.cpuMs / (count * replicas)) });
+  show({
+    what: '  CPU of the cluster',
+    unit: 'ms/pod',
+    values: results.map((round) => round.cpuMs / (count * replicas)),
+  });
   show({ what: '  resident after it', unit: 'MB', values: results.map((round) => round.residentMB) });
 }
 
@@ -69,10 +73,17 @@ async function measure(options: DeploymentsOptions): Promise<Round> {
   }
 }
 
-async function create(pid: number, client: Client, { deployments: count, replicas }: DeploymentsOptions): Promise<Round> {
+async function create(
+  pid: number,
+  client: Client,
+  { deployments: count, replicas }: DeploymentsOptions,
+): Promise<Round> {
   const namespaced = client.resource(deployments).namespace(NAMESPACE);
   const { metadata } = await namespaced.list();
-  const watch = await namespaced.watch({ resourceVersion: metadata.resourceVersion, timeoutSeconds: TIMEOUT_MS / 1000 });
+  const watch = await namespaced.watch({
+    resourceVersion: metadata.resourceVersion,
+    timeoutSeconds: TIMEOUT_MS / 1000,
+  });
   const cpu = cpuMs(pid);
   const began = systemClock.monotonic();
   let next = 0;
@@ -91,7 +102,8 @@ async function create(pid: number, client: Client, { deployments: count, replica
   const availableMs = systemClock.monotonic() - began;
   watch.stop();
   await creating;
-  if (available.size < count) throw new Error(`only ${available.size} Deployments were available after ${TIMEOUT_MS / 1000} s`);
+  if (available.size < count)
+    throw new Error(`only ${available.size} Deployments were available after ${TIMEOUT_MS / 1000} s`);
   const round = { createdMs, availableMs, cpuMs: cpuMs(pid) - cpu, residentMB: residentMB(pid) };
   await mustAllRun(client, count * replicas);
   return round;
@@ -100,5 +112,6 @@ async function create(pid: number, client: Client, { deployments: count, replica
 async function mustAllRun(client: Client, wanted: number): Promise<void> {
   const { items } = await client.resource(pods).namespace(NAMESPACE).list();
   const running = items.filter(({ status }) => status.phase === 'Running').length;
-  if (items.length !== wanted || running !== wanted) throw new Error(`of ${items.length} pods ${running} run; ${wanted} should`);
+  if (items.length !== wanted || running !== wanted)
+    throw new Error(`of ${items.length} pods ${running} run; ${wanted} should`);
 }

@@ -42,7 +42,9 @@ async function line(child: ChildProcess): Promise<string> {
 }
 
 async function load(port: number): Promise<number> {
-  const { perSecond, failures, lost } = JSON.parse(await line(node('generator.ts', [String(port), String(SECONDS), ...NAMES])));
+  const { perSecond, failures, lost } = JSON.parse(
+    await line(node('generator.ts', [String(port), String(SECONDS), ...NAMES])),
+  );
   if (failures > 0 || lost > 100) note(`${failures} answers without a record, ${lost} lost`);
   return perSecond;
 }
@@ -134,7 +136,13 @@ async function throughput(port: number, echoPort: number, withCoreDns: boolean):
   const comparison = withCoreDns
     ? { name: 'CoreDNS', value: quantile(rates.coredns, 0.5) }
     : { name: 'packets sent back', value: quantile(rates.echo, 0.5) };
-  show({ what: 'queries of 51 services', unit: '/s', values: rates.ours, goal: { atLeast: 34_000 }, comparedWith: comparison });
+  show({
+    what: 'queries of 51 services',
+    unit: '/s',
+    values: rates.ours,
+    goal: { atLeast: 34_000 },
+    comparedWith: comparison,
+  });
   if (withCoreDns) show({ what: 'the same by CoreDNS', unit: '/s', values: rates.coredns });
   show({ what: 'packets sent back by a bare socket', unit: '/s', values: rates.echo });
 }
@@ -155,7 +163,12 @@ async function visibility(cluster: EmbeddedCluster, port: number): Promise<void>
     while (!found(await ask(port, `${name}.default.svc.cluster.local`)));
     delays.push(performance.now() - start);
   }
-  show({ what: 'a record visible after the write, p99', unit: 'ms', values: [quantile(delays, 0.99)], goal: { atMost: 10 } });
+  show({
+    what: 'a record visible after the write, p99',
+    unit: 'ms',
+    values: [quantile(delays, 0.99)],
+    goal: { atMost: 10 },
+  });
   note(`median ${quantile(delays, 0.5).toFixed(2)} ms; the server is another process, on a connection over TLS`);
 }
 

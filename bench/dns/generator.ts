@@ -11,7 +11,9 @@ const IN_FLIGHT = 32;
 const LOST_MS = 1000;
 
 const [port = '', seconds = '', ...names] = process.argv.slice(2);
-const questions = names.map((name) => encode({ type: 'query', id: 0, flags: 0x0100, questions: [{ name, type: 'A' }] }));
+const questions = names.map((name) =>
+  encode({ type: 'query', id: 0, flags: 0x0100, questions: [{ name, type: 'A' }] }),
+);
 let answers = 0;
 let failures = 0;
 let lost = 0;

@@ -51,7 +51,8 @@ export async function extensions({ definitions, reference, nodeFlags, only }: Ex
   const names = only === undefined ? Object.keys(parts) : [only];
   for (const name of names) {
     const part = parts[name];
-    if (part === undefined) throw new Error(`there is no workload '${name}'; there are: ${Object.keys(parts).join(', ')}`);
+    if (part === undefined)
+      throw new Error(`there is no workload '${name}'; there are: ${Object.keys(parts).join(', ')}`);
     await part();
   }
 }
@@ -72,7 +73,11 @@ async function withCluster(
 }
 
 /** Creates by 64 clients: custom objects with 30 fields and three rules, ConfigMaps, and the same custom objects of the reference. */
-async function creates(cluster: BuiltCluster, client: Client, reference: ExtensionsOptions['reference']): Promise<void> {
+async function creates(
+  cluster: BuiltCluster,
+  client: Client,
+  reference: ExtensionsOptions['reference'],
+): Promise<void> {
   await define(client, thingDefinition());
   const configMaps = await measureCreates(cluster.target, 'create', cluster.pid);
   const things = await measureCreates(cluster.target, 'create-custom', cluster.pid);
@@ -171,7 +176,12 @@ async function watchedObjects(cluster: BuiltCluster, client: Client): Promise<vo
     await createThings(client, 'object', OBJECTS);
     await settled();
     const more = difference(await memoryOf(cluster.pid), before);
-    show({ what: `${OBJECTS} objects of 1 KiB and a watcher: heap`, unit: 'MB', values: [more.heapMB], goal: { atMost: 20 } });
+    show({
+      what: `${OBJECTS} objects of 1 KiB and a watcher: heap`,
+      unit: 'MB',
+      values: [more.heapMB],
+      goal: { atMost: 20 },
+    });
     show({ what: '  resident', unit: 'MB', values: [more.residentMB] });
     note(`  the watcher got ${seen} events`);
   } finally {
@@ -210,14 +220,21 @@ async function manyDefinitions(cluster: BuiltCluster, client: Client, total: num
   await add(half, total);
   const seconds = (systemClock.monotonic() - began) / 1000;
   await poll(async () => (await establishedAt(client, averageDefinition(total - 1).body)) !== undefined);
-  note(`${total} definitions of ${(bytes / total / 1000).toFixed(0)} KB on average, defined in ${seconds.toFixed(0)} s`);
+  note(
+    `${total} definitions of ${(bytes / total / 1000).toFixed(0)} KB on average, defined in ${seconds.toFixed(0)} s`,
+  );
   await usable(client, total, total);
   const each = (megabytes: number): number[] => [(megabytes * 1000) / total];
   // The storage keeps the revisions of the last minutes, and each definition has been written three times.
   const withHistory = difference(await memoryOf(cluster.pid), before);
   await systemClock.sleep(HISTORY_FORGOTTEN_MS);
   const idle = difference(await memoryOf(cluster.pid), before);
-  show({ what: `each of ${total} idle definitions: heap`, unit: 'kB', values: each(idle.heapMB), goal: { atMost: 50 } });
+  show({
+    what: `each of ${total} idle definitions: heap`,
+    unit: 'kB',
+    values: each(idle.heapMB),
+    goal: { atMost: 50 },
+  });
   show({ what: '  resident', unit: 'kB', values: each(idle.residentMB) });
   show({ what: '  heap with the history of their creation', unit: 'kB', values: each(withHistory.heapMB) });
 }
@@ -231,7 +248,9 @@ async function usable(client: Client, there: number, from: number): Promise<void
     // Numbers that no other definition has, in groups that there are.
     const { plural, group } = averageDefinition(from - 1 - index);
     const name = `applied${index}of${from}s`;
-    const body = JSON.parse(JSON.stringify(averageDefinition(from - 1 - index).body).replaceAll(plural, name)) as Definition;
+    const body = JSON.parse(
+      JSON.stringify(averageDefinition(from - 1 - index).body).replaceAll(plural, name),
+    ) as Definition;
     const { names } = body.spec;
     Object.assign(names, {
       kind: `Applied${index}Of${from}`,
@@ -245,10 +264,17 @@ async function usable(client: Client, there: number, from: number): Promise<void
     await poll(async () => (await establishedAt(client, body)) !== undefined);
     await poll(async () => (await send(client, 'POST', path, object)) !== undefined);
     created.push(systemClock.monotonic() - applied);
-    await poll(async () => JSON.stringify(await send(client, 'GET', `/openapi/v3/apis/${group}/v1`)).includes(`/${name}"`));
+    await poll(async () =>
+      JSON.stringify(await send(client, 'GET', `/openapi/v3/apis/${group}/v1`)).includes(`/${name}"`),
+    );
     published.push(systemClock.monotonic() - applied);
   }
-  show({ what: `from apply to the first create, ${there} definitions`, unit: 'ms', values: created, goal: { atMost: 20 } });
+  show({
+    what: `from apply to the first create, ${there} definitions`,
+    unit: 'ms',
+    values: created,
+    goal: { atMost: 20 },
+  });
   show({ what: '  until /openapi/v3 has it', unit: 'ms', values: published, goal: { atMost: 200 } });
 }
 
@@ -265,13 +291,17 @@ async function define(client: Client, body: object): Promise<void> {
   await client.transport.request({ method: 'POST', path: DEFINITIONS, body });
   await poll(async () => (await establishedAt(client, body)) !== undefined);
   // Discovery knows of the kind before all of kube-apiserver does.
-  await poll(async () => (await send(client, 'GET', THINGS)) !== undefined || nameOf(body) !== nameOf(thingDefinition()));
+  await poll(
+    async () => (await send(client, 'GET', THINGS)) !== undefined || nameOf(body) !== nameOf(thingDefinition()),
+  );
 }
 
 /** Undefined: it is not established. */
 async function establishedAt(client: Client, body: object): Promise<Definition | undefined> {
   const definition = (await send(client, 'GET', `${DEFINITIONS}/${nameOf(body)}`)) as Definition | undefined;
-  const isEstablished = definition?.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True');
+  const isEstablished = definition?.status?.conditions?.some(
+    ({ type, status }) => type === 'Established' && status === 'True',
+  );
   return isEstablished === true ? definition : undefined;
 }
 

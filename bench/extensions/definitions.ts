@@ -26,7 +26,12 @@ export function thingDefinition(): object {
     { rule: "self.mode != 'slow' || self.tags.all(tag, tag.startsWith('a'))" },
     { rule: '!has(self.labels) || size(self.labels) <= self.count9 + 5', message: 'too many labels' },
   ];
-  const spec = { type: 'object', required: ['mode', 'count1', 'count2'], properties, 'x-kubernetes-validations': rules };
+  const spec = {
+    type: 'object',
+    required: ['mode', 'count1', 'count2'],
+    properties,
+    'x-kubernetes-validations': rules,
+  };
   return definition(GROUP, 'things', 'Thing', { type: 'object', properties: { spec } });
 }
 
@@ -52,11 +57,20 @@ export const KINDS_PER_GROUP = 20;
 export const groupOf = (index: number): string => `group-${Math.floor(index / KINDS_PER_GROUP)}.example.com`;
 
 /** A definition of 20 to 60 KB, as its index has it. Schemas have descriptions, as those of generated definitions do. */
-export function averageDefinition(index: number): { readonly plural: string; readonly group: string; readonly body: object } {
+export function averageDefinition(index: number): {
+  readonly plural: string;
+  readonly group: string;
+  readonly body: object;
+} {
   const [plural, group] = [`kind${index}s`, groupOf(index)];
   const sections = 10 + (index % 5) * 5;
-  const properties = Object.fromEntries(Array.from({ length: sections }, (_, at) => [`section${at}`, sectionOf(index, at)]));
-  const schema = { type: 'object', properties: { spec: { type: 'object', properties }, status: sectionOf(index, sections) } };
+  const properties = Object.fromEntries(
+    Array.from({ length: sections }, (_, at) => [`section${at}`, sectionOf(index, at)]),
+  );
+  const schema = {
+    type: 'object',
+    properties: { spec: { type: 'object', properties }, status: sectionOf(index, sections) },
+  };
   return { plural, group, body: definition(group, plural, `Kind${index}`, schema) };
 }
 

@@ -96,7 +96,11 @@ async function measure(generator: GeneratorProcess, cluster: BuiltCluster, bare:
     values: lists.map(({ bytes, elapsedMs }) => bytes / 1000 / elapsedMs),
     goal: { atLeast: 400 },
   });
-  show({ what: '  server CPU', unit: 'ms/list', values: lists.map(({ serverCpuMs, requests }) => serverCpuMs / requests) });
+  show({
+    what: '  server CPU',
+    unit: 'ms/list',
+    values: lists.map(({ serverCpuMs, requests }) => serverCpuMs / requests),
+  });
   show({ what: 'resident after the lists', unit: 'MB', values: [residentMB(cluster.pid)] });
 }
 
@@ -108,7 +112,11 @@ function showRequests(what: string, rounds: readonly Round[], goal: NonNullable<
   show({ what: '  p99', unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) });
   const comparedWith = { name: 'bare server', value: serverCpu(bare) };
   show({ what: '  server CPU', unit: 'µs each', values: rounds.map(serverCpu), comparedWith });
-  show({ what: '  load generator CPU', unit: 'µs each', values: rounds.map((round) => (round.cpuMs / round.requests) * 1000) });
+  show({
+    what: '  load generator CPU',
+    unit: 'µs each',
+    values: rounds.map((round) => (round.cpuMs / round.requests) * 1000),
+  });
 }
 
 /** What a server that only keeps the bytes in a map reaches, on the same processors with the same load generator. */

@@ -41,7 +41,8 @@ const clock = systemClock;
 let connections: Connection[] = [];
 
 async function open({ target, protocol, connections: count }: OpenOrder): Promise<void> {
-  const openOne = (): Promise<Connection> => (protocol === 'h1' ? Http1Connection.open(target) : Http2Connection.open(target));
+  const openOne = (): Promise<Connection> =>
+    protocol === 'h1' ? Http1Connection.open(target) : Http2Connection.open(target);
   connections = await Promise.all(Array.from({ length: count }, openOne));
 }
 
@@ -56,7 +57,8 @@ async function run(order: RunOrder): Promise<RunReport> {
   const drive = async (connection: Connection): Promise<void> => {
     for (let now = began; now < end && left-- > 0;) {
       const { status, length } = await work.next(connection);
-      if (status !== work.expectedStatus) throw new Error(`${order.work} was answered ${status}, not ${work.expectedStatus}`);
+      if (status !== work.expectedStatus)
+        throw new Error(`${order.work} was answered ${status}, not ${work.expectedStatus}`);
       bytes += length;
       const after = clock.monotonic();
       latencies.push(after - now);
@@ -68,7 +70,14 @@ async function run(order: RunOrder): Promise<RunReport> {
   const used = process.cpuUsage(cpu);
   const sorted = Float64Array.from(latencies).sort();
   const at = (p: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN;
-  return { requests: sorted.length, elapsedMs, bytes, cpuMs: (used.user + used.system) / 1000, p50Ms: at(0.5), p99Ms: at(0.99) };
+  return {
+    requests: sorted.length,
+    elapsedMs,
+    bytes,
+    cpuMs: (used.user + used.system) / 1000,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
 }
 
 process.on('message', (message: OpenOrder | RunOrder) => {

@@ -16,7 +16,9 @@ export class Http1Connection implements Connection {
   #settle: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void } | undefined;
   #response = new ResponseReader();
   /** The last request with a body. */
-  #last: { readonly method: string; readonly path: string; readonly headLength: number; readonly bytes: Buffer } | undefined;
+  #last:
+    | { readonly method: string; readonly path: string; readonly headLength: number; readonly bytes: Buffer }
+    | undefined;
 
   static open(target: Target): Promise<Http1Connection> {
     return new Promise((resolve, reject) => {
@@ -119,7 +121,8 @@ class ResponseReader {
   push(buffer: Buffer, length: number): boolean {
     if (this.#expected === -1 && this.#tail === '') return this.#begin(buffer, length);
     this.length += length;
-    if (this.#expected === -1) this.#tail = (this.#tail + buffer.toString('latin1', Math.max(0, length - 7), length)).slice(-7);
+    if (this.#expected === -1)
+      this.#tail = (this.#tail + buffer.toString('latin1', Math.max(0, length - 7), length)).slice(-7);
     return this.#complete();
   }
 

@@ -10,7 +10,11 @@ export class Http2Connection implements Connection {
 
   static open(target: Target): Promise<Http2Connection> {
     return new Promise((resolve, reject) => {
-      const session = connect(`https://${target.host}:${target.port}`, { ca: target.ca, cert: target.cert, key: target.key });
+      const session = connect(`https://${target.host}:${target.port}`, {
+        ca: target.ca,
+        cert: target.cert,
+        key: target.key,
+      });
       session.once('error', reject);
       session.once('connect', () => resolve(new Http2Connection(session)));
     });

@@ -15,7 +15,9 @@ const NAMESPACE = 'much';
 const TIMEOUT_MS = 120_000;
 
 export async function namespaceDeletion(): Promise<void> {
-  heading(`namespace: deletion of one with ${OBJECTS} ConfigMaps, half of them owned by the other half; embedded store`);
+  heading(
+    `namespace: deletion of one with ${OBJECTS} ConfigMaps, half of them owned by the other half; embedded store`,
+  );
   const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated'] });
   const { client, close } = connectTo(cluster.target);
   try {
@@ -28,7 +30,12 @@ export async function namespaceDeletion(): Promise<void> {
       if (systemClock.monotonic() - began > TIMEOUT_MS) throw new Error(`it was there after ${TIMEOUT_MS / 1000} s`);
       await systemClock.sleep(50);
     }
-    show({ what: 'until it is gone', unit: 's', values: [(systemClock.monotonic() - began) / 1000], goal: { atMost: 10 } });
+    show({
+      what: 'until it is gone',
+      unit: 's',
+      values: [(systemClock.monotonic() - began) / 1000],
+      goal: { atMost: 10 },
+    });
     show({ what: '  CPU of the cluster', unit: 'ms', values: [cpuMs(cluster.pid) - cpu] });
   } finally {
     close();

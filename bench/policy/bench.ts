@@ -86,7 +86,9 @@ const longest = (delay: IntervalHistogram): string => Math.max(0, delay.max / 1e
 /** Counts the commands of each transaction when the kernel has it. */
 class TimedNft implements Nft {
   readonly #nft = new NftSession({ clock: systemClock, prefix: INSIDE });
-  #waiting: { readonly matches: (commands: readonly string[]) => boolean; readonly done: (count: number) => void } | undefined;
+  #waiting:
+    | { readonly matches: (commands: readonly string[]) => boolean; readonly done: (count: number) => void }
+    | undefined;
 
   async run(text: string): Promise<void> {
     await this.#nft.run(text);
@@ -140,7 +142,10 @@ async function createPod(client: Client, index: number): Promise<void> {
 /** The first policy selects a pod of this node whatever its labels are. */
 async function createPolicy(client: Client, index: number): Promise<void> {
   const app = `a${Math.floor(index / NAMESPACES) % 20}`;
-  const from = [{ podSelector: { matchLabels: { app } } }, { namespaceSelector: { matchLabels: { team: `t${index % 10}` } } }];
+  const from = [
+    { podSelector: { matchLabels: { app } } },
+    { namespaceSelector: { matchLabels: { team: `t${index % 10}` } } },
+  ];
   await client
     .resource(networkPolicies)
     .namespace(namespaceOf(index))

@@ -49,7 +49,8 @@ export async function proxy(): Promise<void> {
     const ours = await measureOurs(client);
     const theirs =
       process.env['KUBE_PROXY'] === undefined ? undefined : await measureKubeProxy(cluster, process.env['KUBE_PROXY']);
-    const beside = (value: number | undefined) => (value === undefined ? {} : { comparedWith: { name: 'kube-proxy', value } });
+    const beside = (value: number | undefined) =>
+      value === undefined ? {} : { comparedWith: { name: 'kube-proxy', value } };
     show({
       what: 'all rules there, of nothing',
       unit: 's',
@@ -58,9 +59,23 @@ export async function proxy(): Promise<void> {
       ...beside(theirs?.coldSeconds),
     });
     show({ what: 'all rules there, adopted', unit: 's', values: [ours.adoptedSeconds] });
-    show({ what: 'one change of endpoints, mean', unit: 'ms', values: [mean(ours.changesMs)], ...beside(theirs?.changeMs) });
-    show({ what: 'one change of endpoints, p99', unit: 'ms', values: [quantile(ours.changesMs, 0.99)], goal: { atMost: 20 } });
-    show({ what: 'from the write of the slice to the rules, p99', unit: 'ms', values: [quantile(ours.writesMs, 0.99)] });
+    show({
+      what: 'one change of endpoints, mean',
+      unit: 'ms',
+      values: [mean(ours.changesMs)],
+      ...beside(theirs?.changeMs),
+    });
+    show({
+      what: 'one change of endpoints, p99',
+      unit: 'ms',
+      values: [quantile(ours.changesMs, 0.99)],
+      goal: { atMost: 20 },
+    });
+    show({
+      what: 'from the write of the slice to the rules, p99',
+      unit: 'ms',
+      values: [quantile(ours.writesMs, 0.99)],
+    });
   } finally {
     await cluster.stop();
   }
@@ -249,8 +264,14 @@ async function measureKubeProxy(
     far.on('error', () => near.destroy()).pipe(near);
   });
   await new Promise<void>((resolve) => relay.listen(path, resolve));
-  writeFileSync(join(dir, 'config.yaml'), `${CONFIGURATION}clientConnection: { kubeconfig: ${join(dir, 'kubeconfig')} }\n`);
-  writeFileSync(join(dir, 'kubeconfig'), (cluster.kubeconfig ?? '').replace(/server: .*/, 'server: https://127.0.0.1:6443'));
+  writeFileSync(
+    join(dir, 'config.yaml'),
+    `${CONFIGURATION}clientConnection: { kubeconfig: ${join(dir, 'kubeconfig')} }\n`,
+  );
+  writeFileSync(
+    join(dir, 'kubeconfig'),
+    (cluster.kubeconfig ?? '').replace(/server: .*/, 'server: https://127.0.0.1:6443'),
+  );
   const children: ChildProcess[] = [];
   const run = (...args: string[]): void => {
     const [command = '', ...rest] = [...INSIDE, ...args];

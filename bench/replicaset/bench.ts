@@ -77,7 +77,11 @@ async function scale(pid: number, client: Client, replicas: number): Promise<Rou
         metadata: { labels },
         spec: {
           containers: [
-            { name: 'main', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu: '10m', memory: '16Mi' } } },
+            {
+              name: 'main',
+              image: 'registry.k8s.io/pause:3.10',
+              resources: { requests: { cpu: '10m', memory: '16Mi' } },
+            },
           ],
         },
       },

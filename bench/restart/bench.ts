@@ -107,13 +107,25 @@ function report(rounds: readonly Round[], hasGoal: boolean): void {
   show({ what: '  CPU of the API server thread', unit: 's', values: rounds.map((round) => round.mainThreadMs / 1000) });
   show({ what: '  writes', unit: '', values: rounds.map(({ writes }) => writes) });
   show({ what: '  pods with restarted containers', unit: '', values: rounds.map(({ restarted }) => restarted) });
-  show({ what: '  first request answered', unit: 's', values: rounds.map(({ answersAfterMs }) => answersAfterMs / 1000) });
-  show({ what: '  small requests meanwhile: p50', unit: 'ms', values: rounds.map(({ requestMs }) => median(requestMs)) });
+  show({
+    what: '  first request answered',
+    unit: 's',
+    values: rounds.map(({ answersAfterMs }) => answersAfterMs / 1000),
+  });
+  show({
+    what: '  small requests meanwhile: p50',
+    unit: 'ms',
+    values: rounds.map(({ requestMs }) => median(requestMs)),
+  });
   show({ what: '    p99', unit: 'ms', values: rounds.map(({ requestMs }) => quantile(requestMs, 0.99)) });
   show({ what: '    longest', unit: 'ms', values: rounds.map(({ requestMs }) => Math.max(...requestMs)) });
   show({ what: '    failed', unit: '', values: rounds.map(({ failedRequests }) => failedRequests) });
   show({ what: '  list of all pods, then', unit: 'ms', values: rounds.map(({ listAllMs }) => listAllMs) });
-  show({ what: '  the same with resourceVersion=0', unit: 'ms', values: rounds.map(({ listFromCacheMs }) => listFromCacheMs) });
+  show({
+    what: '  the same with resourceVersion=0',
+    unit: 'ms',
+    values: rounds.map(({ listFromCacheMs }) => listFromCacheMs),
+  });
   show({ what: '  resident, at most', unit: 'MB', values: rounds.map(({ peakMB }) => peakMB) });
   show({ what: '  resident after it', unit: 'MB', values: rounds.map((round) => round.residentMB) });
 }
@@ -141,7 +153,8 @@ async function fill(dataDir: string, { nodes, pods: podCount }: RestartOptions):
         note(`filled in ${seconds.toFixed(1)} s; resident ${residentMB(cluster.pid).toFixed(0)} MB`);
         return filled;
       }
-      if (systemClock.monotonic() - began > FILL_TIMEOUT_MS) throw new Error(`only ${filled.pods.size} of ${total} pods run`);
+      if (systemClock.monotonic() - began > FILL_TIMEOUT_MS)
+        throw new Error(`only ${filled.pods.size} of ${total} pods run`);
       await systemClock.sleep(2000);
     }
   } finally {
@@ -218,7 +231,8 @@ async function settle(
   try {
     for (;;) {
       const now = systemClock.monotonic();
-      if (now > deadline) throw new Error(`only ${running.size} of ${expected.pods.size} pods run, after ${TIMEOUT_MS / 1000} s`);
+      if (now > deadline)
+        throw new Error(`only ${running.size} of ${expected.pods.size} pods run, after ${TIMEOUT_MS / 1000} s`);
       if (running.size === expected.pods.size && now - lastChange > QUIET_MS) return lastChange;
       if (!(await nodesReady(client, expected.nodes, expected.startedAt))) lastChange = systemClock.monotonic();
       await systemClock.sleep(POLL_MS);

@@ -25,7 +25,9 @@ export function cycleQuantileMs(before: CycleTimes, after: CycleTimes, p: number
   let [low, below] = [0, 0];
   for (const [bound, count] of counts) {
     if (count >= rank)
-      return bound === Number.POSITIVE_INFINITY ? low * 1000 : (low + ((bound - low) * (rank - below)) / (count - below)) * 1000;
+      return bound === Number.POSITIVE_INFINITY
+        ? low * 1000
+        : (low + ((bound - low) * (rank - below)) / (count - below)) * 1000;
     [low, below] = [bound, count];
   }
   return low * 1000;

@@ -42,7 +42,9 @@ export function decide({ nodes, pods, template = PODS.plain, metrics = true }: D
   const cache = new SchedulerCache({ clock: systemClock, logger: new RecordingLogger() });
   for (let i = 0; i < nodes; i++) {
     const { metadata, status } = nodeOf(`node-${i}`, i, { zones: ['zone1', 'zone2', 'zone3'] });
-    cache.putNode(makeNode(metadata.name, { labels: { [ZONE]: `zone${(i % 3) + 1}` }, allocatable: { ...status.allocatable } }));
+    cache.putNode(
+      makeNode(metadata.name, { labels: { [ZONE]: `zone${(i % 3) + 1}` }, allocatable: { ...status.allocatable } }),
+    );
   }
   const snapshot = new Snapshot();
   const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, nominatedNode: () => undefined };

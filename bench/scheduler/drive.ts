@@ -140,7 +140,8 @@ async function makeNodes(client: Client, { nodes: { count, template = {} }, theO
   const make = async (name: string, i: number, of = template): Promise<void> => {
     const { status, ...node } = nodeOf(name, i, of);
     // Patches: controllers write to the same nodes meanwhile.
-    const patch = (of: object, options = {}) => client.resource(nodes).patch(name, 'application/merge-patch+json', of, options);
+    const patch = (of: object, options = {}) =>
+      client.resource(nodes).patch(name, 'application/merge-patch+json', of, options);
     await client.resource(nodes).create(node);
     const updated = await patch({ status }, { subresource: 'status' });
     // Admission or a controller may have tainted the new node, because it was not ready; now it is.
@@ -209,7 +210,10 @@ async function comeAndGo(
   signal: AbortSignal,
 ): Promise<void> {
   await namespaceNamed(client, 'churn');
-  const inChurn = { pods: client.resource(pods).namespace('churn'), services: client.resource(services).namespace('churn') };
+  const inChurn = {
+    pods: client.resource(pods).namespace('churn'),
+    services: client.resource(services).namespace('churn'),
+  };
   for (let round = 0; !signal.aborted; round++) {
     const name = `churn-${round}`;
     if (recreated) {
@@ -219,7 +223,10 @@ async function comeAndGo(
     }
     await untilAllowed(() => inChurn.pods.create(podOf(name, pod, byClass)));
     if (recreated) {
-      await inChurn.services.create({ metadata: { name }, spec: { selector: { app: 'churn' }, ports: [{ port: 80 }] } });
+      await inChurn.services.create({
+        metadata: { name },
+        spec: { selector: { app: 'churn' }, ports: [{ port: 80 }] },
+      });
     }
     await untilNext(everyMs, signal);
     if (!recreated) continue;

@@ -32,7 +32,8 @@ async function keepOwnNodeFree(dataDir: string): Promise<void> {
     const { client, close } = connectTo(cluster.target);
     const { items } = await client.resource(nodes).list();
     const patch = { spec: { unschedulable: true } };
-    for (const { metadata } of items) await client.resource(nodes).patch(metadata.name, 'application/merge-patch+json', patch);
+    for (const { metadata } of items)
+      await client.resource(nodes).patch(metadata.name, 'application/merge-patch+json', patch);
     close();
   } finally {
     await cluster.stop();

@@ -33,7 +33,14 @@ export function nodeOf(name: string, i: number, { zones, capacity = NODE_CAPACIT
       capacity,
       allocatable: capacity,
       conditions: [
-        { type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastHeartbeatTime: time, lastTransitionTime: time },
+        {
+          type: 'Ready',
+          status: 'True',
+          reason: 'KubeletReady',
+          message: '',
+          lastHeartbeatTime: time,
+          lastTransitionTime: time,
+        },
       ],
     },
   };
@@ -65,7 +72,8 @@ export const priorityClassOf = (priority: number): string => `priority-${priorit
 /** `byClass`: its priority comes from a class, as an API server with all its admission wants it; otherwise it is said as a number. */
 export function podOf(name: string, template: PodTemplate, byClass: boolean): NewPod {
   const { labels, container = PLAIN, priority, spec } = template;
-  const important = priority !== undefined && (byClass ? { priorityClassName: priorityClassOf(priority) } : { priority });
+  const important =
+    priority !== undefined && (byClass ? { priorityClassName: priorityClassOf(priority) } : { priority });
   return {
     metadata: { name, ...(labels !== undefined && { labels }) },
     spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10', ...container }], ...important, ...spec },
@@ -83,7 +91,9 @@ const term = (topologyKey: string, matchLabels: Readonly<Record<string, string>>
   ...more,
 });
 const spread = (whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway'): Partial<PodSpec> => ({
-  topologySpreadConstraints: [{ maxSkew: 5, topologyKey: ZONE, whenUnsatisfiable, labelSelector: { matchLabels: blue } }],
+  topologySpreadConstraints: [
+    { maxSkew: 5, topologyKey: ZONE, whenUnsatisfiable, labelSelector: { matchLabels: blue } },
+  ],
 });
 /** The workloads' pods are in these two. */
 const namespaces = ['existing', 'measured'];
@@ -97,21 +107,27 @@ export const PODS = {
   antiAffinity: {
     labels: green,
     spec: {
-      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(HOST, green, { namespaces })] } },
+      affinity: {
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(HOST, green, { namespaces })] },
+      },
     },
   },
   /** What those with anti-affinity keep away from. */
   green: { labels: green },
   affinity: {
     labels: blue,
-    spec: { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(ZONE, blue, { namespaces })] } } },
+    spec: {
+      affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(ZONE, blue, { namespaces })] } },
+    },
   },
   preferAffinity: {
     labels: red,
     spec: {
       affinity: {
         podAffinity: {
-          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term(HOST, red, { namespaces }) }],
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { weight: 1, podAffinityTerm: term(HOST, red, { namespaces }) },
+          ],
         },
       },
     },
@@ -121,7 +137,9 @@ export const PODS = {
     spec: {
       affinity: {
         podAntiAffinity: {
-          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term(HOST, yellow, { namespaces }) }],
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { weight: 1, podAffinityTerm: term(HOST, yellow, { namespaces }) },
+          ],
         },
       },
     },

@@ -113,7 +113,11 @@ function introduce(endToEnd: boolean): void {
 /** `seconds`: all that it took, the nodes being made included. */
 function show(found: Throughput, endToEnd: boolean, seconds: number): void {
   const { workload, nodes, pods, rate, floor, overall, cpuMicrosPerPod, memoryMB, p99Ms } = found;
-  const goal = !endToEnd ? TARGET * floor : workload === END_TO_END_TARGET.workload ? END_TO_END_TARGET.rate : undefined;
+  const goal = !endToEnd
+    ? TARGET * floor
+    : workload === END_TO_END_TARGET.workload
+      ? END_TO_END_TARGET.rate
+      : undefined;
   const cells = [nodes, pods, rate, floor].map((cell) => cell.toFixed(0));
   cells.push((rate / floor).toFixed(1), overall.toFixed(0));
   console.log(

@@ -42,7 +42,11 @@ export async function start({ rounds }: { readonly rounds: number }): Promise<vo
     values: again.map(({ readyMs }) => seconds(readyMs)),
     goal: { atMost: 0.6 },
   });
-  show({ what: '  from the command to the line, as seen', unit: 's', values: again.map(({ wallMs }) => seconds(wallMs)) });
+  show({
+    what: '  from the command to the line, as seen',
+    unit: 's',
+    values: again.map(({ wallMs }) => seconds(wallMs)),
+  });
   show({ what: '  CPU of its main thread until then', unit: 's', values: mainThread.map(seconds) });
   await idle();
   embedded(rounds);
@@ -65,7 +69,9 @@ function embedded(rounds: number): void {
   const program = join(dirname(PROGRAM), 'index.js');
   const runs: number[][] = [];
   for (let i = 0; i < rounds; i++) {
-    const text = execFileSync(process.execPath, ['--input-type=module', '--eval', EMBEDDING, program], { encoding: 'utf8' });
+    const text = execFileSync(process.execPath, ['--input-type=module', '--eval', EMBEDDING, program], {
+      encoding: 'utf8',
+    });
     runs.push((JSON.parse(text) as number[]).map((ms) => ms / 1000));
   }
   ['import', 'start', 'stop', '  CPU of the whole process'].forEach((what, index) =>

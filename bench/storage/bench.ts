@@ -54,7 +54,12 @@ async function measure(name: string, storage: Storage, durable: boolean): Promis
   const writes = durable ? 3000 : 50_000;
   await rate(500, 8, () => storage.create(newKey('warm'), newValue()));
   report(name, 'creates, 1 writer', await rate(writes, 1, () => storage.create(newKey('one'), newValue())), '/s');
-  report(name, 'creates, 64 writers', await rate(writes * 8, 64, () => storage.create(newKey('many'), newValue())), '/s');
+  report(
+    name,
+    'creates, 64 writers',
+    await rate(writes * 8, 64, () => storage.create(newKey('many'), newValue())),
+    '/s',
+  );
   const update = (): Promise<unknown> =>
     storage.guaranteedUpdate(`/registry/hot/default/${serial++ % 256}`, () => ({ action: 'put', value: newValue() }));
   report(name, 'updates of 256 keys, 64 writers', await rate(writes * 8, 64, update), '/s');

@@ -32,13 +32,21 @@ export async function store(): Promise<void> {
     'store: durable creates of ConfigMaps of 1 KB through the API (embedded store, TLS, HTTP/1.1), and what the disk gives',
   );
   const ceilings = new Map<number, { readonly file: Ceiling; readonly sqlite: Ceiling }>();
-  for (const clients of CLIENTS) ceilings.set(clients, { file: appendAndSync(clients), sqlite: await rawSqlite(clients) });
+  for (const clients of CLIENTS)
+    ceilings.set(clients, { file: appendAndSync(clients), sqlite: await rawSqlite(clients) });
   const { create: bare } = await measureBare('h1');
-  const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated'], nodeFlags: PROBE_FLAGS });
+  const cluster = await BuiltCluster.start({
+    flags: ['--store', 'embedded', '--runtime', 'simulated'],
+    nodeFlags: PROBE_FLAGS,
+  });
   let generator: GeneratorProcess | undefined;
   try {
     await createNamespace(cluster.target);
-    generator = await GeneratorProcess.open({ target: cluster.target, protocol: 'h1', connections: Math.max(...CLIENTS) });
+    generator = await GeneratorProcess.open({
+      target: cluster.target,
+      protocol: 'h1',
+      connections: Math.max(...CLIENTS),
+    });
     let created = 0;
     for (const clients of CLIENTS) {
       const rounds: RunReport[] = [];
@@ -47,7 +55,12 @@ export async function store(): Promise<void> {
       const stolen = new Stolen();
       // The first one is to warm up.
       for (let i = 0; i <= ROUNDS; i++) {
-        const report = await generator.run({ work: 'create', from: created, durationMs: ROUND_MS, connections: clients });
+        const report = await generator.run({
+          work: 'create',
+          from: created,
+          durationMs: ROUND_MS,
+          connections: clients,
+        });
         created += report.requests;
         const delay = await loopDelay(cluster.pid);
         const stolenPercent = stolen.percent();

@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '#machinery/clock.ts';
 
 /** With these the server's process has the probe. */
-export const PROBE_FLAGS: readonly string[] = ['--require', fileURLToPath(new URL('loop-delay-probe.cjs', import.meta.url))];
+export const PROBE_FLAGS: readonly string[] = [
+  '--require',
+  fileURLToPath(new URL('loop-delay-probe.cjs', import.meta.url)),
+];
 
 const TIMEOUT_MS = 10_000;
 

@@ -26,7 +26,10 @@ function positive(text: string): number {
 }
 
 /** Starts the side, runs the measures one after the other, and stops it. */
-async function withSide(side: Side, measures: readonly ((running: RunningSide) => Promise<Results>)[]): Promise<Results> {
+async function withSide(
+  side: Side,
+  measures: readonly ((running: RunningSide) => Promise<Results>)[],
+): Promise<Results> {
   const running = await side.start();
   try {
     let results: Results = { ready: running.readyMs / 1000 };
@@ -41,7 +44,9 @@ async function withSide(side: Side, measures: readonly ((running: RunningSide) =
 async function round(side: Side): Promise<Results> {
   let results = await withSide(side, [idle, load, watch]);
   for (const [index, nodes] of SCHEDULED_ON.entries()) {
-    const measure = async (running: RunningSide): Promise<Results> => ({ [scheduledKey(nodes)]: await schedule(running, nodes) });
+    const measure = async (running: RunningSide): Promise<Results> => ({
+      [scheduledKey(nodes)]: await schedule(running, nodes),
+    });
     results = { ...(await withSide(side, index === 0 ? [measure, deploy] : [measure])), ...results };
   }
   return results;

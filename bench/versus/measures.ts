@@ -90,7 +90,8 @@ export async function watch({ target }: RunningSide): Promise<Results> {
     const began = systemClock.monotonic();
     let next = 0;
     const write = async (): Promise<void> => {
-      for (let i = next++; i < WATCHED_EVENTS; i = next++) await collection.create({ metadata: { name: `event-${i}` }, data });
+      for (let i = next++; i < WATCHED_EVENTS; i = next++)
+        await collection.create({ metadata: { name: `event-${i}` }, data });
     };
     await Promise.all([reports.next('delivered'), ...Array.from({ length: WRITERS }, write)]);
     return { watch: (WATCHERS * WATCHED_EVENTS * 1000) / (systemClock.monotonic() - began) };
@@ -102,7 +103,8 @@ export async function watch({ target }: RunningSide): Promise<Results> {
 
 /** Both sides put a ConfigMap into each new namespace: it must not count as an event. */
 async function untilHasRootCertificate(client: Client, namespace: string): Promise<void> {
-  while ((await client.resource(configMaps).namespace(namespace).list()).items.length === 0) await systemClock.sleep(20);
+  while ((await client.resource(configMaps).namespace(namespace).list()).items.length === 0)
+    await systemClock.sleep(20);
 }
 
 function watchReports(child: ReturnType<typeof fork>): { next(state: 'open' | 'delivered'): Promise<void> } {

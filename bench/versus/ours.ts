@@ -29,7 +29,8 @@ async function cordonAll(cluster: BuiltCluster): Promise<void> {
   try {
     const { items } = await client.resource(nodes).list();
     const patch = { spec: { unschedulable: true } };
-    for (const { metadata } of items) await client.resource(nodes).patch(metadata.name, 'application/merge-patch+json', patch);
+    for (const { metadata } of items)
+      await client.resource(nodes).patch(metadata.name, 'application/merge-patch+json', patch);
   } finally {
     close();
   }

@@ -25,7 +25,12 @@ const POD_BYTES = 4096;
 const ROUNDS = 3;
 const WRITERS = 64;
 
-const context = { user: { name: 'bench', groups: [] }, namespace: '', signal: new AbortController().signal, warnings: [] };
+const context = {
+  user: { name: 'bench', groups: [] },
+  namespace: '',
+  signal: new AbortController().signal,
+  warnings: [],
+};
 
 export async function watch(): Promise<void> {
   for (const watchers of [1000, 10_000]) await fanOut(watchers);
@@ -99,7 +104,13 @@ async function listing(): Promise<void> {
   for (let i = 0; i < 10_000; i++) await storage.create(podKey(i), podValue(i, POD_BYTES));
   const server = await serverOn(storage);
   const { list } = podsOf(server);
-  const options = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' as const };
+  const options = {
+    selection: everything,
+    limit: 0,
+    continue: '',
+    resourceVersion: '',
+    resourceVersionMatch: '' as const,
+  };
   const rates: number[] = [];
   for (let round = 0; round < 10; round++) {
     const began = systemClock.monotonic();
@@ -136,7 +147,12 @@ async function underLoad(): Promise<void> {
   await writers(5000);
   delay.disable();
   show({ what: 'durable creates meanwhile', unit: '/s', values: [(serial - before) / 5] });
-  show({ what: 'delay of the event loop, p99', unit: 'ms', values: [delay.percentile(99) / 1e6], goal: { atMost: 20 } });
+  show({
+    what: 'delay of the event loop, p99',
+    unit: 'ms',
+    values: [delay.percentile(99) / 1e6],
+    goal: { atMost: 20 },
+  });
   show({ what: 'the longest', unit: 'ms', values: [delay.max / 1e6] });
   await server.stop();
   rmSync(dataDir, { recursive: true, force: true });

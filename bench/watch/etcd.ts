@@ -42,7 +42,8 @@ export async function etcd(): Promise<void> {
   const connection = new EtcdConnection(base);
   const storage = await openEtcdStorage({ ...base, random: systemRandom, compactionIntervalMs: 0 });
   const value = new Uint8Array(VALUE_BYTES).fill(120);
-  const key = (name: string, serial: number): string => `/registry/${name}/default/object-${String(serial).padStart(9, '0')}`;
+  const key = (name: string, serial: number): string =>
+    `/registry/${name}/default/object-${String(serial).padStart(9, '0')}`;
   const createsRound = (): Promise<Round> => round((serial) => storage.create(key('made', serial), value));
   const bareRound = (): Promise<Round> =>
     round((serial) => {
@@ -96,7 +97,9 @@ export async function etcd(): Promise<void> {
 
 /** The program, built if need be; undefined, and said why, where it cannot be. */
 function benchmark(): string | undefined {
-  const version = /^require go\.etcd\.io\/etcd\/v3 (v\S+)$/m.exec(readFileSync(join(MODULE_DIR, 'go.mod'), 'utf8'))?.[1];
+  const version = /^require go\.etcd\.io\/etcd\/v3 (v\S+)$/m.exec(
+    readFileSync(join(MODULE_DIR, 'go.mod'), 'utf8'),
+  )?.[1];
   if (version === undefined) throw new Error(`${MODULE_DIR}/go.mod does not require go.etcd.io/etcd/v3`);
   const program = join(CACHE_DIR, version, 'benchmark');
   if (existsSync(program)) return program;
@@ -126,7 +129,8 @@ async function benchmarkRound(program: string, endpoint: string, keyBytes: numbe
   const { stdout } = await promisify(execFile)(program, args);
   const figure = (pattern: RegExp): number => {
     const text = pattern.exec(stdout)?.[1];
-    if (text === undefined) throw new Error(`etcd's benchmark says something else than expected: ${stdout.slice(0, 500)}`);
+    if (text === undefined)
+      throw new Error(`etcd's benchmark says something else than expected: ${stdout.slice(0, 500)}`);
     return Number(text);
   };
   return {

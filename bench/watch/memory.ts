@@ -78,7 +78,12 @@ const storage = process.argv.includes('cache') ? await cached() : await direct()
 const kept = await settled();
 const server = await startTestServer({ storage, clock: systemClock, detectMutations: false, start: false });
 const pods = server.server.catalog.snapshot().get('', 'v1', 'pods');
-const context = { user: { name: 'bench', groups: [] }, namespace: '', signal: new AbortController().signal, warnings: [] };
+const context = {
+  user: { name: 'bench', groups: [] },
+  namespace: '',
+  signal: new AbortController().signal,
+  warnings: [],
+};
 const list = await pods?.rest.list?.(context, {
   selection,
   limit: 0,
@@ -88,7 +93,12 @@ const list = await pods?.rest.list?.(context, {
 });
 const count = list?.items.length ?? 0;
 const served = await settled();
-const options = { selection, resourceVersion: list?.resourceVersion ?? '', allowBookmarks: true, sendInitialEvents: undefined };
+const options = {
+  selection,
+  resourceVersion: list?.resourceVersion ?? '',
+  allowBookmarks: true,
+  sendInitialEvents: undefined,
+};
 const watches = [];
 for (let i = 0; i < WATCHERS; i++) watches.push(await pods?.rest.watch?.(context, options));
 const watched = await settled();

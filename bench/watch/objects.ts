@@ -21,7 +21,10 @@ export function podValue(index: number, bytes: number, serial = 0): Uint8Array {
       labels: { app: `app-${index % 50}` },
       annotations: { serial: String(serial), filler: '' },
     },
-    spec: { containers: [{ name: 'main', image: 'registry.example/app:1', resources: {} }], nodeName: `node-${index % NODES}` },
+    spec: {
+      containers: [{ name: 'main', image: 'registry.example/app:1', resources: {} }],
+      nodeName: `node-${index % NODES}`,
+    },
     status: { phase: 'Running' },
   };
   const missing = bytes - JSON.stringify(pod).length;

@@ -52,7 +52,11 @@ class Server {
   send(method: string, path: string, body?: object): Promise<number> {
     return new Promise((resolve, reject) => {
       const text = body === undefined ? '' : JSON.stringify(body);
-      const headers = { ...this.#headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+      const headers = {
+        ...this.#headers,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      };
       const sent = request(new URL(path, this.#url), { method, agent: this.#agent, headers }, (response) => {
         response.resume();
         response.once('end', () => resolve(response.statusCode ?? 0));

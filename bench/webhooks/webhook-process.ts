@@ -16,7 +16,11 @@ const server = createServer({ cert, key, keepAliveTimeout: 60_000 }, (request, r
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
     const { uid } = (JSON.parse(Buffer.concat(chunks).toString('utf8')) as Review).request;
-    const body = JSON.stringify({ kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', response: { uid, allowed: true } });
+    const body = JSON.stringify({
+      kind: 'AdmissionReview',
+      apiVersion: 'admission.k8s.io/v1',
+      response: { uid, allowed: true },
+    });
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
     response.end(body);
   });

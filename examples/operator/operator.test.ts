@@ -7,7 +7,12 @@ import { describe, expect, test } from 'vitest';
 import { tenantOperator, tenants } from './operator.ts';
 
 const definition = readFileSync(new URL('tenants.yaml', import.meta.url), 'utf8');
-const tenant = (pods: number) => ({ apiVersion: 'example.com/v1', kind: 'Tenant', metadata: { name: 'blue' }, spec: { pods } });
+const tenant = (pods: number) => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Tenant',
+  metadata: { name: 'blue' },
+  spec: { pods },
+});
 
 describe('the tenant operator', () => {
   test('makes a namespace with a quota, keeps it so, and cleans up', async () => {

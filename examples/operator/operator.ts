@@ -33,7 +33,9 @@ export const tenantOperator = defineController('tenant-operator', ({ client, for
     const quota = { metadata: { name: 'tenant', ownerReferences }, spec: { hard: { pods: String(tenant.spec.pods) } } };
     await client.resource(resourceQuotas).namespace(name).apply(quota, manager);
     if (tenant.status?.ready === true) return;
-    await client.resource(tenants).apply({ metadata: { name }, status: { ready: true } }, { ...manager, subresource: 'status' });
+    await client
+      .resource(tenants)
+      .apply({ metadata: { name }, status: { ready: true } }, { ...manager, subresource: 'status' });
     const subject = { apiVersion: 'example.com/v1', kind: 'Tenant', metadata: tenant.metadata };
     recorder.event(subject, 'Normal', 'Ready', `Namespace ${name} is ready`);
   };

@@ -34,7 +34,11 @@ test('a pod that no node suits waits, and says why', async () => {
     await cluster.client.resource(nodes).patch('node-1', 'application/merge-patch+json', label);
     await cluster.clock.advance('1s');
     await cluster.apply(pod('database', { 'example.com/reliable': '' }));
-    const waiting = await cluster.waitFor(pods, 'database', ({ status }) => status.conditions?.[0]?.reason === 'Unschedulable');
+    const waiting = await cluster.waitFor(
+      pods,
+      'database',
+      ({ status }) => status.conditions?.[0]?.reason === 'Unschedulable',
+    );
     expect(waiting?.status.conditions?.[0]?.message).toContain(
       '0/1 nodes are available: 1 node(s) may be taken away at any time.',
     );

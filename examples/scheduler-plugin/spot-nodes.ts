@@ -13,7 +13,9 @@ export const spotNodes: PluginRegistration = {
     ({
       name: 'SpotNodes',
       filter: (_state, { pod }, { node }) =>
-        pod.metadata.annotations?.[RELIABLE] !== undefined && node?.metadata.labels?.[SPOT] !== undefined ? REJECTED : undefined,
+        pod.metadata.annotations?.[RELIABLE] !== undefined && node?.metadata.labels?.[SPOT] !== undefined
+          ? REJECTED
+          : undefined,
       score: (_state, _pod, { node }) => (node?.metadata.labels?.[SPOT] === undefined ? 0 : 100),
       eventsToRegister: () => [{ event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') }],
     }) satisfies FilterPlugin & ScorePlugin,

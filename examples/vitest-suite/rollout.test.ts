@@ -85,7 +85,9 @@ test('pods of a node that fails come back on others', async () => {
   await cluster.waitFor(deployments, 'shop', 'Available', { namespace });
   await cluster.stopNode('node-2');
   await cluster.clock.advance('10m');
-  const running = (await cluster.list(pods, { namespace })).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const running = (await cluster.list(pods, { namespace })).filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  );
   expect(running.map(({ spec }) => spec.nodeName)).not.toContain('node-2');
   expect((await cluster.get(deployments, 'shop', { namespace })).status.availableReplicas).toBe(3);
   await cluster.startNode('node-2');

@@ -18,7 +18,12 @@ test.each([
   ['v1', 'events.k8s.io/v1', 'Event'],
   ['autoscaling/v1', 'autoscaling/v2', 'HorizontalPodAutoscaler'],
 ])('%s and %s of %s are converted to each other', (a, b, kind) => {
-  const [first, second] = [a, b].map((apiVersion) => ({ group: '', version: '', ...parseApiVersion(apiVersion), kind }));
+  const [first, second] = [a, b].map((apiVersion) => ({
+    group: '',
+    version: '',
+    ...parseApiVersion(apiVersion),
+    kind,
+  }));
   if (first === undefined || second === undefined) throw new Error('no kinds');
   expect([scheme.canConvert(first, second), scheme.canConvert(second, first)]).toEqual([true, true]);
 });

@@ -52,7 +52,8 @@ const CONVERSIONS: Readonly<Record<string, Conversions>> = {
 export function newDefaultScheme(): Scheme {
   const scheme = new Scheme(allSchemas);
   for (const [apiVersion, defaulters] of Object.entries(DEFAULTERS)) {
-    for (const [kind, defaulter] of Object.entries(defaulters)) scheme.addDefaulter(kindIn(apiVersion, kind), defaulter);
+    for (const [kind, defaulter] of Object.entries(defaulters))
+      scheme.addDefaulter(kindIn(apiVersion, kind), defaulter);
   }
   for (const [kind, conversions] of Object.entries(CONVERSIONS)) {
     for (const [from, targets] of Object.entries(conversions)) {

@@ -106,8 +106,16 @@ test('/statusz for people', async () => {
 });
 
 test.each<[accept: string, code: number, type: string]>([
-  ['application/json;as=Statusz;v=v1beta1;g=config.k8s.io', 200, 'application/json;g=config.k8s.io;v=v1beta1;as=Statusz'],
-  ['application/yaml;as=Statusz;v=v1beta1;g=config.k8s.io', 200, 'application/yaml;g=config.k8s.io;v=v1beta1;as=Statusz'],
+  [
+    'application/json;as=Statusz;v=v1beta1;g=config.k8s.io',
+    200,
+    'application/json;g=config.k8s.io;v=v1beta1;as=Statusz',
+  ],
+  [
+    'application/yaml;as=Statusz;v=v1beta1;g=config.k8s.io',
+    200,
+    'application/yaml;g=config.k8s.io;v=v1beta1;as=Statusz',
+  ],
   ['application/json;as=Statusz;v=v1;g=config.k8s.io,text/plain;q=0.5', 200, 'text/plain; charset=utf-8'],
   ['*/*', 200, 'text/plain; charset=utf-8'],
   ['application/json', 406, 'application/json'],

@@ -18,7 +18,8 @@ export const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8; escapi
 export function slisRoute(slis: HealthSlis): NonResourceRoute {
   return {
     handles: (path) => path === '/metrics/slis',
-    handle: () => Promise.resolve({ code: 200, body: { kind: 'text', contentType: PROMETHEUS_TEXT, text: slis.text() } }),
+    handle: () =>
+      Promise.resolve({ code: 200, body: { kind: 'text', contentType: PROMETHEUS_TEXT, text: slis.text() } }),
   };
 }
 

@@ -13,7 +13,8 @@ const CONFIGURATION = '/.well-known/openid-configuration';
 const JWKS = '/openid/v1/jwks';
 
 const [current, old] = [1, 2].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
-const pem = (key = current): string => (key as NonNullable<typeof current>).export({ type: 'pkcs8', format: 'pem' }).toString();
+const pem = (key = current): string =>
+  (key as NonNullable<typeof current>).export({ type: 'pkcs8', format: 'pem' }).toString();
 
 let t: TestServer;
 beforeAll(async () => {
@@ -30,7 +31,11 @@ afterAll(() => t.stop());
 
 test('the configuration names the issuer and where its keys are', async () => {
   const { code, headers, text } = await send(t.server, { path: CONFIGURATION });
-  expect([code, headers['content-type'], headers['cache-control']]).toEqual([200, 'application/json', 'public, max-age=3600']);
+  expect([code, headers['content-type'], headers['cache-control']]).toEqual([
+    200,
+    'application/json',
+    'public, max-age=3600',
+  ]);
   expect(text).toBe(
     '{"issuer":"https://kubernetes.default.svc.cluster.local","jwks_uri":"https://192.0.2.1:6443/openid/v1/jwks",' +
       '"response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"]}',
@@ -45,7 +50,9 @@ test('the key set verifies tokens', async () => {
     'public, max-age=3600',
   ]);
   const keySet = JSON.parse(text) as Parameters<typeof createLocalJWKSet>[0];
-  expect(keySet.keys.map((key) => Object.keys(key))).toEqual([1, 2].map(() => ['use', 'kty', 'kid', 'crv', 'alg', 'x', 'y']));
+  expect(keySet.keys.map((key) => Object.keys(key))).toEqual(
+    [1, 2].map(() => ['use', 'kty', 'kid', 'crv', 'alg', 'x', 'y']),
+  );
   const request = { method: 'POST', path: '/api/v1/namespaces/default/serviceaccounts/default/token', body: {} };
   await send(t.server, {
     method: 'POST',

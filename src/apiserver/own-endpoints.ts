@@ -82,7 +82,8 @@ export class OwnEndpoints {
  * Undefined if the machine has none.
  */
 export function advertisedAddress(bindAddress: string): string | undefined {
-  const isOwn = isIP(bindAddress) !== 0 && !['0.0.0.0', '::', '::1'].includes(bindAddress) && !bindAddress.startsWith('127.');
+  const isOwn =
+    isIP(bindAddress) !== 0 && !['0.0.0.0', '::', '::1'].includes(bindAddress) && !bindAddress.startsWith('127.');
   if (isOwn) return bindAddress;
   const all = Object.values(machineInterfaces())
     .flatMap((list) => list ?? [])
@@ -98,7 +99,9 @@ export async function publishEndpoints(client: Client, servers: readonly ServerA
   for (const { address, port } of servers) {
     if (address.includes(':') === family) byPort.set(port, [...(byPort.get(port) ?? []), address]);
   }
-  const groups = [...byPort].toSorted(([a], [b]) => a - b).map(([port, list]) => ({ port, addresses: list.toSorted() }));
+  const groups = [...byPort]
+    .toSorted(([a], [b]) => a - b)
+    .map(([port, list]) => ({ port, addresses: list.toSorted() }));
   await patiently(() => publishAsEndpoints(client, groups));
   await patiently(() => publishAsSlices(client, groups, family ? 'IPv6' : 'IPv4'));
 }

@@ -53,7 +53,10 @@ test.each<[RuntimeConfig, string]>([
   [{ v1: 'true' }, 'runtime-config invalid key v1'],
   [{ 'a/b/c/d': 'true' }, 'runtime-config invalid key a/b/c/d'],
   [{ 'nonsense/v1': 'false' }, 'unknown api groups nonsense/v1'],
-  [{ 'apps/v2': 'true' }, 'apps/v2=true: group version apps/v2 that has not been registered: this server does not have it'],
+  [
+    { 'apps/v2': 'true' },
+    'apps/v2=true: group version apps/v2 that has not been registered: this server does not have it',
+  ],
   [{ 'apps/v1/nothing': 'true' }, 'apps/v1/nothing=true: this server has no resource nothing in apps/v1'],
   [
     { 'apps/v1/Deployments': 'true' },

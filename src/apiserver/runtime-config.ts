@@ -80,7 +80,11 @@ function booleanOf(key: string, value: string): boolean {
 function check(
   resources: readonly Served[],
   key: string,
-  { group, version, resource }: { readonly group: string; readonly version: string; readonly resource: string | undefined },
+  {
+    group,
+    version,
+    resource,
+  }: { readonly group: string; readonly version: string; readonly resource: string | undefined },
   on: boolean,
 ): void {
   const ofGroup = resources.filter(({ type }) => type.group === group);

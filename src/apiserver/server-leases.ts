@@ -28,7 +28,8 @@ export class ServerLeases {
     const { address, port } = this.#own;
     await this.#storage.guaranteedUpdate(this.#key, (current) => {
       // Another value each time, since a write of the same is none.
-      const before = current === undefined ? undefined : decodeFromStorage<Endpoints>(current.value, current.modRevision);
+      const before =
+        current === undefined ? undefined : decodeFromStorage<Endpoints>(current.value, current.modRevision);
       const object = {
         kind: 'Endpoints',
         apiVersion: 'v1',

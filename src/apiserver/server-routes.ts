@@ -67,7 +67,10 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
     versionRoute(version),
     createDiscovery({ catalog, otherPaths, externalAddress, aggregated: () => aggregator.groups }),
     createOpenApi({ catalog, scheme, version, remote: aggregator.openApi }),
-    metricsRoute({ build, parts: [...metrics.texts, () => aggregator.metricsText(), () => config.otherMetrics?.() ?? ''] }),
+    metricsRoute({
+      build,
+      parts: [...metrics.texts, () => aggregator.metricsText(), () => config.otherMetrics?.() ?? ''],
+    }),
   ];
 }
 

@@ -16,7 +16,12 @@ afterEach(async () => {
 describe('ApiServer, in-process', () => {
   test('starts with the namespaces of every cluster', async () => {
     const list = await t.client.resource(namespaces).list();
-    expect(list.items.map((item) => item.metadata.name)).toEqual(['default', 'kube-node-lease', 'kube-public', 'kube-system']);
+    expect(list.items.map((item) => item.metadata.name)).toEqual([
+      'default',
+      'kube-node-lease',
+      'kube-public',
+      'kube-system',
+    ]);
   });
 
   test('creates, reads, updates, lists, watches and deletes', async () => {

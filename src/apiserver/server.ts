@@ -122,7 +122,10 @@ export class ApiServer {
     this.#nodeGraph = new NodeGraphFollower({ catalog, clock, logger });
     const authorizer =
       config.authorizer ??
-      createAuthorizer(config.authorizationModes ?? ['Node', 'RBAC'], { roles: this.#roles, nodeGraph: this.#nodeGraph.graph });
+      createAuthorizer(config.authorizationModes ?? ['Node', 'RBAC'], {
+        roles: this.#roles,
+        nodeGraph: this.#nodeGraph.graph,
+      });
     const authentication = createAuthentication(config, { objects: this.#objects, loopback: this.#loopback });
 
     this.#serviceAllocators = makeServiceAllocators({
@@ -208,7 +211,8 @@ export class ApiServer {
   }
 
   #installBuiltInKinds(metrics: ServerMetrics, authorizer: Authorizer, authentication: Authentication): void {
-    const { storage, clock, random, logger, nodeConnector, componentHealth, eventTtlMs, detectMutations } = this.#config;
+    const { storage, clock, random, logger, nodeConnector, componentHealth, eventTtlMs, detectMutations } =
+      this.#config;
     const kinds = buildRegistry({
       storage,
       storageMetrics: metrics.storage,
@@ -227,7 +231,9 @@ export class ApiServer {
     });
     const served = new Set(servedUnder(kinds, this.#config.runtimeConfig ?? {}));
     // The server itself needs objects of kinds that --runtime-config turns off, too: roles, for example.
-    const internal = kinds.filter((kind) => !served.has(kind)).map((kind): Kind => ({ ...kind, visibility: 'internal' }));
+    const internal = kinds
+      .filter((kind) => !served.has(kind))
+      .map((kind): Kind => ({ ...kind, visibility: 'internal' }));
     this.catalog.install([...served, ...internal]);
   }
 
@@ -258,7 +264,10 @@ export class ApiServer {
       },
       this.#config.disableAdmissionPlugins ?? [],
     );
-    return new AdmissionChain([...plugins, ...(this.#config.admissionPlugins ?? [])], { clock, metrics: metrics.admission });
+    return new AdmissionChain([...plugins, ...(this.#config.admissionPlugins ?? [])], {
+      clock,
+      metrics: metrics.admission,
+    });
   }
 
   /** Creates what every cluster begins with. To be called once, before others are let in; safe on a store that has it all. */
@@ -334,7 +343,8 @@ export class ApiServer {
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
   async listen(): Promise<{ readonly port: number; readonly url: string }> {
     const { tls, logger, random } = this.#config;
-    if (tls === undefined) throw new Error('an API server without a certificate cannot listen: its config has no `tls`');
+    if (tls === undefined)
+      throw new Error('an API server without a certificate cannot listen: its config has no `tls`');
     if (this.#listener !== undefined) throw new Error('the API server listens already');
     const bindAddress = this.#config.bindAddress ?? '127.0.0.1';
     const listener = new Listener({
@@ -416,7 +426,9 @@ export class ApiServer {
     for (const request of [...this.#inProcess, ...(this.#local?.requests ?? []), ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
-    const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
+    const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () =>
+      this.#listener?.abort(STOPPING),
+    );
     await Promise.all([closed, this.#backgroundWork, this.#startWrites?.stop()]);
     timer.cancel();
     this.#deadlines.stop();

@@ -283,7 +283,8 @@ export function toJson(value: Value, limit: WorkLimit = new WorkLimit()): unknow
   if (isMap(value)) {
     const entries: [string, unknown][] = [];
     for (const key of mapKeys(value)) {
-      if (typeof key !== 'string') throw evaluationError(`map key ${JSON.stringify(toJson(key, limit))} is not a string`);
+      if (typeof key !== 'string')
+        throw evaluationError(`map key ${JSON.stringify(toJson(key, limit))} is not a string`);
       entries.push([key, toJson(mapGet(value, key), limit)]);
     }
     return Object.fromEntries(entries);

@@ -83,7 +83,15 @@ export type ComprehensionShape =
   | { readonly kind: 'all' | 'exists' | 'existsOne'; readonly predicate: Expression }
   | { readonly kind: 'collect'; readonly predicate?: Expression; readonly item: Expression };
 
-export type Expression = Literal | Identifier | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension;
+export type Expression =
+  | Literal
+  | Identifier
+  | Select
+  | Call
+  | ListLiteral
+  | MapLiteral
+  | StructLiteral
+  | Comprehension;
 
 /** `a.b.c` as one name, if it is nothing but names; undefined otherwise. */
 export function qualifiedName(expression: Expression): string | undefined {

@@ -172,7 +172,9 @@ class Checker {
     if (found === undefined) return undefined;
     this.references.set(
       node,
-      found.constant === undefined ? { kind: 'variable', name: found.name } : { kind: 'constant', value: found.constant.value },
+      found.constant === undefined
+        ? { kind: 'variable', name: found.name }
+        : { kind: 'constant', value: found.constant.value },
     );
     return found.type;
   }
@@ -324,7 +326,10 @@ class Checker {
         this.#report(entry.offset, `undefined field '${entry.field}'`);
       } else if (!this.substitution.assignable(field, value)) {
         const [expected, actual] = [formatType(field), formatType(this.substitution.apply(value))];
-        this.#report(entry.offset, `expected type of field '${entry.field}' is '${expected}' but provided type is '${actual}'`);
+        this.#report(
+          entry.offset,
+          `expected type of field '${entry.field}' is '${expected}' but provided type is '${actual}'`,
+        );
       }
     }
     return type;

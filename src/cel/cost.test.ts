@@ -16,7 +16,10 @@ interface Case {
 }
 
 function costOf({ expr, variables, input }: Omit<Case, 'cost'>, options = {}): number {
-  const environment = new Environment({ libraries: kubernetesLibraries, ...(variables !== undefined && { variables }) });
+  const environment = new Environment({
+    libraries: kubernetesLibraries,
+    ...(variables !== undefined && { variables }),
+  });
   const { program, error } = environment.compile(expr);
   if (program === undefined) throw error;
   return program.evaluate(input ?? {}, options).cost;

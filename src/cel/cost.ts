@@ -43,7 +43,8 @@ export class Frame {
 
   charge(cost: number): void {
     this.cost += cost;
-    if (this.cost > this.limit) throw evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
+    if (this.cost > this.limit)
+      throw evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
   }
 }
 

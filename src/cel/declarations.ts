@@ -61,12 +61,24 @@ export interface Library {
 }
 
 /** A function called by its name. */
-export function global(id: string, parameters: readonly Type[], result: Type, call: Implementation, cost?: CallCost): Overload {
+export function global(
+  id: string,
+  parameters: readonly Type[],
+  result: Type,
+  call: Implementation,
+  cost?: CallCost,
+): Overload {
   return { id, member: false, parameters, result, call, ...(cost !== undefined && { cost }) };
 }
 
 /** A function called on a value; `parameters` begins with its type. */
-export function member(id: string, parameters: readonly Type[], result: Type, call: Implementation, cost?: CallCost): Overload {
+export function member(
+  id: string,
+  parameters: readonly Type[],
+  result: Type,
+  call: Implementation,
+  cost?: CallCost,
+): Overload {
   return { id, member: true, parameters, result, call, ...(cost !== undefined && { cost }) };
 }
 
@@ -104,14 +116,18 @@ export function matches(type: Type, value: Value): boolean {
     case 'wrapper':
       return value === null || matches(type.of, value);
     case 'list':
-      return isList(value) && (isDyn(type.element) || listSize(value) === 0 || matches(type.element, listItem(value, 0)));
+      return (
+        isList(value) && (isDyn(type.element) || listSize(value) === 0 || matches(type.element, listItem(value, 0)))
+      );
     case 'map': {
       if (!isMap(value)) return false;
       for (const key of mapKeys(value)) return matches(type.key, key) && matches(type.value, mapGet(value, key));
       return true;
     }
     case 'object':
-      return isMap(value) || (value instanceof CelObject && value.type.kind === 'object' && value.type.name === type.name);
+      return (
+        isMap(value) || (value instanceof CelObject && value.type.kind === 'object' && value.type.name === type.name)
+      );
     case 'opaque':
       if (type.name === OPTIONAL) return value instanceof Optional;
       return value instanceof CelObject && value.type.kind === 'opaque' && value.type.name === type.name;

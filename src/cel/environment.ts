@@ -132,7 +132,9 @@ export class Environment {
     });
     if (expression === undefined) return fail(issues);
     const checked: Checked =
-      options.unchecked === true ? { types: new Map(), references: this.#guess(expression), issues: [] } : this.check(expression);
+      options.unchecked === true
+        ? { types: new Map(), references: this.#guess(expression), issues: [] }
+        : this.check(expression);
     if (checked.issues.length > 0) return fail(checked.issues);
     const homogeneous = this.#config.homogeneousLiterals ?? true;
     const unreadable = options.unchecked === true ? [] : checkLiterals(expression, checked.types, homogeneous);
@@ -144,9 +146,17 @@ export class Environment {
       checked,
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
     });
-    const program = new Program(source, expression, resultType, planned, (name) => this.#variables.get(name)?.type ?? DYN);
+    const program = new Program(
+      source,
+      expression,
+      resultType,
+      planned,
+      (name) => this.#variables.get(name)?.type ?? DYN,
+    );
     const { estimateOver } = options;
-    return estimateOver === undefined ? { program } : { program, estimate: estimateCost(expression, checked, estimateOver) };
+    return estimateOver === undefined
+      ? { program }
+      : { program, estimate: estimateCost(expression, checked, estimateOver) };
   }
 
   /**
@@ -202,9 +212,19 @@ export class Program {
   readonly #plan: Plan;
   /** Empty; copying is much quicker than making. */
   readonly #slots: readonly Value[];
-  readonly #variables: readonly { readonly name: string; readonly slot: number; readonly adapt: (raw: unknown) => Value }[];
+  readonly #variables: readonly {
+    readonly name: string;
+    readonly slot: number;
+    readonly adapt: (raw: unknown) => Value;
+  }[];
 
-  constructor(source: string, expression: Expression, resultType: Type, plan: Plan, typeOfVariable: (name: string) => Type) {
+  constructor(
+    source: string,
+    expression: Expression,
+    resultType: Type,
+    plan: Plan,
+    typeOfVariable: (name: string) => Type,
+  ) {
     this.source = source;
     this.expression = expression;
     this.resultType = resultType;
@@ -237,7 +257,10 @@ export class Program {
   evaluate(activation: Activation, options: EvaluateOptions = {}): Evaluation {
     const limit = options.costLimit ?? PER_CALL_LIMIT;
     const slots = this.#slots.slice();
-    const frame = new Frame(slots, options.budget === undefined ? limit : Math.min(limit, Math.max(0, options.budget.remaining)));
+    const frame = new Frame(
+      slots,
+      options.budget === undefined ? limit : Math.min(limit, Math.max(0, options.budget.remaining)),
+    );
     try {
       for (const { name, slot, adapt } of this.#variables) {
         const raw = activation[name];

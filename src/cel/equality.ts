@@ -30,7 +30,10 @@ import { WorkLimit } from './work-limit.ts';
  * -1, 0, 1; undefined if one of them is NaN. Integers compare exactly, however large; an integer and a double as doubles, as
  * cel-spec has it, unless the double is beyond what the integer's type can hold.
  */
-function compareNumbers(a: number | bigint | Uint | Double, b: number | bigint | Uint | Double): -1 | 0 | 1 | undefined {
+function compareNumbers(
+  a: number | bigint | Uint | Double,
+  b: number | bigint | Uint | Double,
+): -1 | 0 | 1 | undefined {
   const x = a instanceof Uint || a instanceof Double ? a.value : a;
   const y = b instanceof Uint || b instanceof Double ? b.value : b;
   if (a instanceof Double) return typeof y === 'bigint' ? order(a.value, Number(y)) : order(a.value, y);

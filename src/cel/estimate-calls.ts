@@ -113,7 +113,8 @@ const selects = ({ args }: Estimated): CallEstimate => {
 
 type Estimator = (call: Estimated, overload: string) => CallEstimate;
 
-const each = (names: string, estimator: Estimator): [string, Estimator][] => names.split(' ').map((name) => [name, estimator]);
+const each = (names: string, estimator: Estimator): [string, Estimator][] =>
+  names.split(' ').map((name) => [name, estimator]);
 
 /** By the name of the function. */
 const BY_NAME: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
@@ -131,12 +132,18 @@ const BY_NAME: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ...each('cidr isIP isCIDR', reads),
   ['ip', (call, overload) => (overload === 'cidr_ip' ? fixed() : reads(call))],
   ['ip.isCanonical', ({ args }) => ({ cost: scaled(sizeOf(args[0]), 2 * TEXT_FACTOR) })],
-  ...each('masked prefixLength family isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast', fixed),
+  ...each(
+    'masked prefixLength family isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast',
+    fixed,
+  ),
   ['containsIP', contains(exactly(0), 'cidr_contains_ip_string')],
   ['containsCIDR', contains(plus(traversal(ADDRESS_BYTES), ONE), 'cidr_contains_cidr_string')],
   ['validate', ({ args }) => ({ cost: scaled(traversal(sizeOf(args[0])), FORMAT_REGEX * REGEX_FACTOR) })],
   ['format.named', fixed],
-  ...each('sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major minor patch', fixed),
+  ...each(
+    'sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major minor patch',
+    fixed,
+  ),
   ...each('getScheme getHostname getHost getPort getEscapedPath getQuery', fixed),
 ]);
 
@@ -181,7 +188,8 @@ const COMPARABLE = ['int', 'uint', 'double', 'bool', 'google.protobuf.Duration',
 const LIST_TRANSFORMS: readonly [string, Estimator][] = [
   [
     'list_slice',
-    ({ target, args }) => allocates(exactly(difference(writtenInt(args[1]) ?? sizeOf(target).max, writtenInt(args[0]) ?? 0)), 1),
+    ({ target, args }) =>
+      allocates(exactly(difference(writtenInt(args[1]) ?? sizeOf(target).max, writtenInt(args[0]) ?? 0)), 1),
   ],
   ['lists_range', ({ args }) => allocates(exactly(writtenInt(args[0]) ?? UNBOUNDED), 1)],
   ['list_reverse', ({ target }) => allocates(sizeOf(target), 1)],
@@ -199,10 +207,16 @@ const LIST_TRANSFORMS: readonly [string, Estimator][] = [
 
 /** By the overload, where the function is not enough. */
 const BY_OVERLOAD: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
-  ['string_to_bytes', (call) => ({ ...reads(call), size: { min: sizeOf(call.args[0]).min, max: sizeOf(call.args[0]).max * 4 } })],
+  [
+    'string_to_bytes',
+    (call) => ({ ...reads(call), size: { min: sizeOf(call.args[0]).min, max: sizeOf(call.args[0]).max * 4 } }),
+  ],
   [
     'bytes_to_string',
-    (call) => ({ ...reads(call), size: { min: Math.floor(sizeOf(call.args[0]).min / 4), max: sizeOf(call.args[0]).max } }),
+    (call) => ({
+      ...reads(call),
+      size: { min: Math.floor(sizeOf(call.args[0]).min / 4), max: sizeOf(call.args[0]).max },
+    }),
   ],
   [
     'strings_quote',
@@ -228,7 +242,12 @@ const OPAQUE_EQUALITY = /^(?:net\.|kubernetes\.)/;
 export function estimateCall(name: string, overload: string, call: Estimated): CallEstimate {
   if (name === operators.equals) {
     const [left, right] = call.args.map(({ type }) => type);
-    if (left?.kind === 'opaque' && right?.kind === 'opaque' && left.name === right.name && OPAQUE_EQUALITY.test(left.name)) {
+    if (
+      left?.kind === 'opaque' &&
+      right?.kind === 'opaque' &&
+      left.name === right.name &&
+      OPAQUE_EQUALITY.test(left.name)
+    ) {
       return fixed();
     }
   }

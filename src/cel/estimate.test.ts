@@ -126,12 +126,26 @@ describe('rules over schemas', () => {
 });
 
 test('what evaluating costs lies within what was estimated', () => {
-  const variables = { a: { ...list(INT), maxItems: 8 }, s: { kind: 'string', maxLength: 40 } as Type, b: BOOL, t: list(STRING) };
+  const variables = {
+    a: { ...list(INT), maxItems: 8 },
+    s: { kind: 'string', maxLength: 40 } as Type,
+    b: BOOL,
+    t: list(STRING),
+  };
   const environment = new Environment({ libraries: kubernetesLibraries, variables });
   const truth = fc.letrec((tie) => ({
     bool: fc.oneof(
       { maxDepth: 3 },
-      fc.constantFrom('true', 'b', 's == "x"', 's.startsWith("ab")', 'a == [1]', '1 in a', 's.contains("abc")', 'a.size() > 2'),
+      fc.constantFrom(
+        'true',
+        'b',
+        's == "x"',
+        's.startsWith("ab")',
+        'a == [1]',
+        '1 in a',
+        's.contains("abc")',
+        'a.size() > 2',
+      ),
       fc.tuple(tie('bool'), tie('bool')).map(([x, y]) => `(${x as string} && ${y as string})`),
       fc.tuple(tie('bool'), tie('bool')).map(([x, y]) => `(${x as string} || ${y as string})`),
       tie('bool').map((x) => `!(${x as string})`),

@@ -193,7 +193,10 @@ class Estimator {
       case 'conditional': {
         const [, yes, no] = node.arguments as [Expression, Expression, Expression];
         this.#setEntry(node, this.#entry(yes), this.#entry(no));
-        return { cost: plus(first, either(second, third)), size: either(this.#sizeOrUnknown(yes), this.#sizeOrUnknown(no)) };
+        return {
+          cost: plus(first, either(second, third)),
+          size: either(this.#sizeOrUnknown(yes), this.#sizeOrUnknown(no)),
+        };
       }
       case 'add_list':
       case 'add_string':
@@ -283,7 +286,11 @@ class Estimator {
   #loopVariables(node: Comprehension): (readonly [string, Local])[] {
     const entry = this.#entry(node.range);
     const isList = (entry?.container ?? this.#typeOf(node.range).kind) === 'list';
-    const local = (size: Range | undefined, declared: Declared | undefined): Local => ({ size, declared, entry: undefined });
+    const local = (size: Range | undefined, declared: Declared | undefined): Local => ({
+      size,
+      declared,
+      entry: undefined,
+    });
     const values = local(entry?.value, this.#partOf(node.range, valuesOf));
     const keys = local(
       entry?.key,

@@ -25,7 +25,11 @@ import {
 } from './types.ts';
 import { AbstractMap, Double, Uint, type Value } from './values.ts';
 
-function evaluate(source: string, variables: Readonly<Record<string, Type>>, values: Readonly<Record<string, unknown>>): Value {
+function evaluate(
+  source: string,
+  variables: Readonly<Record<string, Type>>,
+  values: Readonly<Record<string, unknown>>,
+): Value {
   const environment = new Environment({ variables, libraries: kubernetesLibraries });
   const { program, error } = environment.compile(source);
   if (program === undefined) return error.message;
@@ -187,10 +191,16 @@ test('variables that are made when they are asked for', () => {
 
 describe('compile', () => {
   const compile = (source: string, options = {}, config: EnvironmentConfig = {}) =>
-    new Environment({ variables: { object: DYN, x: INT }, libraries: kubernetesLibraries, ...config }).compile(source, options);
+    new Environment({ variables: { object: DYN, x: INT }, libraries: kubernetesLibraries, ...config }).compile(
+      source,
+      options,
+    );
 
   test('tells what an expression must evaluate to', () => {
-    expect(compile('x', { resultType: BOOL }).error).toMatchObject({ message: 'must evaluate to bool', reason: 'resultType' });
+    expect(compile('x', { resultType: BOOL }).error).toMatchObject({
+      message: 'must evaluate to bool',
+      reason: 'resultType',
+    });
     expect(compile('x', { resultType: [STRING, BOOL] }).error?.message).toBe('must evaluate to one of [string bool]');
     expect(compile('object.x', { resultType: BOOL, exactResult: true }).error?.message).toBe('must evaluate to bool');
     expect(compile('object.x', { resultType: BOOL }).error).toBeUndefined();
@@ -211,7 +221,9 @@ describe('compile', () => {
     expect(compile("1 + 'a'").error?.issues).toEqual([
       { offset: 2, message: "found no matching overload for '_+_' applied to '(int, string)'" },
     ]);
-    expect(compile("['a', 1]").error?.issues).toEqual([{ offset: 6, message: "expected type 'string' but found 'int'" }]);
+    expect(compile("['a', 1]").error?.issues).toEqual([
+      { offset: 6, message: "expected type 'string' but found 'int'" },
+    ]);
     // What only evaluation can tell the type of is of another type than what is known.
     expect(compile("[dyn('b'), 'a', 'c']").error?.issues).toEqual([
       { offset: 11, message: "expected type 'dyn' but found 'string'" },
@@ -236,11 +248,15 @@ describe('compile', () => {
       'expression code point size exceeds limit: size: 11, limit 10',
     );
     expect(compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 17 } }).error).toBeUndefined();
-    expect(compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 16 } }).error?.message).toContain('size: 17, limit 16');
+    expect(compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 16 } }).error?.message).toContain(
+      'size: 17, limit 16',
+    );
     const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
     expect(compile(deep).error?.message).toBe('ERROR: <input>:-1:0: expression recursion limit exceeded: 250');
     expect(compile(`${'1 + '.repeat(300)}1`).error?.message).toBe('ERROR: <input>:-1:0: max recursion depth exceeded');
-    expect(compile(`[${'1,'.repeat(200)}]`, {}, { limits: { maxNodes: 100 } }).error?.message).toContain('more than 100 nodes');
+    expect(compile(`[${'1,'.repeat(200)}]`, {}, { limits: { maxNodes: 100 } }).error?.message).toContain(
+      'more than 100 nodes',
+    );
     // Long chains of logic are no deep ones.
     expect(compile(`${'x > 1 || '.repeat(500)}false`).error).toBeUndefined();
     // A target that macros use twice is one tree, however often that is nested.

@@ -63,7 +63,11 @@ function wrongPart(node: Expression, clause: Clause, types: ReadonlyMap<Expressi
   }
   if (clause !== TEXT) return undefined;
   const parts =
-    node.kind === 'list' ? node.elements : node.kind === 'map' ? node.entries.flatMap(({ key, value }) => [key, value]) : [];
+    node.kind === 'list'
+      ? node.elements
+      : node.kind === 'map'
+        ? node.entries.flatMap(({ key, value }) => [key, value])
+        : [];
   for (const part of parts) {
     const wrong = wrongPart(part, clause, types);
     if (wrong !== undefined) return wrong;

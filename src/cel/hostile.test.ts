@@ -126,7 +126,11 @@ describe('a small expression', () => {
   ];
 
   test.each(CASES)('that %s ends soon, with an error', (_, source) => {
-    const dynamic = new Environment({ libraries: allLibraries, variables: { object: DYN }, homogeneousLiterals: false });
+    const dynamic = new Environment({
+      libraries: allLibraries,
+      variables: { object: DYN },
+      homogeneousLiterals: false,
+    });
     const { program, error } = dynamic.compile(source);
     if (program === undefined) throw error;
     const began = process.cpuUsage();
@@ -162,7 +166,8 @@ describe('a small expression', () => {
     const began = process.cpuUsage();
     const text = 'ä'.repeat(1_500_000);
     expect(
-      run(`object.items.all(x, object.text.size() > x)`, { items: Array.from({ length: 2000 }, (_, i) => i), text }).value,
+      run(`object.items.all(x, object.text.size() > x)`, { items: Array.from({ length: 2000 }, (_, i) => i), text })
+        .value,
     ).toBe(true);
     expect(secondsSince(began)).toBeLessThan(1.5);
   });

@@ -32,7 +32,8 @@ const escaped = (quote: string): string => {
   const three = String.raw`${quote.repeat(3)}(?:[^\\]|${ESCAPE})*?${quote.repeat(3)}`;
   return `${three}|${one}`;
 };
-const raw = (quote: string): string => `[rR]${quote.repeat(3)}[^]*?${quote.repeat(3)}|[rR]${quote}[^${quote}\\n\\r]*${quote}`;
+const raw = (quote: string): string =>
+  `[rR]${quote.repeat(3)}[^]*?${quote.repeat(3)}|[rR]${quote}[^${quote}\\n\\r]*${quote}`;
 const TEXT = new RegExp(`([bB]?)(?:${escaped('"')}|${escaped("'")}|${raw('"')}|${raw("'")})`, 'y');
 
 export interface Lexed {
@@ -111,7 +112,8 @@ function unrecognized(source: string, at: number): string {
   return first;
 }
 
-const printable = (text: string): string => text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
+const printable = (text: string): string =>
+  text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 
 /** A text literal that cannot be read. */
 export class LiteralError extends Error {}

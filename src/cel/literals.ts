@@ -52,7 +52,11 @@ function checkCall(node: Call, types: ReadonlyMap<Expression, Type> | undefined,
 }
 
 /** One that only evaluation can tell the type of is not of the others' type, whatever it may turn out to be. */
-function checkList({ elements, optionalIndices }: ListLiteral, types: ReadonlyMap<Expression, Type>, issues: Issue[]): void {
+function checkList(
+  { elements, optionalIndices }: ListLiteral,
+  types: ReadonlyMap<Expression, Type>,
+  issues: Issue[],
+): void {
   const typesOf = elements.map((element, index) => itemType(types.get(element), optionalIndices.has(index)));
   const [expected] = typesOf;
   const at = typesOf.findIndex((type) => expected !== undefined && !sameType(expected, type));
@@ -68,7 +72,8 @@ function checkMap({ entries }: MapLiteral, types: ReadonlyMap<Expression, Type>,
   const [expected] = typesOf;
   for (const [index, type] of typesOf.entries()) {
     const entry = entries[index] as MapEntry;
-    if (!sameType((expected as typeof type).key, type.key)) mismatch(issues, entry.key, (expected as typeof type).key, type.key);
+    if (!sameType((expected as typeof type).key, type.key))
+      mismatch(issues, entry.key, (expected as typeof type).key, type.key);
     if (!sameType((expected as typeof type).value, type.value)) {
       mismatch(issues, entry.value, (expected as typeof type).value, type.value);
     }

@@ -1,6 +1,13 @@
 // Macros: calls that the parser replaces by what they mean. Each gets its arguments as trees and answers a tree.
 
-import { operators, type Call, type Comprehension, type ComprehensionShape, type Expression, type Identifier } from './ast.ts';
+import {
+  operators,
+  type Call,
+  type Comprehension,
+  type ComprehensionShape,
+  type Expression,
+  type Identifier,
+} from './ast.ts';
 
 /** No identifier of an expression can be this: loops keep their result in it. */
 const ACCUMULATOR = '@result';
@@ -126,7 +133,12 @@ function quantifier(kind: 'all' | 'exists' | 'existsOne', name: string, variable
         ...loop,
         init: make.literal(0),
         condition: make.literal(true),
-        step: make.call(operators.conditional, predicate, make.call(operators.add, accumulator, make.literal(1)), accumulator),
+        step: make.call(
+          operators.conditional,
+          predicate,
+          make.call(operators.add, accumulator, make.literal(1)),
+          accumulator,
+        ),
         result: make.call(operators.equals, accumulator, make.literal(1)),
       });
     },

@@ -3,7 +3,16 @@
 
 import { operators, type Expression, type FieldEntry, type MapEntry } from './ast.ts';
 import type { Issue } from './errors.ts';
-import { END, ESCAPED_IDENTIFIER, IDENTIFIER, lex, LiteralError, unquote, type Token, type TokenKind } from './lexer.ts';
+import {
+  END,
+  ESCAPED_IDENTIFIER,
+  IDENTIFIER,
+  lex,
+  LiteralError,
+  unquote,
+  type Token,
+  type TokenKind,
+} from './lexer.ts';
 import { MacroError, type Macro } from './macros.ts';
 import { Double, normalizeInt, Uint } from './values.ts';
 
@@ -424,10 +433,13 @@ class Parser {
     const fields: FieldEntry[] = [];
     while (!this.#is("'}'")) {
       const optional = this.#accept("'?'");
-      if (optional !== undefined && !this.#config.optionalSyntax) this.#report(optional.offset, "unsupported syntax '?'");
+      if (optional !== undefined && !this.#config.optionalSyntax)
+        this.#report(optional.offset, "unsupported syntax '?'");
       const kinds = optional === undefined ? ["'}'", "','", "'?'"] : [];
       const name =
-        fields.length === 0 || optional !== undefined ? this.#expectName(kinds) : this.#expect(IDENTIFIER, ESCAPED_IDENTIFIER);
+        fields.length === 0 || optional !== undefined
+          ? this.#expectName(kinds)
+          : this.#expect(IDENTIFIER, ESCAPED_IDENTIFIER);
       const colon = this.#expect("':'");
       fields.push({
         field: this.#nameOf(name),
@@ -468,10 +480,12 @@ class Parser {
   #map(): Expression {
     const { offset } = this.#take();
     const entries: MapEntry[] = [];
-    if (this.#is(END)) this.#expect("'['", "'{'", "'}'", "'('", "'.'", "','", "'-'", "'!'", "'?'", ...EXPRESSION_STARTS.slice(6));
+    if (this.#is(END))
+      this.#expect("'['", "'{'", "'}'", "'('", "'.'", "','", "'-'", "'!'", "'?'", ...EXPRESSION_STARTS.slice(6));
     while (!this.#is("'}'") && !(entries.length === 0 && this.#is("','"))) {
       const optional = this.#accept("'?'");
-      if (optional !== undefined && !this.#config.optionalSyntax) this.#report(optional.offset, "unsupported syntax '?'");
+      if (optional !== undefined && !this.#config.optionalSyntax)
+        this.#report(optional.offset, "unsupported syntax '?'");
       const key = this.#expression();
       const colon = this.#expect("':'");
       entries.push({ key, value: this.#expression(), optional: optional !== undefined, offset: colon.offset });

@@ -186,7 +186,10 @@ class Planner {
       case operators.lessEquals:
       case operators.greater:
       case operators.greaterEquals:
-        return this.#ordering(args as [Expression, Expression], COMPARISONS[node.function] as (order: number) => boolean);
+        return this.#ordering(
+          args as [Expression, Expression],
+          COMPARISONS[node.function] as (order: number) => boolean,
+        );
       case operators.in: {
         const set = constantSet(args[1] as Expression);
         if (set !== undefined) {
@@ -286,7 +289,8 @@ class Planner {
   #alternative(node: Call): Step | undefined {
     const [alternative] = node.arguments;
     const isAlternative = node.function === 'or' || node.function === 'orValue';
-    if (!isAlternative || node.target === undefined || alternative === undefined || node.arguments.length > 1) return undefined;
+    if (!isAlternative || node.target === undefined || alternative === undefined || node.arguments.length > 1)
+      return undefined;
     const reference = this.#reference(node);
     if (reference?.kind !== 'function' || reference.qualified) return undefined;
     const [first, second] = [this.plan(node.target), this.plan(alternative)];

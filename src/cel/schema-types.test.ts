@@ -7,7 +7,9 @@ import { escapeName, typeOfSchema, type Schema } from './schema-types.ts';
 import { formatType, type Type } from './types.ts';
 
 function evaluate(source: string, type: Type, self: unknown): unknown {
-  const { program, error } = new Environment({ variables: { self: type }, libraries: kubernetesLibraries }).compile(source);
+  const { program, error } = new Environment({ variables: { self: type }, libraries: kubernetesLibraries }).compile(
+    source,
+  );
   if (program === undefined) return error.message;
   const result = program.evaluate({ self });
   return result.error?.message ?? result.value;
@@ -126,7 +128,9 @@ test('descriptions of messages', () => {
     port: 8,
   };
   expect(evaluate('self.not.not.minimum == 2.0 && self.list[0].name == "b" && self.port == 8', type, self)).toBe(true);
-  expect(evaluate('self.metadata.creationTimestamp.getMonth() == 0 && !has(self.metadata.labels)', type, self)).toBe(true);
+  expect(evaluate('self.metadata.creationTimestamp.getMonth() == 0 && !has(self.metadata.labels)', type, self)).toBe(
+    true,
+  );
   expect(evaluate('self.not.nothing', type, self)).toContain("undefined field 'nothing'");
   expect(formatType(type)).toBe('Props');
 });

@@ -81,13 +81,21 @@ function withMeta(schema: Schema): Schema {
   if (whole === undefined) {
     const { kind, apiVersion, metadata } = schema.properties ?? {};
     const isComplete =
-      kind?.type === 'string' && apiVersion?.type === 'string' && metadata !== undefined && metadataOf(schema) === metadata;
+      kind?.type === 'string' &&
+      apiVersion?.type === 'string' &&
+      metadata !== undefined &&
+      metadataOf(schema) === metadata;
     whole = isComplete
       ? schema
       : {
           ...schema,
           type: schema.type ?? 'object',
-          properties: { ...schema.properties, kind: { type: 'string' }, apiVersion: { type: 'string' }, metadata: META },
+          properties: {
+            ...schema.properties,
+            kind: { type: 'string' },
+            apiVersion: { type: 'string' },
+            metadata: META,
+          },
         };
     wholeResources.set(schema, whole);
   }
@@ -107,7 +115,8 @@ const isMap = (schema: Schema): schema is MapSchema =>
   typeof schema.additionalProperties === 'object' && schema.additionalProperties !== null;
 
 /** A child of a schema as expressions see it: of an embedded resource they see kind, version and name. */
-const child = (schema: Schema): Schema => (schema['x-kubernetes-embedded-resource'] === true ? withMeta(schema) : schema);
+const child = (schema: Schema): Schema =>
+  schema['x-kubernetes-embedded-resource'] === true ? withMeta(schema) : schema;
 
 /**
  * Returns the type of values of the schema; undefined if expressions cannot see them. `name`: what messages call it. `isRoot`: it is a
@@ -139,7 +148,8 @@ function typeOf(schema: Schema, name: string): Type | undefined {
     return {
       ...DYN,
       read: readIntOrString,
-      maxLength: (schema.maxLength ?? undefined) === undefined ? MAX_REQUEST - 2 : Math.max(0, schema.maxLength as number) * 4,
+      maxLength:
+        (schema.maxLength ?? undefined) === undefined ? MAX_REQUEST - 2 : Math.max(0, schema.maxLength as number) * 4,
     };
   }
   switch (schema.type) {
@@ -192,7 +202,10 @@ function mapOf(schema: Schema, values: Schema, name: string): MapType {
     get value() {
       return value();
     },
-    maxProperties: Math.max(0, schema.maxProperties ?? Math.floor((MAX_REQUEST - 2) / ((minSize(values) as number) + 6))),
+    maxProperties: Math.max(
+      0,
+      schema.maxProperties ?? Math.floor((MAX_REQUEST - 2) / ((minSize(values) as number) + 6)),
+    ),
   };
 }
 
@@ -227,7 +240,8 @@ function propertiesOf(schema: Schema): ReadonlyMap<string, Property> {
     const visible = new Map<string, Property>();
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       const escaped = escapeName(name);
-      if (escaped !== undefined && minSize(child(property)) !== undefined) visible.set(escaped, { schema: property, name });
+      if (escaped !== undefined && minSize(child(property)) !== undefined)
+        visible.set(escaped, { schema: property, name });
     }
     known = visible;
     properties.set(schema, known);

@@ -56,8 +56,10 @@ export const readIntOrString: ReadValue = (raw) => {
   throw evaluationError('invalid data, expected XIntOrString value to be either a string or integer');
 };
 
-export const notAMap = (): Error => evaluationError('invalid data, expected a map for the provided schema with type=object');
-export const notAList = (): Error => evaluationError('invalid data, expected an array for the provided schema with type=array');
+export const notAMap = (): Error =>
+  evaluationError('invalid data, expected a map for the provided schema with type=object');
+export const notAList = (): Error =>
+  evaluationError('invalid data, expected an array for the provided schema with type=array');
 
 /** Reads base64 in the alphabet of URLs, as upstream does; validation accepts the other alphabet. */
 export function parseBytes(text: string): Uint8Array {
@@ -74,7 +76,9 @@ export function parseDate(text: string): Timestamp {
     return parseTimestamp(`${text}T00:00:00Z`);
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error;
-    throw evaluationError(`Invalid date formatted string ${text}: parsing time ${JSON.stringify(text)}${dateProblem(text)}`);
+    throw evaluationError(
+      `Invalid date formatted string ${text}: parsing time ${JSON.stringify(text)}${dateProblem(text)}`,
+    );
   }
 }
 
@@ -107,7 +111,9 @@ export function parseDateTime(text: string): Timestamp {
     if (!(error instanceof EvaluationError)) throw error;
     const parsing = `Invalid date-time formatted string ${text}: parsing time ${JSON.stringify(text)}`;
     if (text[10] !== 'T') {
-      throw evaluationError(`${parsing} as "2006-01-02T15:04:05": cannot parse ${JSON.stringify(text.slice(10))} as "T"`);
+      throw evaluationError(
+        `${parsing} as "2006-01-02T15:04:05": cannot parse ${JSON.stringify(text.slice(10))} as "T"`,
+      );
     }
     const rest = text.slice(19).replace(/^[.,][0-9]+/, '');
     throw evaluationError(`${parsing}: extra text: ${JSON.stringify(rest)}`);

@@ -41,7 +41,11 @@ const scalarKey = (value: Value): string | undefined =>
     : undefined;
 
 /** `a + b`: the items of both; of two that are one, that of `b`, in the place of that of `a`. */
-export function unite(a: ListValue, b: readonly unknown[] | ListValue, equals: (x: Value, y: Value) => boolean): SetListValue {
+export function unite(
+  a: ListValue,
+  b: readonly unknown[] | ListValue,
+  equals: (x: Value, y: Value) => boolean,
+): SetListValue {
   const setBy = a.setBy ?? [];
   const items = [...listItems(a)];
   const places = new Map<string, number>();

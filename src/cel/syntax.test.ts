@@ -21,7 +21,8 @@ const unadorned = (ast: string): string => ast.replaceAll(/\^#[^#]*#/g, '');
 
 describe('trees', () => {
   const cases: Case[] = [...(parsing.tests as Case[]), ...(checking.tests as Case[])];
-  for (const it of conformanceTests()) if (it.ast !== undefined) cases.push({ original: { expr: it.expr }, ast: it.ast });
+  for (const it of conformanceTests())
+    if (it.ast !== undefined) cases.push({ original: { expr: it.expr }, ast: it.ast });
 
   test('are those of cel-go', () => {
     const different: unknown[] = [];
@@ -40,7 +41,9 @@ describe('trees', () => {
 });
 
 describe('messages', () => {
-  const cases = [...(parsing.tests as Case[]), ...(checking.tests as Case[])].filter(({ error }) => error !== undefined);
+  const cases = [...(parsing.tests as Case[]), ...(checking.tests as Case[])].filter(
+    ({ error }) => error !== undefined,
+  );
 
   test('are those of cel-go', () => {
     const different: string[] = [];

@@ -175,7 +175,9 @@ export function sameType(a: Type, b: Type): boolean {
         a.parameters.every((parameter, index) => sameType(parameter, b.parameters[index] as Type))
       );
     case 'type':
-      return b.kind === 'type' && (a.of === undefined ? b.of === undefined : b.of !== undefined && sameType(a.of, b.of));
+      return (
+        b.kind === 'type' && (a.of === undefined ? b.of === undefined : b.of !== undefined && sameType(a.of, b.of))
+      );
     case 'wrapper':
       return b.kind === 'wrapper' && sameType(a.of, b.of);
     default:

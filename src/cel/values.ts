@@ -292,7 +292,8 @@ export const isPlainObject = (value: Value): value is PlainObject =>
 
 export const isList = (value: Value): value is readonly unknown[] | ListValue =>
   Array.isArray(value) || value instanceof ListValue;
-export const isMap = (value: Value): value is PlainObject | AbstractMap => value instanceof AbstractMap || isPlainObject(value);
+export const isMap = (value: Value): value is PlainObject | AbstractMap =>
+  value instanceof AbstractMap || isPlainObject(value);
 
 /** A value as it is found in an object of JSON, as expressions see it where its type is not declared. */
 export function adaptDynamic(raw: unknown): Value {

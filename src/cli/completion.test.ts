@@ -35,12 +35,15 @@ describe.skipIf(!hasBash())('completion in bash (needs bash)', () => {
 
   test('of values: choices, and files', () => {
     expect(offered('cox', 'up', '--runtime', 'con')).toEqual(['containerd']);
-    expect(offered('cox', 'up', '--scheduler-config', 'completion.t')).toEqual(['completion.ts', 'completion.test.ts'].sort());
+    expect(offered('cox', 'up', '--scheduler-config', 'completion.t')).toEqual(
+      ['completion.ts', 'completion.test.ts'].sort(),
+    );
     expect(offered('cox', 'completion', 'f')).toEqual(['fish']);
   });
 });
 
 test.each(SHELLS)('the script for %s names every command', (shell) => {
   const script = completionScript(createProgram(), shell);
-  for (const { commands } of [createProgram()]) for (const command of commands) expect(script).toContain(command.name());
+  for (const { commands } of [createProgram()])
+    for (const command of commands) expect(script).toContain(command.name());
 });

@@ -114,7 +114,9 @@ function fishScript(commands: readonly Completed[]): string {
       lines.push(`complete -c cox -n ${condition} -a ${quoted(name)} -d ${quoted(description)}`);
     }
     for (const { names, description, takesValue, choices } of flags) {
-      const spelled = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`)).join(' ');
+      const spelled = names
+        .map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
+        .join(' ');
       const value = choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : takesValue ? ' -r -F' : '';
       lines.push(`complete -c cox -n ${condition} ${spelled}${value} -d ${quoted(description)}`);
     }

@@ -14,7 +14,8 @@ import { readArguments } from './upstream/arguments.ts';
 
 const nodeCount = (text: string): number => {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > 10_000) throw new InvalidArgumentError('a number of nodes is from 1 to 10000.');
+  if (!/^\d+$/.test(text) || value < 1 || value > 10_000)
+    throw new InvalidArgumentError('a number of nodes is from 1 to 10000.');
   return value;
 };
 
@@ -91,14 +92,22 @@ export function createProgram(build?: Build): Command {
         .choices(['embedded', 'memory', 'etcd'])
         .default('embedded'),
     )
-    .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', (text: string) => text.split(','))
+    .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', (text: string) =>
+      text.split(','),
+    )
     .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
     .option('--etcd-certfile <file>', 'client certificate for etcd (PEM)')
     .option('--etcd-keyfile <file>', 'key of the client certificate for etcd (PEM)')
     .option('--etcd-prefix <prefix>', 'beginning of all keys in etcd (default: /registry)')
-    .option('--encryption-provider-config <file>', 'an EncryptionConfiguration: what is encrypted in the store, and the keys')
+    .option(
+      '--encryption-provider-config <file>',
+      'an EncryptionConfiguration: what is encrypted in the store, and the keys',
+    )
     .addOption(
-      new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where possible, else host processes')
+      new Option(
+        '--runtime <runtime>',
+        'what runs the containers; auto: containerd where possible, else host processes',
+      )
         .choices(['auto', 'containerd', 'process', 'simulated'])
         .default('auto'),
     )
@@ -144,7 +153,11 @@ export function createProgram(build?: Build): Command {
       "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
       settings,
     )
-    .option('--controllers <names>', "which controllers run: '*' all, 'foo' this one, '-foo' not this one (default: all)", list)
+    .option(
+      '--controllers <names>',
+      "which controllers run: '*' all, 'foo' this one, '-foo' not this one (default: all)",
+      list,
+    )
     .option('--root-dir <dir>', "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)")
     .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
@@ -181,7 +194,9 @@ Examples:
 
   program
     .command('reset')
-    .description("remove a stopped cluster from this machine: its pods' processes, networks and mounts, and all of its data")
+    .description(
+      "remove a stopped cluster from this machine: its pods' processes, networks and mounts, and all of its data",
+    )
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
     .option('--root-dir <dir>', 'the directory that was given to up or kubelet as --root-dir')
     .option('--stop', 'stop the cluster first if it runs')
@@ -232,12 +247,19 @@ Examples:
     .command('restore <file>')
     .description('make FILE the store of a stopped cluster; its present store is moved aside, not removed')
     .option('--data-dir <dir>', 'the data directory of the cluster; created if it does not exist', '.coxswain')
-    .option('--bump-revision <count>', 'number of revisions to add, so that clients with newer ones notice', revisions, 0)
+    .option(
+      '--bump-revision <count>',
+      'number of revisions to add, so that clients with newer ones notice',
+      revisions,
+      0,
+    )
     .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
 
   program
     .command('compile')
-    .description('compile the program ahead of time, for this version and these flags of Node, so that it starts faster')
+    .description(
+      'compile the program ahead of time, for this version and these flags of Node, so that it starts faster',
+    )
     .addHelpText(
       'after',
       `
@@ -254,7 +276,9 @@ without any, as tests that import the package run. npm run build does this, and 
       const versions = { coxswain: COXSWAIN_VERSION, kubernetes: KUBERNETES_VERSION.gitVersion, node: process.version };
       const { coxswain, kubernetes, node } = versions;
       process.stdout.write(
-        output === 'json' ? `${JSON.stringify(versions)}\n` : `coxswain ${coxswain}\nKubernetes ${kubernetes}\nNode ${node}\n`,
+        output === 'json'
+          ? `${JSON.stringify(versions)}\n`
+          : `coxswain ${coxswain}\nKubernetes ${kubernetes}\nNode ${node}\n`,
       );
     });
 

@@ -27,7 +27,10 @@ export function describeError(err: unknown): { readonly text: string; readonly s
   return { text: `cox: internal error: ${name}: ${cut(oneLine(message), MAX_MESSAGE)}\n${shown.join('')}`, status: 1 };
 }
 
-function describeUsage({ message, exitCode, code }: CommanderError): { readonly text: string; readonly status: number } {
+function describeUsage({ message, exitCode, code }: CommanderError): {
+  readonly text: string;
+  readonly status: number;
+} {
   // Help and versions have been printed by then.
   if (exitCode === 0 || code === 'commander.help') return { text: '', status: exitCode };
   return { text: `cox: ${cut(oneLine(message.replace(/^error: /, '')), MAX_MESSAGE)}\n`, status: exitCode };

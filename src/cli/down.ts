@@ -40,15 +40,20 @@ async function stop(options: DownOptions, tellsLeftovers = true): Promise<void> 
     );
   } catch (err) {
     if (!(err instanceof wait.WaitTimeoutError)) throw err;
-    throw new UserError(`process ${running.pid} has not stopped within ${STOP_TIMEOUT_MS / 1000} s; see ${layout.logFile}`, {
-      cause: err,
-    });
+    throw new UserError(
+      `process ${running.pid} has not stopped within ${STOP_TIMEOUT_MS / 1000} s; see ${layout.logFile}`,
+      {
+        cause: err,
+      },
+    );
   }
   process.stdout.write(`stopped; the data stays in ${layout.root}\n`);
   if (!tellsLeftovers) return;
   const { processes, mounts } = leftoversOf(options.dataDir);
   if (processes === 0 && mounts === 0) return;
-  const left = [amount(processes, 'process', 'processes'), amount(mounts, 'mount', 'mounts')].filter((text) => text !== '');
+  const left = [amount(processes, 'process', 'processes'), amount(mounts, 'mount', 'mounts')].filter(
+    (text) => text !== '',
+  );
   process.stdout.write(
     typed(
       `pods keep running: ${left.join(' and ')}. The next 'cox up' takes them over; ` +
@@ -57,4 +62,5 @@ async function stop(options: DownOptions, tellsLeftovers = true): Promise<void> 
   );
 }
 
-const amount = (count: number, one: string, many: string): string => (count === 0 ? '' : `${count} ${count === 1 ? one : many}`);
+const amount = (count: number, one: string, many: string): string =>
+  count === 0 ? '' : `${count} ${count === 1 ? one : many}`;

@@ -41,12 +41,16 @@ export const numberUpTo =
   (max: number, what: string) =>
   (text: string): number => {
     const value = Number(text);
-    if (!/^[1-9]\d*$/.test(text) || value > max) throw new InvalidArgumentError(`${what} is a whole number from 1 to ${max}.`);
+    if (!/^[1-9]\d*$/.test(text) || value > max)
+      throw new InvalidArgumentError(`${what} is a whole number from 1 to ${max}.`);
     return value;
   };
 
 /** 'a=true,b=false,c', after those that were given before. */
-export const settings = (text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
+export const settings = (
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => {
   const pairs = list(text).map((item) => {
     const sign = item.indexOf('=');
     return (sign < 0 ? [item, ''] : [item.slice(0, sign), item.slice(sign + 1)]).map((part) => part.trim());
@@ -59,7 +63,8 @@ export const labels = (text: string): Record<string, string> =>
   Object.fromEntries(
     list(text).map((item) => {
       const [key = '', value, ...more] = item.split('=');
-      if (key === '' || value === undefined || more.length > 0) throw new InvalidArgumentError('labels are such as a=b,c=d.');
+      if (key === '' || value === undefined || more.length > 0)
+        throw new InvalidArgumentError('labels are such as a=b,c=d.');
       return [key, value];
     }),
   );

@@ -50,7 +50,9 @@ export function addRoleCommands(program: Command): void {
 function reportedVersion(text: string): string {
   const { gitVersion } = KUBERNETES_VERSION;
   if (new RegExp(`^${gitVersion.replaceAll('.', '\\.')}([-+][0-9A-Za-z.+-]{1,64})?$`).test(text)) return text;
-  throw new InvalidArgumentError(`a reported version is ${gitVersion}, with or without a suffix such as ${gitVersion}-mine`);
+  throw new InvalidArgumentError(
+    `a reported version is ${gitVersion}, with or without a suffix such as ${gitVersion}-mine`,
+  );
 }
 
 /** Flags that every role has. */
@@ -65,12 +67,19 @@ function withLogFlags(command: Command): Command {
       logLevel,
       0,
     )
-    .version(`Kubernetes ${KUBERNETES_VERSION.gitVersion}`, '--version', 'print the version of Kubernetes that it speaks');
+    .version(
+      `Kubernetes ${KUBERNETES_VERSION.gitVersion}`,
+      '--version',
+      'print the version of Kubernetes that it speaks',
+    );
 }
 
 function withCommonFlags(command: Command): Command {
   return withLogFlags(command)
-    .option('--feature-gates <settings>', 'gates of Kubernetes: those with their default values are accepted, others warned of')
+    .option(
+      '--feature-gates <settings>',
+      'gates of Kubernetes: those with their default values are accepted, others warned of',
+    )
     .addHelpText(
       'after',
       `
@@ -108,7 +117,11 @@ function addApiServer(program: Command): void {
         "address by which pods and nodes reach the server (default: the bind address, or the machine's)",
         ipAddress,
       )
-      .option('--service-cluster-ip-range <cidrs>', 'addresses of services: one range, or one of each IP family', '10.96.0.0/16')
+      .option(
+        '--service-cluster-ip-range <cidrs>',
+        'addresses of services: one range, or one of each IP family',
+        '10.96.0.0/16',
+      )
       .option('--service-node-port-range <ports>', 'node ports of services', '30000-32767')
       .option(
         '--cert-dir <dir>',
@@ -116,9 +129,15 @@ function addApiServer(program: Command): void {
       )
       .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/apiserver.crt)')
       .option('--tls-private-key-file <file>', 'key of the serving certificate (default: CERT-DIR/apiserver.key)')
-      .option('--tls-min-version <version>', 'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)')
+      .option(
+        '--tls-min-version <version>',
+        'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)',
+      )
       .option('--tls-cipher-suites <names>', "cipher suites of TLS 1.2, by Go's names (default: Node's)", list)
-      .option('--client-ca-file <file>', 'authority of client certificates (default: CERT-DIR/ca.crt; without, none is accepted)')
+      .option(
+        '--client-ca-file <file>',
+        'authority of client certificates (default: CERT-DIR/ca.crt; without, none is accepted)',
+      )
       .option('--token-auth-file <file>', 'static bearer tokens: lines of token,user,uid,"group1,group2"')
       .option(
         '--anonymous-auth [bool]',
@@ -138,7 +157,10 @@ function addApiServer(program: Command): void {
         '--kubelet-client-key <file>',
         'key of the client certificate for kubelets (default: CERT-DIR/apiserver-kubelet-client.key)',
       )
-      .option('--kubelet-certificate-authority <file>', "authority of kubelets' certificates (default: that of clients)")
+      .option(
+        '--kubelet-certificate-authority <file>',
+        "authority of kubelets' certificates (default: that of clients)",
+      )
       .option(
         '--proxy-client-cert-file <file>',
         'client certificate for other API servers (default: CERT-DIR/front-proxy-client.crt)',
@@ -153,15 +175,28 @@ function addApiServer(program: Command): void {
         'common names of front proxies (default with CERT-DIR: front-proxy-client)',
         list,
       )
-      .option('--requestheader-username-headers <names>', 'headers with the user (default with CERT-DIR: X-Remote-User)', list)
+      .option(
+        '--requestheader-username-headers <names>',
+        'headers with the user (default with CERT-DIR: X-Remote-User)',
+        list,
+      )
       .option('--requestheader-uid-headers <names>', 'headers with the uid (default with CERT-DIR: X-Remote-Uid)', list)
-      .option('--requestheader-group-headers <names>', 'headers with groups (default with CERT-DIR: X-Remote-Group)', list)
+      .option(
+        '--requestheader-group-headers <names>',
+        'headers with groups (default with CERT-DIR: X-Remote-Group)',
+        list,
+      )
       .option(
         '--requestheader-extra-headers-prefix <prefixes>',
         'beginnings of headers with extra fields (default with CERT-DIR: X-Remote-Extra-)',
         list,
       )
-      .option('--aggregator-reject-forwarding-redirect [bool]', 'answer redirects of other API servers with 502', yesOrNo, true)
+      .option(
+        '--aggregator-reject-forwarding-redirect [bool]',
+        'answer redirects of other API servers with 502',
+        yesOrNo,
+        true,
+      )
       .option(
         '--service-account-signing-key-file <file>',
         'RSA or EC key that signs tokens of ServiceAccounts (default: CERT-DIR/sa.key)',
@@ -180,15 +215,35 @@ function addApiServer(program: Command): void {
         '--service-account-jwks-uri <url>',
         'address at which the public keys are published (default: /openid/v1/jwks of the server)',
       )
-      .option('--service-account-max-token-expiration <duration>', 'longest lifetime of tokens; 0 is no limit', duration, 0)
+      .option(
+        '--service-account-max-token-expiration <duration>',
+        'longest lifetime of tokens; 0 is no limit',
+        duration,
+        0,
+      )
       .option('--api-audiences <names>', 'audiences of tokens for this server (default: the issuers)', list)
       .option('--max-requests-inflight <count>', 'reads at a time; more wait, 0 is no limit', wholeNumber, 400)
-      .option('--max-mutating-requests-inflight <count>', 'writes at a time; more wait, 0 is no limit', wholeNumber, 200)
+      .option(
+        '--max-mutating-requests-inflight <count>',
+        'writes at a time; more wait, 0 is no limit',
+        wholeNumber,
+        200,
+      )
       .option('--request-timeout <duration>', 'deadline of requests that are not long-running', duration, 60_000)
       .option('--min-request-timeout <seconds>', 'seconds that a watch lasts at least', wholeNumber, 1800)
       .option('--event-ttl <duration>', 'how long events are kept', duration, 3_600_000)
-      .option('--default-not-ready-toleration-seconds <seconds>', 'how long pods stay on a node that is not ready', integer, 300)
-      .option('--default-unreachable-toleration-seconds <seconds>', 'how long pods stay on an unreachable node', integer, 300)
+      .option(
+        '--default-not-ready-toleration-seconds <seconds>',
+        'how long pods stay on a node that is not ready',
+        integer,
+        300,
+      )
+      .option(
+        '--default-unreachable-toleration-seconds <seconds>',
+        'how long pods stay on an unreachable node',
+        integer,
+        300,
+      )
       .option(
         '--runtime-config <settings>',
         "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
@@ -236,15 +291,27 @@ function addControllerManager(program: Command): void {
   const command = withServing(program.command('controller-manager').description('run the controllers alone'), 10_257);
   withCommonFlags(withLeaderElection(command, 'kube-controller-manager'))
     .option('--controllers <names>', "which controllers run: '*' all, 'foo' this one, '-foo' not this one", list, ['*'])
-    .option('--use-service-account-credentials [bool]', 'let each controller work as an account of its own', yesOrNo, true)
+    .option(
+      '--use-service-account-credentials [bool]',
+      'let each controller work as an account of its own',
+      yesOrNo,
+      true,
+    )
     .option('--cluster-cidr <cidrs>', 'addresses of pods, of which each node gets a part (default: nodes get none)')
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services, which nodes do not get')
     .option('--load-balancer-pool <ranges>', POOL_HELP)
     .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs init' makes them")
     .option('--root-ca-file <file>', 'authority to publish in every namespace (default: CERT-DIR/ca.crt)')
-    .option('--cluster-signing-cert-file <file>', 'authority that signs approved certificate requests (default: none are signed)')
+    .option(
+      '--cluster-signing-cert-file <file>',
+      'authority that signs approved certificate requests (default: none are signed)',
+    )
     .option('--cluster-signing-key-file <file>', 'key of that authority')
-    .option('--cluster-signing-duration <duration>', 'longest validity of signed certificates (default: 8760h)', duration)
+    .option(
+      '--cluster-signing-duration <duration>',
+      'longest validity of signed certificates (default: 8760h)',
+      duration,
+    )
     .option('--service-account-private-key-file <file>', 'key that signs tokens in Secrets (default: CERT-DIR/sa.key)')
     .addHelpText(
       'after',
@@ -284,10 +351,17 @@ function addProxy(program: Command): void {
         "addresses of the node that serve node ports (default: primary, the Node's own)",
         list,
       )
-      .option('--load-balancer-pool <ranges>', 'addresses of load balancers that this machine may announce by ARP and NDP')
+      .option(
+        '--load-balancer-pool <ranges>',
+        'addresses of load balancers that this machine may announce by ARP and NDP',
+      )
       .option('--masquerade-all [bool]', 'masquerade all traffic to cluster IPs', yesOrNo, false)
       .option('--healthz-bind-address <address>', 'where /healthz and /livez are; empty: nowhere', '0.0.0.0:10256')
-      .option('--metrics-bind-address <address>', 'where /metrics and /proxyMode are; empty: nowhere', '127.0.0.1:10249')
+      .option(
+        '--metrics-bind-address <address>',
+        'where /metrics and /proxyMode are; empty: nowhere',
+        '127.0.0.1:10249',
+      )
       .option('--cleanup [bool]', 'remove the rules, and end', yesOrNo, false),
   )
     .addHelpText(
@@ -311,7 +385,10 @@ function addKubelet(program: Command): void {
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
       .option('--root-dir <dir>', 'volumes and pod data (default: DATA-DIR/kubelet)')
       .addOption(
-        new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where possible, else host processes')
+        new Option(
+          '--runtime <runtime>',
+          'what runs the containers; auto: containerd where possible, else host processes',
+        )
           .choices(['auto', 'containerd', 'process', 'simulated'])
           .default('auto'),
       )
@@ -322,8 +399,15 @@ function addKubelet(program: Command): void {
       .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/kubelet-NAME.crt)')
       .option('--tls-private-key-file <file>', 'key of the serving certificate (default: CERT-DIR/kubelet-NAME.key)')
       .option('--client-ca-file <file>', 'authority of client certificates (default: CERT-DIR/ca.crt)')
-      .option('--tls-min-version <version>', 'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)')
-      .option('--tls-cipher-suites <names>', "cipher suites of TLS 1.2, by Go's names (default: AEAD with forward secrecy)", list)
+      .option(
+        '--tls-min-version <version>',
+        'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)',
+      )
+      .option(
+        '--tls-cipher-suites <names>',
+        "cipher suites of TLS 1.2, by Go's names (default: AEAD with forward secrecy)",
+        list,
+      )
       .option('--authentication-token-webhook [bool]', 'check bearer tokens by TokenReview (default: true)', yesOrNo)
       .option(
         '--authentication-token-webhook-cache-ttl <duration>',
@@ -336,14 +420,25 @@ function addKubelet(program: Command): void {
           'AlwaysAllow: every authenticated user may do everything (default: Webhook)',
         ).choices(['Webhook', 'AlwaysAllow'] as const),
       )
-      .option('--authorization-webhook-cache-authorized-ttl <duration>', 'how long a permission holds (default: 5m)', duration)
-      .option('--authorization-webhook-cache-unauthorized-ttl <duration>', 'how long a denial holds (default: 30s)', duration)
+      .option(
+        '--authorization-webhook-cache-authorized-ttl <duration>',
+        'how long a permission holds (default: 5m)',
+        duration,
+      )
+      .option(
+        '--authorization-webhook-cache-unauthorized-ttl <duration>',
+        'how long a denial holds (default: 30s)',
+        duration,
+      )
       .option('--pod-cidr <cidrs>', 'addresses of its pods (default: those that the controller manager gives it)')
       .option('--cluster-cidr <cidrs>', 'addresses of all pods: other nodes cannot claim any outside')
       .addOption(podNetworkOption())
       .addOption(vxlanIdOption())
       .addOption(vxlanPortOption())
-      .option('--print-permissions', 'print the role that nodes need for --pod-network, for an administrator to apply, and end')
+      .option(
+        '--print-permissions',
+        'print the role that nodes need for --pod-network, for an administrator to apply, and end',
+      )
       .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)
       .option('--max-pods <number>', 'number of pods that may run on it (default: 110)', count)
@@ -382,7 +477,11 @@ function addDns(program: Command): void {
         'addresses whose queries are answered, others get nothing (default: private and loopback addresses)',
         list,
       )
-      .option('--cluster-ip <address>', 'address of the Service kube-dns if there is none yet (default: any)', ipAddress)
+      .option(
+        '--cluster-ip <address>',
+        'address of the Service kube-dns if there is none yet (default: any)',
+        ipAddress,
+      )
       .option(
         '--advertise-address <address>',
         'address in the EndpointSlice (default: the first bind address that is not loopback)',
@@ -406,7 +505,10 @@ function addIngress(program: Command): void {
     program
       .command('ingress')
       .description('serve Ingresses and Gateways alone')
-      .option('--kubeconfig <file>', 'identity of the controller (system:coxswain-ingress), and address of the API server')
+      .option(
+        '--kubeconfig <file>',
+        'identity of the controller (system:coxswain-ingress), and address of the API server',
+      )
       .option(
         '--bind-address <addresses>',
         "addresses to listen on, separated by commas (default: the machine's and 127.0.0.1)",

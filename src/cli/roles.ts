@@ -50,7 +50,9 @@ interface ElectionOptions {
 
 type Given<T> = Omit<T, keyof RoleConfig>;
 
-export async function apiServer(options: CommonOptions & EtcdOptions & Omit<Given<ApiServerRoleConfig>, 'etcd'>): Promise<void> {
+export async function apiServer(
+  options: CommonOptions & EtcdOptions & Omit<Given<ApiServerRoleConfig>, 'etcd'>,
+): Promise<void> {
   const {
     etcdServers: servers = [],
     etcdCafile: caFile,
@@ -63,7 +65,13 @@ export async function apiServer(options: CommonOptions & EtcdOptions & Omit<Give
   await run(options, (role, progress, _signal, faults) => {
     faults.install();
     if (options.store !== 'memory') progress(`connecting to etcd at ${servers.join(', ')}`);
-    return startApiServerRole({ ...options, ...role, etcd, flags: flagValues(options), otherMetrics: () => faults.metrics() });
+    return startApiServerRole({
+      ...options,
+      ...role,
+      etcd,
+      flags: flagValues(options),
+      otherMetrics: () => faults.metrics(),
+    });
   });
 }
 
@@ -72,7 +80,12 @@ export async function controllerManager(
 ): Promise<void> {
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
-    return startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) });
+    return startControllerManagerRole({
+      ...options,
+      ...role,
+      leaderElection: electionOf(options),
+      flags: flagValues(options),
+    });
   });
 }
 
@@ -109,7 +122,9 @@ export async function kubelet(
     options.config === undefined ? { options: {}, warnings: [] } : readKubeletConfiguration(options.config);
   for (const warning of warnings) process.stderr.write(`cox: warning: ${warning}\n`);
   const { featureGates = {}, ...others } = inFile;
-  const gates = [...Object.entries(featureGates).map(([name, on]) => `${name}=${on}`), options.featureGates ?? ''].join(',');
+  const gates = [...Object.entries(featureGates).map(([name, on]) => `${name}=${on}`), options.featureGates ?? ''].join(
+    ',',
+  );
   const merged = { ...others, ...options, featureGates: gates };
   await run(merged, (role, progress, signal, faults) => {
     endAfterUncaught(faults);
@@ -127,7 +142,8 @@ export async function dns(
     return;
   }
   const { kubeconfig } = options;
-  if (kubeconfig === undefined) throw new UserError('--kubeconfig is needed: who the server is, and where the API server is');
+  if (kubeconfig === undefined)
+    throw new UserError('--kubeconfig is needed: who the server is, and where the API server is');
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startDnsRole({ ...options, ...role, kubeconfig });
@@ -147,17 +163,24 @@ export async function ingress(
     return;
   }
   const { kubeconfig, bindAddress } = options;
-  if (kubeconfig === undefined) throw new UserError('--kubeconfig is needed: who the controller is, and where the API server is');
+  if (kubeconfig === undefined)
+    throw new UserError('--kubeconfig is needed: who the controller is, and where the API server is');
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
-    return startIngressRole({ ...options, ...role, kubeconfig, ...(bindAddress !== undefined && { addresses: bindAddress }) });
+    return startIngressRole({
+      ...options,
+      ...role,
+      kubeconfig,
+      ...(bindAddress !== undefined && { addresses: bindAddress }),
+    });
   });
 }
 
 function electionOf(options: ElectionOptions): LeaderElectionSettings {
   const { leaderElectLeaseDuration: lease, leaderElectRenewDeadline: renew, leaderElectRetryPeriod: retry } = options;
   if (lease % 1000 !== 0) throw new UserError('--leader-elect-lease-duration takes whole seconds');
-  if (lease <= renew) throw new UserError('--leader-elect-lease-duration must be more than --leader-elect-renew-deadline');
+  if (lease <= renew)
+    throw new UserError('--leader-elect-lease-duration must be more than --leader-elect-renew-deadline');
   if (renew <= retry * 1.2)
     throw new UserError('--leader-elect-renew-deadline must be more than 1.2 times --leader-elect-retry-period');
   return {
@@ -204,9 +227,14 @@ function endAfterUncaught(faults: UncaughtErrors): void {
 }
 
 async function run(options: CommonOptions, start: Start): Promise<void> {
-  for (const warning of checkFeatureGates(options.featureGates ?? '')) process.stderr.write(`cox: warning: ${warning}\n`);
+  for (const warning of checkFeatureGates(options.featureGates ?? ''))
+    process.stderr.write(`cox: warning: ${warning}\n`);
   const { logFormat, loggingFormat = logFormat, verbose, v } = options;
-  const logger: Logger = createLogger({ format: loggingFormat, level: levelOf(verbose ? 4 : v), destination: process.stderr });
+  const logger: Logger = createLogger({
+    format: loggingFormat,
+    level: levelOf(verbose ? 4 : v),
+    destination: process.stderr,
+  });
   const progress = progressLine(false);
   const stop = stopSignal();
   let fatal!: (error: Error) => void;

@@ -20,7 +20,12 @@ describe('progressLine', () => {
     line.clear();
     // Without what clears and colours.
     const shown = written.map((text) => stripVTControlCharacters(text));
-    expect(shown).toEqual(['\rpreparing the store …', '\rstarting nodes: 1 of 3 …', '\rstarting nodes: 2 of 3 …', '\r']);
+    expect(shown).toEqual([
+      '\rpreparing the store …',
+      '\rstarting nodes: 1 of 3 …',
+      '\rstarting nodes: 2 of 3 …',
+      '\r',
+    ]);
   });
 
   test('writes a line for each step elsewhere, and for a step that goes on every five seconds', async () => {

@@ -188,8 +188,14 @@ function etcdConfig(options: UpOptions): EtcdConfig | undefined {
 }
 
 function ingressRequest(options: UpOptions): IngressRequest | undefined {
-  const { ingressAddress, ingressHttpPort, ingressHttpsPort, ingressTrustedProxies, ingressAccessLog, gatewayAddresses } =
-    options;
+  const {
+    ingressAddress,
+    ingressHttpPort,
+    ingressHttpsPort,
+    ingressTrustedProxies,
+    ingressAccessLog,
+    gatewayAddresses,
+  } = options;
   if (options.ingress !== true) {
     const values = {
       '--ingress-address': ingressAddress,

@@ -61,7 +61,12 @@ export interface ResourceClient<T extends KubeObject> {
   create(object: New<T>, options?: WriteOptions): Promise<Immutable<T>>;
   update(object: Immutable<T> | New<T>, options?: WriteOptions): Promise<Immutable<T>>;
   updateStatus(object: Immutable<T> | New<T>, options?: WriteOptions): Promise<Immutable<T>>;
-  patch(name: string, type: PatchType, patch: unknown, options?: WriteOptions & { subresource?: string }): Promise<Immutable<T>>;
+  patch(
+    name: string,
+    type: PatchType,
+    patch: unknown,
+    options?: WriteOptions & { subresource?: string },
+  ): Promise<Immutable<T>>;
   /** Server-side apply: creates the object, or makes the fields that it names what they say. `metadata.name` is required. */
   apply(object: New<T>, options: ApplyOptions): Promise<Immutable<T>>;
   /** Returns the object after the call (it still exists while it terminates), or a Status when it is gone. */

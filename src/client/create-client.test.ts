@@ -39,7 +39,10 @@ describe('createClient', () => {
       'GET /api/v1/namespaces/x/objects/a?resourceVersion=0',
       null,
     ]);
-    expect(await heard(client.resource(sets).namespace('x').get('a'))).toEqual(['GET /apis/apps/v1/namespaces/x/sets/a', null]);
+    expect(await heard(client.resource(sets).namespace('x').get('a'))).toEqual([
+      'GET /apis/apps/v1/namespaces/x/sets/a',
+      null,
+    ]);
     expect(await heard(client.resource(nodes).get('n/1'))).toEqual(['GET /api/v1/nodes/n%2F1', null]);
     expect(await heard(client.resource(things).list({ labelSelector: 'a in (b)', limit: 5 }))).toEqual([
       'GET /api/v1/objects?labelSelector=a+in+%28b%29&limit=5',
@@ -56,7 +59,10 @@ describe('createClient', () => {
       sent,
     ]);
     expect(await heard(client.resource(things).update(a))).toEqual(['PUT /api/v1/namespaces/x/objects/a', sent]);
-    expect(await heard(client.resource(things).updateStatus(a))).toEqual(['PUT /api/v1/namespaces/x/objects/a/status', sent]);
+    expect(await heard(client.resource(things).updateStatus(a))).toEqual([
+      'PUT /api/v1/namespaces/x/objects/a/status',
+      sent,
+    ]);
     const typed = { apiVersion: 'apps/v1', kind: 'Set', metadata: { name: 'b' } };
     expect((await heard(client.resource(sets).namespace('y').create(typed)))[1]).toBe(typed);
     expect((await heard(client.resource(nodes).update({ metadata: { name: 'n' } })))[0]).toBe('PUT /api/v1/nodes/n');
@@ -65,7 +71,9 @@ describe('createClient', () => {
   it('patches, deletes and calls subresources', async () => {
     const inX = client.resource(things).namespace('x');
     expect(
-      await heard(inX.patch('a', 'application/merge-patch+json', { spec: 1 }, { subresource: 'status', fieldManager: 'me' })),
+      await heard(
+        inX.patch('a', 'application/merge-patch+json', { spec: 1 }, { subresource: 'status', fieldManager: 'me' }),
+      ),
     ).toEqual(['PATCH /api/v1/namespaces/x/objects/a/status?fieldManager=me', { spec: 1 }]);
     const options = { kind: 'DeleteOptions', apiVersion: 'v1' };
     expect(await heard(inX.delete('a'))).toEqual(['DELETE /api/v1/namespaces/x/objects/a', options]);

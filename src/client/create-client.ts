@@ -19,7 +19,8 @@ import type { PatchType, Query, Transport, WatchEvent } from './transport.ts';
 export function createClient(transport: Transport): Client {
   return {
     transport,
-    resource: <T extends KubeObject>(type: ResourceType<T>): ResourceClient<T> => new TypedClient<T>(transport, type, ''),
+    resource: <T extends KubeObject>(type: ResourceType<T>): ResourceClient<T> =>
+      new TypedClient<T>(transport, type, ''),
   };
 }
 
@@ -164,7 +165,10 @@ function nonEmpty(name: string): string {
   return name;
 }
 
-function writeQuery({ signal, ...query }: WriteOptions): { readonly query: Query; readonly signal: AbortSignal | undefined } {
+function writeQuery({ signal, ...query }: WriteOptions): {
+  readonly query: Query;
+  readonly signal: AbortSignal | undefined;
+} {
   return { query, signal };
 }
 

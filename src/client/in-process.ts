@@ -49,7 +49,10 @@ export interface InProcessResponse {
         readonly metadata: Readonly<Record<string, unknown>>;
         readonly items: readonly Encoded[];
       }
-    | { readonly kind: 'watch'; readonly events: WatchStream<{ readonly type: WatchEventType; readonly object: Encoded }> }
+    | {
+        readonly kind: 'watch';
+        readonly events: WatchStream<{ readonly type: WatchEventType; readonly object: Encoded }>;
+      }
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
     | { readonly kind: 'stream'; readonly stream: AsyncIterable<Uint8Array> };
@@ -186,7 +189,8 @@ class InProcessTransport implements Transport {
       response = await abortable(answer, call);
     } catch (err) {
       // A watch that the handler still returns has no reader that would stop it.
-      if (call.aborted) void answer.then(({ body }) => body.kind === 'watch' && body.events.stop()).catch(() => undefined);
+      if (call.aborted)
+        void answer.then(({ body }) => body.kind === 'watch' && body.events.stop()).catch(() => undefined);
       throw err;
     }
     for (const warning of warnings) this.#config.onWarning?.(warning);
@@ -245,7 +249,12 @@ function failureOf(request: TransportRequest, response: InProcessResponse): apie
     if (isStatus(object)) return apierrors.fromStatus(object);
   }
   const said = body.kind === 'text' ? body.text : (STATUS_CODES[code] ?? 'unknown');
-  return apierrors.genericServerResponse({ code, verb: request.method, serverMessage: said, isUnexpectedResponse: true });
+  return apierrors.genericServerResponse({
+    code,
+    verb: request.method,
+    serverMessage: said,
+    isUnexpectedResponse: true,
+  });
 }
 
 function isStatus(object: unknown): object is apierrors.Status {

@@ -67,7 +67,10 @@ users:
       'first',
       `{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://first'}}]}`,
     );
-    const second = await file('second', `{current-context: y, clusters: [{name: c, cluster: {server: 'https://second'}}]}`);
+    const second = await file(
+      'second',
+      `{current-context: y, clusters: [{name: c, cluster: {server: 'https://second'}}]}`,
+    );
     expect(await loadKubeconfig([join(folder, 'none'), first, second])).toMatchObject({
       contextName: 'x',
       server: 'https://first',

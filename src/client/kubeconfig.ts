@@ -109,7 +109,8 @@ function named(content: Section, list: string, key: string, path: string): Named
 async function readCluster({ name, value, folder }: Named<Section>) {
   const server = text(value, 'server');
   if (!server) throw new KubeconfigError(`the cluster ${name} has no server`);
-  if (text(value, 'proxy-url')) throw new KubeconfigError(`the cluster ${name} has a proxy-url, which is not supported`);
+  if (text(value, 'proxy-url'))
+    throw new KubeconfigError(`the cluster ${name} has a proxy-url, which is not supported`);
   const tlsServerName = text(value, 'tls-server-name');
   const ca = await dataOrFile(value, 'certificate-authority', folder);
   return {
@@ -150,7 +151,13 @@ async function readUser({ name, value, folder }: Named<Section>, cluster: Server
   };
 }
 
-function execCredentials(user: string, exec: Section, folder: string, cluster: ServerAccess, clock: Clock): ExecCredentials {
+function execCredentials(
+  user: string,
+  exec: Section,
+  folder: string,
+  cluster: ServerAccess,
+  clock: Clock,
+): ExecCredentials {
   const command = text(exec, 'command');
   if (!command) throw new KubeconfigError(`the user ${user}: exec has no command`);
   const apiVersion = text(exec, 'apiVersion') ?? '';
@@ -167,7 +174,8 @@ function execCredentials(user: string, exec: Section, folder: string, cluster: S
     (entry): entry is { name: string; value: string } =>
       typeof entry === 'object' && entry !== null && typeof (entry as { name?: unknown }).name === 'string',
   );
-  if (args === undefined || env === undefined) throw new KubeconfigError(`the user ${user}: args or env of exec is not valid`);
+  if (args === undefined || env === undefined)
+    throw new KubeconfigError(`the user ${user}: args or env of exec is not valid`);
   const { server, ca, insecureSkipTlsVerify, tlsServerName } = cluster;
   const info: ExecCluster = {
     server,
@@ -188,7 +196,8 @@ function execCredentials(user: string, exec: Section, folder: string, cluster: S
       clock,
     });
   } catch (error) {
-    if (error instanceof ExecCredentialsError) throw new KubeconfigError(`the user ${user}: ${error.message}`, { cause: error });
+    if (error instanceof ExecCredentialsError)
+      throw new KubeconfigError(`the user ${user}: ${error.message}`, { cause: error });
     throw error;
   }
 }

@@ -25,7 +25,12 @@ let electors: { readonly stop: AbortController; readonly run: Promise<void> }[];
 beforeEach(async () => {
   clock = new VirtualClock();
   const logger = recordingLogger();
-  server = new ApiServer({ storage: createMemoryStorage({ clock, logger }), clock, logger, random: new SeededRandom(1) });
+  server = new ApiServer({
+    storage: createMemoryStorage({ clock, logger }),
+    clock,
+    logger,
+    random: new SeededRandom(1),
+  });
   await server.start();
   client = clientOf('test');
   cutOff = new Set();

@@ -60,7 +60,8 @@ export class LeaderElector {
     this.#leaseDurationMs = config.leaseDurationMs ?? 15_000;
     this.#renewDeadlineMs = config.renewDeadlineMs ?? 10_000;
     this.#retryPeriodMs = config.retryPeriodMs ?? 2_000;
-    if (this.#leaseDurationMs <= this.#renewDeadlineMs) throw new RangeError('leaseDurationMs must be more than renewDeadlineMs');
+    if (this.#leaseDurationMs <= this.#renewDeadlineMs)
+      throw new RangeError('leaseDurationMs must be more than renewDeadlineMs');
     if (this.#renewDeadlineMs <= this.#retryPeriodMs * JITTER) {
       throw new RangeError(`renewDeadlineMs must be more than ${JITTER} times retryPeriodMs`);
     }
@@ -225,7 +226,8 @@ export class LeaderElector {
     );
     try {
       let lease = this.#unanswered ? await this.#read(late.signal) : this.#observed?.lease;
-      while (lease !== undefined && !(await this.#tryRelease(lease, late.signal))) lease = await this.#read(late.signal);
+      while (lease !== undefined && !(await this.#tryRelease(lease, late.signal)))
+        lease = await this.#read(late.signal);
     } catch (err) {
       logger.warn('the lease could not be released', { lease: name, err });
     } finally {

@@ -108,18 +108,22 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
       contentType: 'application/merge-patch+json',
       sent: { metadata: { labels: { ü: '1' } } },
     });
-    expect(await transport.request({ method: 'POST', path: '/x', body: {} })).toMatchObject({ contentType: 'application/json' });
+    expect(await transport.request({ method: 'POST', path: '/x', body: {} })).toMatchObject({
+      contentType: 'application/json',
+    });
     expect(await transport.request({ method: 'DELETE', path: '/x' })).toMatchObject({ contentType: null, sent: null });
   });
 
   it('answers lists', async () => {
     const { transport } = await setUp();
-    expect(await transport.request({ method: 'GET', path: '/api/v1/things', query: { labelSelector: 'a=b' } })).toEqual({
-      apiVersion: 'v1',
-      kind: 'ThingList',
-      metadata: { resourceVersion: '7' },
-      items: ['a', 'b'].map((item) => ({ metadata: { name: item, selected: 'a=b' } })),
-    });
+    expect(await transport.request({ method: 'GET', path: '/api/v1/things', query: { labelSelector: 'a=b' } })).toEqual(
+      {
+        apiVersion: 'v1',
+        kind: 'ThingList',
+        metadata: { resourceVersion: '7' },
+        items: ['a', 'b'].map((item) => ({ metadata: { name: item, selected: 'a=b' } })),
+      },
+    );
   });
 
   it('throws the Status that the server answers, and makes one where it answers none', async () => {
@@ -136,7 +140,9 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
   it('gives up at once when the signal aborts, and tells the server', async () => {
     const { server, transport } = await setUp();
     const stop = new AbortController();
-    const asked = transport.request({ method: 'GET', path: '/never', signal: stop.signal }).catch((err: unknown) => err);
+    const asked = transport
+      .request({ method: 'GET', path: '/never', signal: stop.signal })
+      .catch((err: unknown) => err);
     await transport.request({ method: 'GET', path: '/another' });
     stop.abort(new Error('enough'));
     expect(((await asked) as Error).message).toBe('enough');
@@ -162,23 +168,26 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     expect(seen[200]).toEqual({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } });
   });
 
-  it.each(['stop', 'abort', 'break'])('ends a watch quietly when its consumer wants (%s), and tells the server', async (how) => {
-    const { server, transport } = await setUp();
-    const abort = new AbortController();
-    const stream = await transport.watch({ method: 'GET', path: '/api/v1/things', signal: abort.signal });
-    server.push('ADDED', {});
-    let seen = 0;
-    for await (const event of stream) {
-      expect(event.type).toBe('ADDED');
-      seen++;
-      if (how === 'break') break;
-      if (how === 'stop') stream.stop();
-      else abort.abort();
-    }
-    expect(seen).toBe(1);
-    await until(() => server.watches[0]?.ended === true);
-    stream.stop();
-  });
+  it.each(['stop', 'abort', 'break'])(
+    'ends a watch quietly when its consumer wants (%s), and tells the server',
+    async (how) => {
+      const { server, transport } = await setUp();
+      const abort = new AbortController();
+      const stream = await transport.watch({ method: 'GET', path: '/api/v1/things', signal: abort.signal });
+      server.push('ADDED', {});
+      let seen = 0;
+      for await (const event of stream) {
+        expect(event.type).toBe('ADDED');
+        seen++;
+        if (how === 'break') break;
+        if (how === 'stop') stream.stop();
+        else abort.abort();
+      }
+      expect(seen).toBe(1);
+      await until(() => server.watches[0]?.ended === true);
+      stream.stop();
+    },
+  );
 
   it('ends a watch that waits for an event when it is stopped', async () => {
     const { transport } = await setUp();
@@ -220,7 +229,9 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     await transport.request({ method: 'GET', path: '/x' });
     transport.close();
     expect(
-      apierrors.isServiceUnavailable(await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err)),
+      apierrors.isServiceUnavailable(
+        await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err),
+      ),
     ).toBe(true);
   });
 });
@@ -258,7 +269,10 @@ describe('between threads', () => {
   it('leaves managedFields out of what is watched, and only there', async () => {
     const { server, transport } = await betweenThreads();
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
-    server.push('ADDED', { metadata: { name: 'a', managedFields: [{ manager: 'm' }], uid: 'u' }, spec: { managedFields: [1] } });
+    server.push('ADDED', {
+      metadata: { name: 'a', managedFields: [{ manager: 'm' }], uid: 'u' },
+      spec: { managedFields: [1] },
+    });
     const { value } = await watch[Symbol.asyncIterator]().next();
     expect(value?.object).toEqual({ metadata: { name: 'a', uid: 'u' }, spec: { managedFields: [1] } });
     const body = { metadata: { managedFields: [{ manager: 'm' }] } };

@@ -35,7 +35,8 @@ test('API servers are known by every name that they are given, and to pods', asy
     'sa.pub',
   ]);
   const server = certificate('apiserver');
-  for (const name of ['api.example.org', 'localhost', 'kubernetes.default.svc']) expect(server.checkHost(name)).toBe(name);
+  for (const name of ['api.example.org', 'localhost', 'kubernetes.default.svc'])
+    expect(server.checkHost(name)).toBe(name);
   for (const ip of ['192.0.2.5', '127.0.0.1', 'fd00:10:96::1']) expect(server.checkIP(ip)).toBe(ip);
   expect(server.checkIssued(certificate('ca'))).toBe(true);
   expect(statSync(join(certDir, 'ca.key')).mode & 0o777).toBe(0o600);

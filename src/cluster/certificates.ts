@@ -90,7 +90,10 @@ export async function roleKubeconfig({ certDir, role, node, server, path }: Role
   writeKubeconfig(path, entry);
 }
 
-function identityOf(role: KubeconfigRole, node: string | undefined): { commonName: string; organizations?: readonly string[] } {
+function identityOf(
+  role: KubeconfigRole,
+  node: string | undefined,
+): { commonName: string; organizations?: readonly string[] } {
   if (role !== 'kubelet' && node !== undefined) throw new UserError('--node is for the role kubelet');
   switch (role) {
     case 'admin':

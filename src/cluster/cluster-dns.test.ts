@@ -47,7 +47,11 @@ test('on a virtual clock, with a domain of its own', async () => {
 
 test('listens on 127.0.0.1 if it is asked to', async () => {
   cluster = await startCluster({ dns: true, dnsPort: 0 });
-  const query = encode({ id: 7, type: 'query', questions: [{ name: 'kubernetes.default.svc.cluster.local', type: 'A' }] });
+  const query = encode({
+    id: 7,
+    type: 'query',
+    questions: [{ name: 'kubernetes.default.svc.cluster.local', type: 'A' }],
+  });
   const at = { address: '127.0.0.1', port: cluster.dnsPort ?? 0 };
   const answer = decode(await nodeSockets.askUdp(at, query, () => true, AbortSignal.timeout(5000)));
   expect(answer.answers).toMatchObject([{ data: '10.96.0.1' }]);

@@ -128,7 +128,10 @@ export class ClusterDns {
   async #startAt(listen: readonly SocketAddress[], metricsListen: readonly SocketAddress[] = []): Promise<DnsServer> {
     const { settings, clientOf, clock, random, logger } = this.#config;
     const server = new DnsServer({
-      client: clientOf({ name: DNS_USERS[0], groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'] }),
+      client: clientOf({
+        name: DNS_USERS[0],
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'],
+      }),
       sockets: settings.sockets ?? nodeSockets,
       clock,
       random,

@@ -201,7 +201,10 @@ export class Cluster {
       otherMetrics: async () => {
         const texts = await Promise.all(this.#running.map(async (components) => components.metrics()));
         return (
-          texts.join('') + (this.#dns?.metrics() ?? '') + (this.#ingress?.metrics() ?? '') + (config.faults?.metrics() ?? '')
+          texts.join('') +
+          (this.#dns?.metrics() ?? '') +
+          (this.#ingress?.metrics() ?? '') +
+          (config.faults?.metrics() ?? '')
         );
       },
       // Without an authority a pod could not know the API server: it gets no token for it either.
@@ -318,7 +321,8 @@ export class Cluster {
   }
 
   #control(): ControlConfig {
-    const { podCidrs, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } = this.#config;
+    const { podCidrs, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } =
+      this.#config;
     return {
       podCidrs,
       serviceCidr,
@@ -344,7 +348,8 @@ export class Cluster {
       if (failure !== undefined) throw failure;
       const { thread, clock } = this.#config;
       // This thread answers by running this check.
-      if (thread !== undefined) await bounded(clock, 'the thread', async () => void (await thread.components.metrics()));
+      if (thread !== undefined)
+        await bounded(clock, 'the thread', async () => void (await thread.components.metrics()));
     };
     return { 'controller-manager': check, scheduler: check };
   }
@@ -360,7 +365,10 @@ export class Cluster {
       return servingCertificate(this.#config, listen.bindAddress);
     };
     const use = (pair: KeyPair): void => this.#server.setServingCertificate(pair);
-    void keepRenewed({ clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use }, this.#abort.signal);
+    void keepRenewed(
+      { clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use },
+      this.#abort.signal,
+    );
     void keepRenewed(
       {
         clock,
@@ -449,7 +457,8 @@ export class Cluster {
   async #stop(): Promise<void> {
     const problems: unknown[] = [];
     const all = async (steps: Iterable<Promise<unknown>>): Promise<void> => {
-      for (const result of await Promise.allSettled(steps)) if (result.status === 'rejected') problems.push(result.reason);
+      for (const result of await Promise.allSettled(steps))
+        if (result.status === 'rejected') problems.push(result.reason);
     };
     this.#abort.abort(new Error('the cluster stops'));
     await all([this.#dnsRunning ?? Promise.resolve(), this.#ingressRunning ?? Promise.resolve()]);
@@ -461,7 +470,10 @@ export class Cluster {
   }
 
   #handlerOf({ name, groups }: User): InProcessHandler {
-    return this.#server.inProcess({ name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] });
+    return this.#server.inProcess({
+      name,
+      groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED],
+    });
   }
 
   #clientOf(user: User, userAgent = componentOf(user.name)): Client {
@@ -483,7 +495,8 @@ export class Cluster {
 
   async #connectorOf(node: string): Promise<NodeConnector> {
     const { pki } = this.#config;
-    if (pki === undefined || this.#nodeNames().includes(node)) throw new Error(`node ${node} does not run in this process`);
+    if (pki === undefined || this.#nodeNames().includes(node))
+      throw new Error(`node ${node} does not run in this process`);
     this.#elsewhere ??= pki
       .certificate('apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', usage: 'client' })
       .then((pair) => createTlsNodeConnector({ ...pair, clock: this.#config.clock, ca: pki.caCertificate }));
@@ -514,6 +527,8 @@ async function servingCertificate(config: ClusterConfig, bindAddress: string): P
 
 function machineAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) =>
-    (list ?? []).filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ address }) => address),
+    (list ?? [])
+      .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
+      .map(({ address }) => address),
   );
 }

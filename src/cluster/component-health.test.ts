@@ -39,7 +39,9 @@ test.each<[what: string, answer: (response: ServerResponse) => void, problem?: R
 test('a port where nothing listens', async () => {
   const port = await serve(() => undefined);
   closing.pop()?.();
-  await expect(healthz(systemClock, port)()).rejects.toThrow(`Get "https://127.0.0.1:${port}/healthz": connect ECONNREFUSED`);
+  await expect(healthz(systemClock, port)()).rejects.toThrow(
+    `Get "https://127.0.0.1:${port}/healthz": connect ECONNREFUSED`,
+  );
 });
 
 test('a check that does not settle fails after five seconds, and its signal aborts', async () => {

@@ -26,7 +26,11 @@ export function healthz(clock: Clock, port: number): ComponentCheck {
 }
 
 /** Runs a check and rejects if it has not settled after five seconds. `signal` then aborts. `what` begins each message. */
-export async function bounded(clock: Clock, what: string, check: (signal: AbortSignal) => Promise<void>): Promise<void> {
+export async function bounded(
+  clock: Clock,
+  what: string,
+  check: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   const stop = new AbortController();
   const late = new Promise<never>((_, reject) => {
     stop.signal.addEventListener('abort', () => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
@@ -41,7 +45,10 @@ export async function bounded(clock: Clock, what: string, check: (signal: AbortS
   }
 }
 
-function get(port: number, signal: AbortSignal): Promise<{ readonly status: number | undefined; readonly body: string }> {
+function get(
+  port: number,
+  signal: AbortSignal,
+): Promise<{ readonly status: number | undefined; readonly body: string }> {
   return new Promise((resolve, reject) => {
     // Without an agent no connection is kept: one from before a restart of the component would fail.
     const sent = request(

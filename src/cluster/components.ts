@@ -180,7 +180,10 @@ export class Components implements RunningComponents {
     const client = this.#clientOf(nodeUser(name));
     const onChange = (): void => this.#kubelets.get(name)?.checkNode();
     this.#supervise(label, 'network', (signal) =>
-      runPodNetwork({ ...podNetwork, client, nodeName: name, onChange, clock, random: random.derive(label), logger }, signal),
+      runPodNetwork(
+        { ...podNetwork, client, nodeName: name, onChange, clock, random: random.derive(label), logger },
+        signal,
+      ),
     );
   }
 
@@ -245,7 +248,9 @@ export class Components implements RunningComponents {
       clusterCidrs: control.podCidrs,
       settings: {
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
-        ...(control.loadBalancerPool !== undefined && { 'service-lb': { pool: IpPool.parse(control.loadBalancerPool) } }),
+        ...(control.loadBalancerPool !== undefined && {
+          'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
+        }),
       },
     });
     const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
@@ -345,7 +350,9 @@ export class Components implements RunningComponents {
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
-      ...(kubeletPorts?.nodeAddress !== undefined && { addresses: nodeAddressesAt(kubeletPorts.nodeAddress, node.name) }),
+      ...(kubeletPorts?.nodeAddress !== undefined && {
+        addresses: nodeAddressesAt(kubeletPorts.nodeAddress, node.name),
+      }),
       ...(node.addresses !== undefined && { addresses: node.addresses }),
       ...(this.#listeners !== undefined && {
         server: {

@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -46,7 +55,9 @@ describe('claimDataDir', () => {
   test('rejects a directory that a live process holds, naming the process and the way out', async () => {
     await withProcess(async (pid) => {
       writeFileSync(layout.pidFile, pidFileOf(pid));
-      await expect(claimDataDir(layout)).rejects.toThrow(new RegExp(`already runs on .* \\(process ${pid}\\).*cox down`));
+      await expect(claimDataDir(layout)).rejects.toThrow(
+        new RegExp(`already runs on .* \\(process ${pid}\\).*cox down`),
+      );
     });
     (await claimDataDir(layout))();
   });

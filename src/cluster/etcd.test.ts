@@ -63,7 +63,9 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
         .resource(services)
         .namespace('default')
         .create({ metadata: { name }, spec: { type: 'NodePort', ports: [{ port: 80 }] } });
-    const made = await Promise.all(names.flatMap((name) => servers.map((server, index) => make(server, `${name}-${index}`))));
+    const made = await Promise.all(
+      names.flatMap((name) => servers.map((server, index) => make(server, `${name}-${index}`))),
+    );
     expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(200);
     expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(200);
     const [one, other] = servers as [TestServer, TestServer];

@@ -48,10 +48,12 @@ test("merging keeps the user's other entries and replaces our own", () => {
   mergeKubeconfig(path, entry);
   const merged = parse(readFileSync(path, 'utf8'));
   expect(merged.preferences).toEqual({ colors: true });
-  expect(merged.clusters.map((c: { name: string; cluster: { server: string } }) => [c.name, c.cluster.server])).toEqual([
-    ['work', 'a'],
-    ['coxswain', entry.server],
-  ]);
+  expect(merged.clusters.map((c: { name: string; cluster: { server: string } }) => [c.name, c.cluster.server])).toEqual(
+    [
+      ['work', 'a'],
+      ['coxswain', entry.server],
+    ],
+  );
   expect(merged['current-context']).toBe('coxswain');
 });
 

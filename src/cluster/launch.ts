@@ -124,7 +124,8 @@ const CONTEXT_NAME = 'coxswain';
 
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
-  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parsePodRange('--pod-cidr', config.podCidr);
+  const podRange =
+    config.podCidr === undefined ? defaultPodRange(config.nodes) : parsePodRange('--pod-cidr', config.podCidr);
   checkApart(podRange, parseServiceRanges('--service-cidr', config.serviceCidr));
   if (config.loadBalancerPool !== undefined) {
     checkLoadBalancerPool(config.loadBalancerPool, [...podRange.cidr.split(','), ...config.serviceCidr.split(',')]);
@@ -160,7 +161,9 @@ async function start(
     config.schedulerConfig === undefined ? undefined : parseFlagYaml('--scheduler-config', config.schedulerConfig);
   const controllers = config.controllers === undefined ? undefined : selectedControllers(config.controllers);
   const encryption =
-    config.encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(config.encryptionProviderConfig));
+    config.encryptionProviderConfig === undefined
+      ? undefined
+      : readEncryptionFile(resolve(config.encryptionProviderConfig));
   progress('preparing certificates and the store');
   const { faults } = config;
   const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
@@ -250,11 +253,12 @@ async function start(
   });
   // A start that cannot write may wait for ever; and whatever it ends with once the store has failed, that is why.
   const storeFailed = (cause: Error): UserError => new UserError(`the store failed: ${cause.message}`, { cause });
-  const cluster = await Promise.race([starting, storageFailure.then((cause) => Promise.reject(storeFailed(cause)))]).catch(
-    (err: unknown) => {
-      throw failure === undefined ? err : storeFailed(failure);
-    },
-  );
+  const cluster = await Promise.race([
+    starting,
+    storageFailure.then((cause) => Promise.reject(storeFailed(cause))),
+  ]).catch((err: unknown) => {
+    throw failure === undefined ? err : storeFailed(failure);
+  });
   // The cluster closes the store, the runtimes and the thread itself.
   cleanup.splice(1);
   cleanup.push(
@@ -287,7 +291,8 @@ async function start(
       current: admin,
       periodMs: RENEWAL_PERIOD_MS,
       latest: () => pki.certificate('admin', adminRequest),
-      use: ({ cert, key }) => writeKubeconfig(kubeconfigPath, { ...kubeconfigEntry, clientCertificate: cert, clientKey: key }),
+      use: ({ cert, key }) =>
+        writeKubeconfig(kubeconfigPath, { ...kubeconfigEntry, clientCertificate: cert, clientKey: key }),
     },
     renewing.signal,
   );
@@ -299,7 +304,11 @@ async function start(
     kubeconfigEntry,
     runtimeDescription: runtime.description,
     nodesDescription:
-      config.nodes === 1 ? '1' : runtime.simulated ? String(config.nodes) : `${config.nodes}, all but the first simulated`,
+      config.nodes === 1
+        ? '1'
+        : runtime.simulated
+          ? String(config.nodes)
+          : `${config.nodes}, all but the first simulated`,
     failed: Promise.race([cluster.failed, storageFailure]),
     stop: undo,
   };
@@ -360,7 +369,9 @@ function nodesOf(
     ...(first.network !== undefined && { podNetwork: first.network }),
     ...(first.proxy !== undefined && { proxy: proxyOf(config, layout, podRange, first.proxy) }),
     ...(first.proxy !== undefined &&
-      config.loadBalancerPool !== undefined && { announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) } }),
+      config.loadBalancerPool !== undefined && {
+        announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) },
+      }),
     ...(config.networkPolicy !== false &&
       first.podNetwork && { networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge) }),
   };
@@ -369,7 +380,10 @@ function nodesOf(
   });
   const path = keepsSimulation(config) && others.length > 0 ? join(layout.simulated, 'nodes.jsonl') : undefined;
   if (thread !== undefined) {
-    return { nodes: [machine], thread: { components: thread, nodes: others, ...(path !== undefined && { journal: path }) } };
+    return {
+      nodes: [machine],
+      thread: { components: thread, nodes: others, ...(path !== undefined && { journal: path }) },
+    };
   }
   const journal = path === undefined ? undefined : new SimulationJournal({ path, logger: config.logger });
   last.push(() => journal?.close());
@@ -392,7 +406,8 @@ async function openToPods(
       port,
       server: { host: bindAddress, port },
       podCidrs: podRange.cidr.split(','),
-      ownAddresses: () => Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
+      ownAddresses: () =>
+        Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
     });
     cleanup.push(() => access.close());
   } catch (err) {

@@ -60,7 +60,8 @@ export function parsePodRange(flag: string, text: string): PodRange {
 /** Throws UserError if the range does not begin where it should. */
 function canonicalCidr(flag: string, cidr: string, { family, first, prefix }: IpRange): string {
   const canonical = `${formatIp({ family, value: first })}/${prefix}`;
-  if (canonical !== cidr) throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${canonical}?`);
+  if (canonical !== cidr)
+    throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${canonical}?`);
   return cidr;
 }
 
@@ -91,7 +92,9 @@ export function parseServiceRanges(flag: string, text: string): readonly [Servic
   };
   const [first, second, ...more] = text.split(',').map(parse) as [ServiceRange, ...ServiceRange[]];
   if (more.length > 0 || second?.family === first.family) {
-    throw new UserError(`${flag} takes one range of each family at most, such as 10.96.0.0/16,fd00:10:96::/112, not '${text}'`);
+    throw new UserError(
+      `${flag} takes one range of each family at most, such as 10.96.0.0/16,fd00:10:96::/112, not '${text}'`,
+    );
   }
   return second === undefined ? [first] : [first, second];
 }
@@ -118,7 +121,8 @@ export function checkLoadBalancerPool(text: string, cidrs: readonly string[]): I
   }
   for (const cidr of cidrs) {
     const range = parseCidr(cidr);
-    if (range !== undefined && pool.meets(range)) throw new UserError(`--load-balancer-pool ${text} and ${cidr} overlap`);
+    if (range !== undefined && pool.meets(range))
+      throw new UserError(`--load-balancer-pool ${text} and ${cidr} overlap`);
   }
   return pool;
 }
@@ -128,7 +132,9 @@ export const firstServiceAddress = ([{ family, first }]: readonly [ServiceRange,
   formatIp({ family, value: first + 1n });
 
 /** The address that the Service `kube-dns` gets: the tenth of the first range, as kubeadm has it. undefined: the range is too small. */
-export function dnsServiceAddress([{ family, first, last }]: readonly [ServiceRange, ...ServiceRange[]]): string | undefined {
+export function dnsServiceAddress([{ family, first, last }]: readonly [ServiceRange, ...ServiceRange[]]):
+  | string
+  | undefined {
   return first + 10n < last ? formatIp({ family, value: first + 10n }) : undefined;
 }
 

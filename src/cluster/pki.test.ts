@@ -44,7 +44,8 @@ describe('Pki', () => {
     expect(again.caCertificate).toBe(first.caCertificate);
     expect(await again.certificate('apiserver', server)).toEqual(pair);
     expect(again.serviceAccountKeys()).toEqual(tokens);
-    for (const file of ['ca.key', 'apiserver.key', 'sa.key']) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+    for (const file of ['ca.key', 'apiserver.key', 'sa.key'])
+      expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(dir, 'ca.crt'), 'utf8')).toBe(first.caCertificate);
   });
 
@@ -93,7 +94,10 @@ describe('files of a Pki that are missing or damaged', () => {
     garbage: (path) => writeFileSync(path, Buffer.from([0xde, 0xad, 0, 1])),
     truncated: (path) => writeFileSync(path, readFileSync(path).subarray(0, 100)),
     'of another pair': (path) => {
-      const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' });
+      const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+        type: 'sec1',
+        format: 'pem',
+      });
       writeFileSync(
         path,
         path.endsWith('.key') ? other : readFileSync(join(dir, path.endsWith('ca.crt') ? 'apiserver.crt' : 'ca.crt')),
@@ -136,7 +140,14 @@ describe('files of a Pki that are missing or damaged', () => {
   test('a first start that was interrupted between the two files of the authority begins again', async () => {
     for (const name of readdirSync(dir)) if (name !== 'ca.key') rmSync(join(dir, name));
     await start();
-    expect(readdirSync(dir).toSorted()).toEqual(['apiserver.crt', 'apiserver.key', 'ca.crt', 'ca.key', 'sa.key', 'sa.pub']);
+    expect(readdirSync(dir).toSorted()).toEqual([
+      'apiserver.crt',
+      'apiserver.key',
+      'ca.crt',
+      'ca.key',
+      'sa.key',
+      'sa.pub',
+    ]);
   });
 
   test('an authority of another kind is named', async () => {

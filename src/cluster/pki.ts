@@ -90,7 +90,12 @@ export class Pki {
   /** Opens the authority of front proxies, which is another one and lives in the same directory. */
   frontProxy(): Promise<Pki> {
     const dir = this.#dir;
-    return Pki.open({ clock: this.#clock, random: this.#random, ...(dir !== undefined && { dir }), authority: 'front-proxy-ca' });
+    return Pki.open({
+      clock: this.#clock,
+      random: this.#random,
+      ...(dir !== undefined && { dir }),
+      authority: 'front-proxy-ca',
+    });
   }
 
   /** The authority with its key, for those who sign what is approved. */
@@ -127,7 +132,10 @@ export class Pki {
       new x509.ExtendedKeyUsageExtension(usages),
     ];
     if (request.hosts !== undefined && request.hosts.length > 0) {
-      const names = request.hosts.map((host) => ({ type: isIP(host) === 0 ? ('dns' as const) : ('ip' as const), value: host }));
+      const names = request.hosts.map((host) => ({
+        type: isIP(host) === 0 ? ('dns' as const) : ('ip' as const),
+        value: host,
+      }));
       extensions.push(new x509.SubjectAlternativeNameExtension(names));
     }
     const caCertificate = new x509.X509Certificate(this.#ca.cert);
@@ -206,7 +214,10 @@ function serialNumber(random: Random): string {
 }
 
 function subjectName(request: CertificateRequest): Record<string, string[]>[] {
-  return [...(request.organizations ?? []).map((organization) => ({ O: [organization] })), { CN: [request.commonName] }];
+  return [
+    ...(request.organizations ?? []).map((organization) => ({ O: [organization] })),
+    { CN: [request.commonName] },
+  ];
 }
 
 async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
@@ -233,9 +244,12 @@ function readAuthority(dir: string, name: string): KeyPair | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (name !== 'ca' && (cert === undefined || key === undefined)) return undefined;
   // The first start writes the key, and nothing else before the certificate: it was interrupted.
-  if (cert === undefined && readdirSync(dir).every((name) => name === 'ca.key' || name === 'ca.crt.tmp')) return undefined;
-  if (cert === undefined) throw new UserError(`${paths.cert} is missing, and ${paths.key} is there. ${RESTORE_AUTHORITY}`);
-  if (key === undefined) throw new UserError(`${paths.key} is missing, and ${paths.cert} is there. ${RESTORE_AUTHORITY}`);
+  if (cert === undefined && readdirSync(dir).every((name) => name === 'ca.key' || name === 'ca.crt.tmp'))
+    return undefined;
+  if (cert === undefined)
+    throw new UserError(`${paths.cert} is missing, and ${paths.key} is there. ${RESTORE_AUTHORITY}`);
+  if (key === undefined)
+    throw new UserError(`${paths.key} is missing, and ${paths.cert} is there. ${RESTORE_AUTHORITY}`);
   const certificate = readCertificate(paths.cert, cert, RESTORE_AUTHORITY);
   const privateKey = readKey(paths.key, key, RESTORE_AUTHORITY);
   if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
@@ -244,7 +258,8 @@ function readAuthority(dir: string, name: string): KeyPair | undefined {
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new UserError(`${paths.key} is not the key of ${paths.cert}. ${RESTORE_AUTHORITY}`);
   }
-  if (!certificate.ca) throw new UserError(`${paths.cert} is not the certificate of an authority. ${RESTORE_AUTHORITY}`);
+  if (!certificate.ca)
+    throw new UserError(`${paths.cert} is not the certificate of an authority. ${RESTORE_AUTHORITY}`);
   return { cert, key };
 }
 

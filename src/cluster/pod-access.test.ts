@@ -38,5 +38,9 @@ test.skipIf(process.platform !== 'linux')('pods and the machine itself are let t
     podCidrs: ['127.5.0.0/16'],
     ownAddresses: () => ['127.0.0.1'],
   });
-  expect([await ask('127.0.0.1'), await ask('127.5.1.2'), await ask('127.6.1.2')]).toEqual(['HELLO', 'HELLO', 'closed']);
+  expect([await ask('127.0.0.1'), await ask('127.5.1.2'), await ask('127.6.1.2')]).toEqual([
+    'HELLO',
+    'HELLO',
+    'closed',
+  ]);
 });

@@ -30,7 +30,9 @@ test('asked for, it listens at the node’s address, and for pods and this machi
     nodeAddress: '192.0.2.1',
     nodeName: 'machine',
   });
-  expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.244.0.0/16', '10.96.0.0/16', '127.0.0.0/8']));
+  expect(prepared?.settings.allowedClients).toEqual(
+    expect.arrayContaining(['10.244.0.0/16', '10.96.0.0/16', '127.0.0.0/8']),
+  );
   expect(prepared?.settings.allowedClients).toContain('192.0.2.1');
   expect(prepared?.settings.allowedClients).not.toContain('0.0.0.0/0');
   expect(prepared?.settings.allowedClients).not.toContain('10.0.0.0/8');
@@ -39,13 +41,17 @@ test('asked for, it listens at the node’s address, and for pods and this machi
 
 test('where other machines can join, pods of those come with private addresses of their nodes', async () => {
   const prepared = await prepareDns({ ...request, wanted: true, hasOtherMachines: true });
-  expect(prepared?.settings.allowedClients).toEqual(expect.arrayContaining(['10.0.0.0/8', '192.168.0.0/16', 'fc00::/7']));
+  expect(prepared?.settings.allowedClients).toEqual(
+    expect.arrayContaining(['10.0.0.0/8', '192.168.0.0/16', 'fc00::/7']),
+  );
   await prepared?.undo();
 });
 
 test('what is in the way is an error if it was asked for, and a warning otherwise', async () => {
   const small = { ...request, serviceCidr: '10.96.0.0/29' };
-  await expect(prepareDns({ ...small, wanted: true })).rejects.toThrow('--dns: --service-cidr 10.96.0.0/29 has no tenth address');
+  await expect(prepareDns({ ...small, wanted: true })).rejects.toThrow(
+    '--dns: --service-cidr 10.96.0.0/29 has no tenth address',
+  );
   const warnings: unknown[] = [];
   const logger = new RecordingLogger();
   logger.warn = (...values: unknown[]) => void warnings.push(values);

@@ -91,7 +91,8 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
   if (!reachable) return { settings, undo: () => Promise.resolve() };
   const name = serviceInterfaceName(request.interfaceOf);
   const other = otherInterfaceWith(serviceAddress, name);
-  if (other !== undefined) throw new Error(`${serviceAddress} belongs to the interface ${other}, maybe of another cluster`);
+  if (other !== undefined)
+    throw new Error(`${serviceAddress} belongs to the interface ${other}, maybe of another cluster`);
   await addServiceAddress(name, serviceAddress);
   try {
     await checkFree(serviceAddress);

@@ -38,7 +38,9 @@ export async function startPrivateContainerd(config: PrivateContainerdConfig): P
   const { dir, podNetwork, podCidrs, clock, logger, signal } = config;
   const cniBinDir = podNetwork === undefined ? SYSTEM_CNI.binDir : findCniPlugins();
   if (cniBinDir === undefined) {
-    throw new UserError('cannot run containerd: the CNI plugins bridge, host-local, loopback and portmap are not installed');
+    throw new UserError(
+      'cannot run containerd: the CNI plugins bridge, host-local, loopback and portmap are not installed',
+    );
   }
   if (podNetwork === undefined && !existsSync(join(cniBinDir, 'loopback')))
     throw new UserError(`--pod-network none: the CNI plugins, loopback at least, have to be in ${cniBinDir}`);

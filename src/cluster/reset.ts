@@ -186,7 +186,8 @@ async function unmountBelow(dir: string): Promise<number> {
       await run('umount', ['--no-canonicalize', point]);
     } catch {
       // In use by a process outside of the cluster, or gone with the mount that it was in. What is still there is looked at below.
-      if (mountsBelow(dir).includes(point)) await run('umount', ['--no-canonicalize', '--lazy', point]).catch(() => undefined);
+      if (mountsBelow(dir).includes(point))
+        await run('umount', ['--no-canonicalize', '--lazy', point]).catch(() => undefined);
     }
   }
   const left = mountsBelow(dir);
@@ -210,7 +211,11 @@ function removeEmptyDirectory(path: string): void {
     rmdirSync(path);
   } catch (err) {
     // A link, a mount point, or a directory in use cannot be removed; it is empty, which is enough.
-    if (!['ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EPERM', 'EACCES', 'ENOENT'].includes((err as NodeJS.ErrnoException).code ?? ''))
+    if (
+      !['ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EPERM', 'EACCES', 'ENOENT'].includes(
+        (err as NodeJS.ErrnoException).code ?? '',
+      )
+    )
       throw err;
   }
 }

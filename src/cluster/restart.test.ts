@@ -44,66 +44,81 @@ async function start(dataDir: string): Promise<Life> {
   });
   cleanup.push(() => cluster.stop());
   const { server, caCertificate, clientCertificate, clientKey } = cluster.kubeconfigEntry;
-  const transport = createHttpTransport({ clock: systemClock, server, ca: caCertificate, clientCertificate, clientKey });
+  const transport = createHttpTransport({
+    clock: systemClock,
+    server,
+    ca: caCertificate,
+    clientCertificate,
+    clientKey,
+  });
   cleanup.push(() => transport.close());
   return { cluster, client: createClient(transport), progress };
 }
 
 const isRunning = ({ status }: Immutable<Pod>): boolean =>
-  status.phase === 'Running' && status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+  status.phase === 'Running' &&
+  status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
 
 describe('a restart with simulated nodes', () => {
-  test('finds the containers that it left: no pod is written, and none starts again', { timeout: 240_000 }, async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-restart-'));
-    cleanup.push(() => rmSync(dataDir, { recursive: true, force: true }));
-    const first = await start(dataDir);
-    const labels = { app: 'web' };
-    await first.client
-      .resource(deployments)
-      .namespace('default')
-      .create({
-        metadata: { name: 'web' },
-        spec: {
-          replicas: PODS,
-          selector: { matchLabels: labels },
-          template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'registry.k8s.io/pause:3.10' }] } },
-        },
+  test(
+    'finds the containers that it left: no pod is written, and none starts again',
+    { timeout: 240_000 },
+    async () => {
+      const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-restart-'));
+      cleanup.push(() => rmSync(dataDir, { recursive: true, force: true }));
+      const first = await start(dataDir);
+      const labels = { app: 'web' };
+      await first.client
+        .resource(deployments)
+        .namespace('default')
+        .create({
+          metadata: { name: 'web' },
+          spec: {
+            replicas: PODS,
+            selector: { matchLabels: labels },
+            template: {
+              metadata: { labels },
+              spec: { containers: [{ name: 'c', image: 'registry.k8s.io/pause:3.10' }] },
+            },
+          },
+        });
+      let before: readonly Immutable<Pod>[] = [];
+      let resourceVersion = '';
+      await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
+        const list = await first.client.resource(pods).namespace('default').list();
+        before = list.items;
+        ({ resourceVersion } = list.metadata);
+        return before.length === PODS && before.every(isRunning);
       });
-    let before: readonly Immutable<Pod>[] = [];
-    let resourceVersion = '';
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
-      const list = await first.client.resource(pods).namespace('default').list();
-      before = list.items;
-      ({ resourceVersion } = list.metadata);
-      return before.length === PODS && before.every(isRunning);
-    });
-    expect(new Set(before.map(({ spec }) => spec.nodeName)).size).toBe(NODES);
-    await first.cluster.stop();
+      expect(new Set(before.map(({ spec }) => spec.nodeName)).size).toBe(NODES);
+      await first.cluster.stop();
 
-    const second = await start(dataDir);
-    expect(second.progress).toContain(`starting nodes: ${NODES} of ${NODES}`);
-    const since = await second.client.resource(pods).watch({ resourceVersion, timeoutSeconds: 300 });
-    const changed: string[] = [];
-    const following = (async () => {
-      for await (const { type, object } of since) if (type !== 'BOOKMARK') changed.push(`${type} ${object.metadata.name}`);
-    })();
-    // A pod that is created now runs on each node: all kubelets have gone through the pods that they had.
-    const { items } = await second.client.resource(nodes).list();
-    for (const { metadata } of items) {
-      const pod = {
-        metadata: { name: metadata.name },
-        spec: { nodeName: metadata.name, containers: [{ name: 'c', image: 'i' }] },
-      };
-      await second.client.resource(pods).namespace('kube-system').create(pod);
-    }
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
-      const list = await second.client.resource(pods).namespace('kube-system').list();
-      return list.items.length === NODES && list.items.every(isRunning);
-    });
-    const after = (await second.client.resource(pods).namespace('default').list()).items;
-    expect(after).toEqual(before);
-    since.stop();
-    await following;
-    expect(changed.filter((change) => change.includes(' web-'))).toEqual([]);
-  });
+      const second = await start(dataDir);
+      expect(second.progress).toContain(`starting nodes: ${NODES} of ${NODES}`);
+      const since = await second.client.resource(pods).watch({ resourceVersion, timeoutSeconds: 300 });
+      const changed: string[] = [];
+      const following = (async () => {
+        for await (const { type, object } of since)
+          if (type !== 'BOOKMARK') changed.push(`${type} ${object.metadata.name}`);
+      })();
+      // A pod that is created now runs on each node: all kubelets have gone through the pods that they had.
+      const { items } = await second.client.resource(nodes).list();
+      for (const { metadata } of items) {
+        const pod = {
+          metadata: { name: metadata.name },
+          spec: { nodeName: metadata.name, containers: [{ name: 'c', image: 'i' }] },
+        };
+        await second.client.resource(pods).namespace('kube-system').create(pod);
+      }
+      await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
+        const list = await second.client.resource(pods).namespace('kube-system').list();
+        return list.items.length === NODES && list.items.every(isRunning);
+      });
+      const after = (await second.client.resource(pods).namespace('default').list()).items;
+      expect(after).toEqual(before);
+      since.stop();
+      await following;
+      expect(changed.filter((change) => change.includes(' web-'))).toEqual([]);
+    },
+  );
 });

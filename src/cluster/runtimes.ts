@@ -84,7 +84,13 @@ async function obstacleToContainerd({ install, progress }: RuntimeRequest): Prom
   return installTools(progress);
 }
 
-function simulated({ clock, random, logger, podCidrs: [podCidr], simulationJournal: path }: RuntimeRequest): PreparedRuntime {
+function simulated({
+  clock,
+  random,
+  logger,
+  podCidrs: [podCidr],
+  simulationJournal: path,
+}: RuntimeRequest): PreparedRuntime {
   const journal = path === undefined ? undefined : new SimulationJournal({ path, logger });
   return {
     runtime: createSimulatedRuntime({
@@ -137,7 +143,9 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     try {
       const version = await runtime.runtime.version({ signal, timeoutMs: 10_000 });
       const network =
-        podNetwork.podNetwork === undefined ? undefined : nodePodNetwork(podNetwork, layout.containerd, SYSTEM_CNI.confDir);
+        podNetwork.podNetwork === undefined
+          ? undefined
+          : nodePodNetwork(podNetwork, layout.containerd, SYSTEM_CNI.confDir);
       return {
         runtime,
         simulated: false,
@@ -149,7 +157,9 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
       };
     } catch (err) {
       await runtime.close();
-      throw new UserError(`no container runtime answers at ${request.endpoint}: ${(err as Error).message}`, { cause: err });
+      throw new UserError(`no container runtime answers at ${request.endpoint}: ${(err as Error).message}`, {
+        cause: err,
+      });
     }
   }
   const obstacle = await obstacleToContainerd(request);

@@ -23,7 +23,11 @@ export function simulatedMachine(name: string): MachineInfo {
 /** The node with a runtime that takes its time, as real ones do. With a journal its containers survive a restart of the process. */
 export function simulatedNode(
   { name, podCidrs }: SimulatedNode,
-  { clock, random, journal }: { readonly clock: Clock; readonly random: Random; readonly journal: SimulationJournal | undefined },
+  {
+    clock,
+    random,
+    journal,
+  }: { readonly clock: Clock; readonly random: Random; readonly journal: SimulationJournal | undefined },
 ): ClusterNode {
   const runtime = createSimulatedRuntime({
     clock,

@@ -71,10 +71,15 @@ describe('snapshots of a cluster', () => {
     await restoreClusterSnapshot({ dataDir, file, bumpRevision: 1000 });
     const after = await startTestServer({ clock: systemClock, storage: await open(dataDir) });
     try {
-      expect(await widgets(after.client).get('a')).toMatchObject({ ...widget, metadata: { name: 'a', uid: metadata.uid } });
+      expect(await widgets(after.client).get('a')).toMatchObject({
+        ...widget,
+        metadata: { name: 'a', uid: metadata.uid },
+      });
       await widgets(after.client).create({ metadata: { name: 'b' } });
       await after.client.resource(customResourceDefinitions).delete('widgets.example.com');
-      await vi.waitFor(() => expect(widgets(after.client).list()).rejects.toThrow('could not find the requested resource'));
+      await vi.waitFor(() =>
+        expect(widgets(after.client).list()).rejects.toThrow('could not find the requested resource'),
+      );
     } finally {
       await after.stop();
     }

@@ -13,7 +13,10 @@ import { UserError } from './user-error.ts';
 export type { SnapshotStatus } from '#storage/embedded/snapshot.ts';
 
 /** Saves a snapshot of a cluster, whether it runs or not. Throws UserError. */
-export async function saveClusterSnapshot(options: { readonly dataDir: string; readonly file: string }): Promise<SnapshotStatus> {
+export async function saveClusterSnapshot(options: {
+  readonly dataDir: string;
+  readonly file: string;
+}): Promise<SnapshotStatus> {
   const { saveSnapshot } = await import('#storage/embedded/snapshot.ts');
   const dataDir = dataDirLayout(options.dataDir).store;
   return await asUserErrors(() =>
@@ -42,7 +45,11 @@ export async function restoreClusterSnapshot(options: {
       const made = restoredBeside(layout.store);
       if (existsSync(layout.store)) rmSync(made, { recursive: true, force: true });
       else finishRestore(layout.store);
-      const status = await restoreSnapshot({ file: resolve(options.file), dataDir: made, bumpRevision: options.bumpRevision });
+      const status = await restoreSnapshot({
+        file: resolve(options.file),
+        dataDir: made,
+        bumpRevision: options.bumpRevision,
+      });
       let movedTo: string | undefined;
       if (existsSync(layout.store)) {
         let number = 1;

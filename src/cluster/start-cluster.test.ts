@@ -54,7 +54,8 @@ metadata: {name: crashing}
 spec: {containers: [{name: c, image: busybox:1.36, command: [sh, -c, "echo oh; sleep 1; exit 1"]}]}
 `;
 
-const podsOf = async (cluster: EmbeddedCluster) => (await cluster.client.resource(pods).namespace('default').list()).items;
+const podsOf = async (cluster: EmbeddedCluster) =>
+  (await cluster.client.resource(pods).namespace('default').list()).items;
 
 async function untilRunning(cluster: EmbeddedCluster, count: number): Promise<void> {
   await wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 20_000 }, async () => {
@@ -82,7 +83,9 @@ describe('a cluster on the real clock', () => {
     await cluster.apply(replicaSet(1));
     const metrics = await cluster.client.transport.text({ method: 'GET', path: '/metrics' });
     expect(metrics).toMatch(/^workqueue_depth\{name="deployment"\} 0$/m);
-    expect(metrics).toContain('running_managed_controllers{manager="kube-controller-manager",name="deployment-controller"} 1\n');
+    expect(metrics).toContain(
+      'running_managed_controllers{manager="kube-controller-manager",name="deployment-controller"} 1\n',
+    );
     expect(metrics).not.toContain('name="replicaset-controller"');
     expect(metrics).toContain('apiserver_request_total');
     expect(await podsOf(cluster)).toEqual([]);
@@ -119,9 +122,13 @@ describe('a cluster on the real clock', () => {
         (await podsOf(cluster)).map(({ metadata, status }) => [metadata, status]),
       );
       const name = seen.items[0]?.metadata.name as string;
-      expect(await admin.transport.text({ method: 'GET', path: `/api/v1/namespaces/default/pods/${name}/log` })).toBe('hello\n');
+      expect(await admin.transport.text({ method: 'GET', path: `/api/v1/namespaces/default/pods/${name}/log` })).toBe(
+        'hello\n',
+      );
 
-      await expect(stranger.resource(pods).list()).rejects.toMatchObject({ status: { code: 401, reason: 'Unauthorized' } });
+      await expect(stranger.resource(pods).list()).rejects.toMatchObject({
+        status: { code: 401, reason: 'Unauthorized' },
+      });
       await expect(unbelieving.resource(pods).list()).rejects.toThrow(/certificate/);
     } finally {
       for (const client of [admin, stranger, unbelieving]) client.transport.close();
@@ -141,7 +148,9 @@ describe('a cluster on the real clock', () => {
     );
     for (const [index, cluster] of clusters.entries()) {
       const { items } = await cluster.client.resource(configMaps).namespace('default').list();
-      expect(items.map((map) => map.metadata.name).filter((name) => name !== 'kube-root-ca.crt')).toEqual([`of-${index}`]);
+      expect(items.map((map) => map.metadata.name).filter((name) => name !== 'kube-root-ca.crt')).toEqual([
+        `of-${index}`,
+      ]);
       expect(await podsOf(cluster)).toHaveLength(index + 1);
     }
     const uids = (await Promise.all(clusters.map(podsOf))).flat().map((pod) => pod.metadata.uid);
@@ -170,7 +179,11 @@ describe('a cluster on the real clock', () => {
 
   it('says what is wrong with its configuration, and leaves nothing behind', async () => {
     const before = openResources();
-    const scheduler = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration', profiles: 'none' };
+    const scheduler = {
+      apiVersion: 'kubescheduler.config.k8s.io/v1',
+      kind: 'KubeSchedulerConfiguration',
+      profiles: 'none',
+    };
     await expect(startCluster({ port: 0, schedulerConfiguration: scheduler })).rejects.toThrow(/profiles/);
     await expect(startCluster({ podCidr: 'nonsense' })).rejects.toThrow(/podCidr/);
     await expect(startCluster({ nodes: 300, podCidr: '10.0.0.0/24' })).rejects.toThrow(/10\.0\.0\.0\/24/);
@@ -222,7 +235,9 @@ describe('a cluster on a virtual clock', () => {
         // The last of them is done when it is named.
         if (['PROMISE', 'Immediate', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) return;
         // Whoever is met here can be late, and then every run is another. The way out: no such work on simulated nodes.
-        const caller = new Error().stack?.split('\n').find((line) => line.includes('/src/') && !line.includes('.test.ts'));
+        const caller = new Error().stack
+          ?.split('\n')
+          .find((line) => line.includes('/src/') && !line.includes('.test.ts'));
         if (caller !== undefined) offences.add(`${type} ${caller.trim()}`);
       },
     });
@@ -232,7 +247,10 @@ describe('a cluster on a virtual clock', () => {
       await cluster.apply(replicaSet(3));
       await cluster.apply(crashing);
       await cluster.clock.advance('10m');
-      await cluster.client.resource(replicaSets).namespace('default').delete('web', { propagationPolicy: 'Foreground' });
+      await cluster.client
+        .resource(replicaSets)
+        .namespace('default')
+        .delete('web', { propagationPolicy: 'Foreground' });
       await cluster.client.resource(pods).namespace('default').delete('crashing');
       await cluster.clock.advance('2m');
       expect(await podsOf(cluster)).toEqual([]);
@@ -296,7 +314,10 @@ metadata: {name: settings, namespace: team}
 data: {${data}}
 `;
     const created = await cluster.apply(manifest('a: "1"'));
-    expect(created.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(['Namespace team', 'ConfigMap settings']);
+    expect(created.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      'Namespace team',
+      'ConfigMap settings',
+    ]);
     const applied = await cluster.apply(manifest('b: "2"'));
     expect((applied[1] as ConfigMap).data).toEqual({ b: '2' });
     expect(await cluster.get(configMaps, 'settings', { namespace: 'team' })).toEqual(applied[1]);
@@ -306,7 +327,10 @@ data: {${data}}
     const cluster = await startVirtual();
     await cluster.apply(replicaSet(1));
     const scaled = { spec: { replicas: 2 } };
-    await cluster.client.resource(replicaSets).namespace('default').patch('web', 'application/merge-patch+json', scaled);
+    await cluster.client
+      .resource(replicaSets)
+      .namespace('default')
+      .patch('web', 'application/merge-patch+json', scaled);
     await expect(cluster.apply(replicaSet(3))).rejects.toMatchObject({
       status: { code: 409, reason: 'Conflict', message: expect.stringContaining('.spec.replicas') },
     });

@@ -96,6 +96,7 @@ function pem(flag: string, path: string | undefined): string | undefined {
 function prefixOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parts = text.split('/').filter((part) => part !== '');
-  if (parts.length === 0) throw new UserError('--etcd-prefix must not be empty: /registry is what it is without the flag');
+  if (parts.length === 0)
+    throw new UserError('--etcd-prefix must not be empty: /registry is what it is without the flag');
   return `/${parts.join('/')}`;
 }

@@ -23,7 +23,9 @@ import { selectorOf } from './claim.ts';
 let revision = 100;
 
 function object(name: string, fields: Record<string, unknown> = {}, uid = name): KubeObject {
-  return { metadata: { name, namespace: 'ns', uid, resourceVersion: String(revision++), creationTimestamp: '', ...fields } };
+  return {
+    metadata: { name, namespace: 'ns', uid, resourceVersion: String(revision++), creationTimestamp: '', ...fields },
+  };
 }
 
 /** A server that has what the test puts into it: lists by resource, and a watch of each. */
@@ -56,7 +58,14 @@ function setUp() {
   const client = createClient(transport);
   const informers = new SharedInformerFactory({ client, clock, random, logger });
   const metrics = new ControllerManagerMetrics({ clock });
-  const config = { client, clock, logger, random, informers, queueMetrics: <K>(name: string) => metrics.queue<K>(name) };
+  const config = {
+    client,
+    clock,
+    logger,
+    random,
+    informers,
+    queueMetrics: <K>(name: string) => metrics.queue<K>(name),
+  };
   const reconciles: string[] = [];
   const reconcile: Reconcile = async (key) => {
     reconciles.push(key);

@@ -71,7 +71,9 @@ export interface ForOptions<T> extends WatchOptions<T> {
 }
 
 export interface OwnsOptions<Owner extends KubeObject, T extends KubeObject>
-  extends Omit<DependentsConfig<Owner, T>, 'client' | 'type' | 'dependents'>, Pick<WatchOptions<Immutable<T>>, 'indexers'> {
+  extends
+    Omit<DependentsConfig<Owner, T>, 'client' | 'type' | 'dependents'>,
+    Pick<WatchOptions<Immutable<T>>, 'indexers'> {
   /** Writes of dependents, under the owner's key: noted as seen, or gone. */
   readonly writes?: OwnWrites;
   /** Creations and deletions of dependents, under the owner's key: noted as observed. */
@@ -113,14 +115,20 @@ export class ControllerBuilder implements InformerSource {
   }
 
   /** Returns an informer that the controller only reads. */
-  informerFor<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}): SharedInformer<Immutable<T>> {
+  informerFor<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: InformerOptions = {},
+  ): SharedInformer<Immutable<T>> {
     const informer = this.#config.informers.informerFor(type, options);
     this.#informers.add(informer);
     return informer;
   }
 
   /** Declares what the controller reconciles: the keys on its queue are those of these objects. */
-  for<T extends KubeObject>(type: ResourceType<T>, options: ForOptions<Immutable<T>> = {}): SharedInformer<Immutable<T>> {
+  for<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: ForOptions<Immutable<T>> = {},
+  ): SharedInformer<Immutable<T>> {
     const { writes, expectations, onSeen, onGone, ...watch } = options;
     return this.watches<T>(type, (object) => objectKey(object), {
       ...watch,

@@ -45,7 +45,11 @@ export interface Claims<T> {
   readonly release: readonly T[];
 }
 
-export function decideClaims<T extends KubeObject>(owner: KubeObject, selector: Selector, candidates: readonly T[]): Claims<T> {
+export function decideClaims<T extends KubeObject>(
+  owner: KubeObject,
+  selector: Selector,
+  candidates: readonly T[],
+): Claims<T> {
   const owned: T[] = [];
   const adopt: T[] = [];
   const release: T[] = [];
@@ -126,7 +130,8 @@ async function checkStillThere<Owner extends KubeObject, T extends KubeObject>(
   const { name, namespace = '', uid } = owner.metadata;
   const what = `${owner.kind} ${namespace}/${name}`;
   const fresh = await client.resource(ownerType).namespace(namespace).get(name, { signal });
-  if (fresh.metadata.uid !== uid) throw new Error(`original ${what} is gone: got uid ${fresh.metadata.uid}, wanted ${uid}`);
+  if (fresh.metadata.uid !== uid)
+    throw new Error(`original ${what} is gone: got uid ${fresh.metadata.uid}, wanted ${uid}`);
   if (fresh.metadata.deletionTimestamp !== undefined) {
     throw new Error(`${what} has just been deleted at ${fresh.metadata.deletionTimestamp}`);
   }

@@ -37,7 +37,10 @@ describe('ControllerManager', () => {
     await cluster.client.resource(nodes).create({ metadata: { name: 'n1' } });
     await cluster.clock.settle();
     const inX = cluster.client.resource(replicaSets).namespace('x');
-    await inX.create({ metadata: { name: 'web' }, spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template } });
+    await inX.create({
+      metadata: { name: 'web' },
+      spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template },
+    });
     await cluster.clock.settle();
     expect((await cluster.client.resource(nodes).get('n1')).spec.podCIDR).toBe('10.244.1.0/24');
     expect((await cluster.client.resource(configMaps).namespace('x').list()).items.length).toBe(1);
@@ -59,12 +62,18 @@ describe('ControllerManager', () => {
 
   it('tells what its queues do, and which controllers run', async () => {
     const metrics = new ControllerManagerMetrics({ clock: cluster.clock });
-    const running = manager({ metrics, controllers: ['serviceaccount-controller', 'replicaset-controller'] }).run(stop.signal);
+    const running = manager({ metrics, controllers: ['serviceaccount-controller', 'replicaset-controller'] }).run(
+      stop.signal,
+    );
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     await cluster.clock.settle();
     const text = metrics.text();
-    expect(text).toContain('running_managed_controllers{manager="kube-controller-manager",name="serviceaccount-controller"} 1\n');
-    expect(text).toContain('running_managed_controllers{manager="kube-controller-manager",name="replicaset-controller"} 1\n');
+    expect(text).toContain(
+      'running_managed_controllers{manager="kube-controller-manager",name="serviceaccount-controller"} 1\n',
+    );
+    expect(text).toContain(
+      'running_managed_controllers{manager="kube-controller-manager",name="replicaset-controller"} 1\n',
+    );
     expect(text).toContain('# TYPE workqueue_adds_total counter\n');
     const value = (sample: string) => Number(new RegExp(`^${sample} (.*)$`, 'm').exec(text)?.[1]);
     const adds = value('workqueue_adds_total{name="serviceaccount"}');

@@ -5,9 +5,14 @@ import { NAMESPACE_ROLE_BINDINGS } from '#apiserver/authorization/policy/namespa
 import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
 
 test('every account that a controller works as has a role', () => {
-  const bound = [...CLUSTER_ROLE_BINDINGS, ...controllerPolicy(() => true).bindings, ...NAMESPACE_ROLE_BINDINGS].flatMap(
-    ({ subjects = [] }) =>
-      subjects.flatMap(({ kind, name, namespace }) => (kind === 'ServiceAccount' && namespace === 'kube-system' ? [name] : [])),
+  const bound = [
+    ...CLUSTER_ROLE_BINDINGS,
+    ...controllerPolicy(() => true).bindings,
+    ...NAMESPACE_ROLE_BINDINGS,
+  ].flatMap(({ subjects = [] }) =>
+    subjects.flatMap(({ kind, name, namespace }) =>
+      kind === 'ServiceAccount' && namespace === 'kube-system' ? [name] : [],
+    ),
   );
   const accounts = CONTROLLER_NAMES.flatMap((name) => controllerEntry(name).account ?? []);
   expect(accounts.filter((account) => !bound.includes(account))).toEqual([]);

@@ -140,7 +140,8 @@ export const CONTROLLERS = {
   'certificatesigningrequest-signing-controller': {
     account: 'certificate-controller',
     alias: 'csrsigning',
-    make: (config, { signing }) => (signing === undefined ? undefined : new CertificateSigner({ ...config, ...signing })),
+    make: (config, { signing }) =>
+      signing === undefined ? undefined : new CertificateSigner({ ...config, ...signing }),
   },
   'certificatesigningrequest-cleaner-controller': {
     account: 'certificate-controller',
@@ -197,7 +198,8 @@ export const CONTROLLERS = {
   'endpointslice-mirroring-controller': {
     account: 'endpointslicemirroring-controller',
     alias: 'endpointslicemirroring',
-    make: (config, { settings }) => new EndpointSliceMirroringController({ ...config, ...settings?.['endpointslice-mirroring'] }),
+    make: (config, { settings }) =>
+      new EndpointSliceMirroringController({ ...config, ...settings?.['endpointslice-mirroring'] }),
   },
   'ephemeral-volume-controller': {
     account: 'ephemeral-volume-controller',
@@ -216,7 +218,8 @@ export const CONTROLLERS = {
   },
   'device-taint-eviction-controller': {
     account: 'device-taint-eviction-controller',
-    make: (config, { settings }) => new DeviceTaintEvictionController({ ...config, ...settings?.['device-taint-eviction'] }),
+    make: (config, { settings }) =>
+      new DeviceTaintEvictionController({ ...config, ...settings?.['device-taint-eviction'] }),
   },
   'resourcequota-controller': {
     account: 'resourcequota-controller',
@@ -281,7 +284,9 @@ export const CONTROLLERS = {
     account: 'node-controller',
     alias: 'nodeipam',
     make: (config, { clusterCidrs, settings }) =>
-      clusterCidrs === undefined ? undefined : new NodeIpamController({ ...config, clusterCidrs, ...settings?.['node-ipam'] }),
+      clusterCidrs === undefined
+        ? undefined
+        : new NodeIpamController({ ...config, clusterCidrs, ...settings?.['node-ipam'] }),
   },
   'taint-eviction-controller': {
     account: 'node-controller',

@@ -84,7 +84,9 @@ describe('with a definition whose conversion webhook is gone', () => {
     await cluster.client.resource(namespaces).create({ metadata: { name: 'broken' } });
     await cluster.client.resource(namespaces).create({ metadata: { name: 'other' } });
     await widgetsIn('broken').create({ metadata: { name: 'w' } });
-    await expect(cluster.client.resource(widgetType('v2')).namespace('broken').get('w')).rejects.toThrow('conversion webhook');
+    await expect(cluster.client.resource(widgetType('v2')).namespace('broken').get('w')).rejects.toThrow(
+      'conversion webhook',
+    );
   });
 
   test('other objects are garbage-collected', async () => {
@@ -113,7 +115,11 @@ describe('with a definition whose conversion webhook is gone', () => {
     await eventually(async () => (await configMapsIn('broken').list()).items.length === 0);
     const { status } = await cluster.client.resource(namespaces).get('broken');
     expect(status.conditions).toContainEqual(
-      expect.objectContaining({ type: 'NamespaceDeletionContentFailure', status: 'True', reason: 'ContentDeletionFailed' }),
+      expect.objectContaining({
+        type: 'NamespaceDeletionContentFailure',
+        status: 'True',
+        reason: 'ContentDeletionFailed',
+      }),
     );
   });
 
@@ -143,7 +149,8 @@ test('a quota counts objects of a definition', async () => {
 test('stored objects are migrated to another storage version', async () => {
   const migrations = cluster.client.resource(storageVersionMigrations);
   await cluster.run((config) => new StorageVersionMigrator(config));
-  const versions = (stored: string) => ['v1', 'v2'].map((name) => definitionVersion(name, { storage: name === stored }));
+  const versions = (stored: string) =>
+    ['v1', 'v2'].map((name) => definitionVersion(name, { storage: name === stored }));
   await define(cluster.client, definitionOf(versions('v1')));
   await widgetsIn('default').create({ metadata: { name: 'a' } });
   const storedIn = async (): Promise<unknown> => {
@@ -155,8 +162,13 @@ test('stored objects are migrated to another storage version', async () => {
   await definitions.patch('widgets.example.com', 'application/merge-patch+json', { spec });
   expect(await storedIn()).toEqual(['example.com/v1']);
   await cluster.clock.advance('1s');
-  await migrations.create({ metadata: { name: 'm' }, spec: { resource: { group: 'example.com', resource: 'widgets' } } });
-  await eventually(async () => ((await migrations.get('m')).status.conditions ?? []).some(({ type }) => type === 'Succeeded'));
+  await migrations.create({
+    metadata: { name: 'm' },
+    spec: { resource: { group: 'example.com', resource: 'widgets' } },
+  });
+  await eventually(async () =>
+    ((await migrations.get('m')).status.conditions ?? []).some(({ type }) => type === 'Succeeded'),
+  );
   expect(await storedIn()).toEqual(['example.com/v2']);
   expect(await exists(widgetsIn('default').get('a'))).toBe(true);
 });
@@ -199,7 +211,9 @@ test('an autoscaler scales objects of a definition', async () => {
   const scaleTargetRef = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'a' };
   await autoscalers.create({ metadata: { name: 'a' }, spec: { scaleTargetRef, minReplicas: 3, maxReplicas: 5 } });
   await eventually(async () => {
-    const { spec } = (await widgetsIn('default').get('a')) as unknown as { readonly spec: { readonly replicas: number } };
+    const { spec } = (await widgetsIn('default').get('a')) as unknown as {
+      readonly spec: { readonly replicas: number };
+    };
     return spec.replicas === 3;
   });
   const { status } = await autoscalers.get('a');
@@ -259,9 +273,9 @@ test('objects are encrypted at rest', async () => {
     .namespace('default')
     .create({ metadata: { name: 'a' } });
   const { items } = await (below as Storage).list('/registry/example.com/widgets/');
-  expect(items.map(({ value }) => Buffer.from(value).toString('latin1').slice(0, 'k8s:enc:aesgcm:v1:a:'.length))).toEqual([
-    'k8s:enc:aesgcm:v1:a:',
-  ]);
+  expect(
+    items.map(({ value }) => Buffer.from(value).toString('latin1').slice(0, 'k8s:enc:aesgcm:v1:a:'.length)),
+  ).toEqual(['k8s:enc:aesgcm:v1:a:']);
   expect(await exists(encrypted.client.resource(WIDGETS).namespace('default').get('a'))).toBe(true);
   await encrypted.stop();
 });

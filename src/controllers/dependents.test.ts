@@ -48,7 +48,9 @@ function pod(name: string, { owner, app, uid = `uid-of-${name}`, revision = 1, g
       ...(app !== undefined && { labels: { app } }),
       ...(going === true && { deletionTimestamp: GONE }),
       ...(owner !== undefined && {
-        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-of-${owner}`, controller: true }],
+        ownerReferences: [
+          { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-of-${owner}`, controller: true },
+        ],
       }),
     },
   } as unknown as ReadPod;
@@ -57,7 +59,9 @@ function pod(name: string, { owner, app, uid = `uid-of-${name}`, revision = 1, g
 function setUp(
   owners: readonly ReadSet[],
   present: readonly ReadPod[] = [],
-  options: Partial<DependentsConfig<ReplicaSet, Pod>> & { readonly answer?: (request: TransportRequest) => unknown } = {},
+  options: Partial<DependentsConfig<ReplicaSet, Pod>> & {
+    readonly answer?: (request: TransportRequest) => unknown;
+  } = {},
 ) {
   const { answer = () => ({}), ...config } = options;
   const requests: string[] = [];
@@ -254,7 +258,9 @@ describe('claim', () => {
     const [get, adopt, release] = t.requests;
     expect(get).toBe('GET /apis/apps/v1/namespaces/ns/replicasets/web null');
     expect(adopt).toContain('PATCH /api/v1/namespaces/ns/pods/orphan');
-    expect(adopt).toContain('"kind":"ReplicaSet","name":"web","uid":"uid-of-web","controller":true,"blockOwnerDeletion":true');
+    expect(adopt).toContain(
+      '"kind":"ReplicaSet","name":"web","uid":"uid-of-web","controller":true,"blockOwnerDeletion":true',
+    );
     expect(adopt).toContain('"uid":"uid-of-orphan"');
     expect(release).toContain('PATCH /api/v1/namespaces/ns/pods/strayed');
     expect(release).toContain('"$patch":"delete","uid":"uid-of-web"');

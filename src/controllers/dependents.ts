@@ -139,5 +139,7 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
 }
 
 function sameLabels(a: KubeObject, b: KubeObject): boolean {
-  return a.metadata.labels === b.metadata.labels || JSON.stringify(a.metadata.labels) === JSON.stringify(b.metadata.labels);
+  return (
+    a.metadata.labels === b.metadata.labels || JSON.stringify(a.metadata.labels) === JSON.stringify(b.metadata.labels)
+  );
 }

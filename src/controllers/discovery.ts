@@ -49,7 +49,9 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
   const versions = [{ group: '', version: 'v1' }];
   for (const { name, versions: served, preferredVersion } of groups) {
     // The preferred version first: what it has is preferred in it.
-    const ordered = served.map(({ version }) => version).sort((a, b) => rank(a, preferredVersion) - rank(b, preferredVersion));
+    const ordered = served
+      .map(({ version }) => version)
+      .sort((a, b) => rank(a, preferredVersion) - rank(b, preferredVersion));
     for (const version of ordered) versions.push({ group: name, version });
   }
   const failures = new Map<string, string>();
@@ -91,7 +93,11 @@ export async function resourcesIn(
   signal?: AbortSignal,
 ): Promise<readonly Omit<DiscoveredResource, 'preferred'>[]> {
   const path = groupVersionPath(group, version);
-  const { resources } = await client.transport.request<ApiResourceList>({ method: 'GET', path, ...(signal && { signal }) });
+  const { resources } = await client.transport.request<ApiResourceList>({
+    method: 'GET',
+    path,
+    ...(signal && { signal }),
+  });
   return resources
     .filter(({ name }) => !name.includes('/'))
     .map(({ name, singularName = '', kind, namespaced, verbs }) => ({

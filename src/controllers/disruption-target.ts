@@ -6,7 +6,12 @@ import { formatTime } from '#machinery/text/time.ts';
 import { podCondition } from './pod-state.ts';
 
 /** `nowMs`: since the epoch. One that said so before keeps the time from which it does. */
-export function disruptionTarget(pod: Immutable<Pod>, reason: string, message: string, nowMs: number): Immutable<PodCondition> {
+export function disruptionTarget(
+  pod: Immutable<Pod>,
+  reason: string,
+  message: string,
+  nowMs: number,
+): Immutable<PodCondition> {
   const present = podCondition(pod, 'DisruptionTarget');
   return {
     type: 'DisruptionTarget',

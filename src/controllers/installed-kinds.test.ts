@@ -69,13 +69,18 @@ test('its objects are deleted with their namespace', async () => {
   await cluster.client.resource(namespaces).delete('gone');
   await cluster.clock.advance('5s');
   expect(await exists(cluster.client.resource(namespaces).get('gone'))).toBe(false);
-  expect((await cluster.client.resource(TYPE).list()).items.map(({ metadata }) => metadata.namespace)).toEqual(['default']);
+  expect((await cluster.client.resource(TYPE).list()).items.map(({ metadata }) => metadata.namespace)).toEqual([
+    'default',
+  ]);
 });
 
 test('its objects are counted by quotas, also by those that are older than the kind', async () => {
   await cluster.run((config) => new ResourceQuotaController(config));
   const quotas = cluster.client.resource(resourceQuotas).namespace('default');
-  await quotas.create({ metadata: { name: 'q' }, spec: { hard: { 'count/widgets.example.com': '2', configmaps: '5' } } });
+  await quotas.create({
+    metadata: { name: 'q' },
+    spec: { hard: { 'count/widgets.example.com': '2', configmaps: '5' } },
+  });
   const used = async () => (await quotas.get('q')).status.used;
   await cluster.clock.advance('1s');
   expect(await used()).toEqual({ configmaps: '0' });

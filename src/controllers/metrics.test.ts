@@ -49,7 +49,8 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.stop());
 
-const run = (make: (config: ControllerConfig) => Controller) => cluster.run((config) => make({ ...config, instruments }));
+const run = (make: (config: ControllerConfig) => Controller) =>
+  cluster.run((config) => make({ ...config, instruments }));
 /** The samples whose names begin so; of histograms only how many there are. */
 const told = (prefix: string): readonly string[] =>
   instruments
@@ -90,7 +91,9 @@ test('the binder: volumes and claims, and classes given later', async () => {
   ]);
   expect(told('retroactive')).toEqual(['retroactive_storageclass_errors_total 0', 'retroactive_storageclass_total 0']);
   const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
-  await client.resource(storageClasses).create({ metadata: { name: 'default', annotations }, provisioner: 'example.com/p' });
+  await client
+    .resource(storageClasses)
+    .create({ metadata: { name: 'default', annotations }, provisioner: 'example.com/p' });
   await settle();
   expect(told('retroactive_storageclass_total')).toEqual(['retroactive_storageclass_total 1']);
 });
@@ -122,7 +125,10 @@ test('the binder: how long volumes take to be made and deleted, and what fails',
   await client.resource(persistentVolumes).patch('v', MERGE, unprotected);
   await client.resource(persistentVolumes).delete('v');
   await clock.advance('1s');
-  expect(taken().map((line) => line.replace(/\d+(\.\d+)?$/, ''))).toEqual([`${sum('provision')} `, `${sum('delete')} `]);
+  expect(taken().map((line) => line.replace(/\d+(\.\d+)?$/, ''))).toEqual([
+    `${sum('provision')} `,
+    `${sum('delete')} `,
+  ]);
   expect(Number(taken()[1]?.split(' ')[1])).toBeCloseTo(7, 0);
   // Nobody is left who would delete it.
   await client.resource(persistentVolumes).create(newVolume('w', { ...spec, claimRef: { ...claimRef, uid: 'gone' } }));
@@ -159,10 +165,17 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
   expect(told('attachdetach')).toEqual([of('desired_state_of_world')]);
   const [attachment] = (await client.resource(volumeAttachments).list()).items;
   const name = attachment?.metadata.name ?? '';
-  await client.resource(volumeAttachments).patch(name, MERGE, { status: { attached: true } }, { subresource: 'status' });
+  await client
+    .resource(volumeAttachments)
+    .patch(name, MERGE, { status: { attached: true } }, { subresource: 'status' });
   await client
     .resource(nodes)
-    .patch('n', MERGE, { status: { volumesInUse: ['kubernetes.io/csi/d.example.com^h-v'] } }, { subresource: 'status' });
+    .patch(
+      'n',
+      MERGE,
+      { status: { volumesInUse: ['kubernetes.io/csi/d.example.com^h-v'] } },
+      { subresource: 'status' },
+    );
   await settle();
   expect(told('attachdetach')).toEqual([of('desired_state_of_world'), of('actual_state_of_world')]);
   const operation = (name: string): string =>
@@ -262,7 +275,9 @@ test('nodes: how their zones are, and pods that go from them', async () => {
     'taint_eviction_controller_pod_deletion_duration_seconds_count 1',
     'taint_eviction_controller_pod_deletions_total 1',
   ]);
-  expect(told('pod_gc')).toContain('pod_gc_collector_force_delete_pods_total{namespace="default",reason="terminated"} 1');
+  expect(told('pod_gc')).toContain(
+    'pod_gc_collector_force_delete_pods_total{namespace="default",reason="terminated"} 1',
+  );
 });
 
 test('namespaces and ephemeral volumes: what was made', async () => {
@@ -412,7 +427,10 @@ test('replica sets: how old the pods are that go, and looks that were put off', 
     };
     for (const { metadata, spec: its } of (await client.resource(pods).list()).items) {
       if (its.nodeName === undefined) {
-        await client.resource(pods).namespace('default').patch(metadata.name, MERGE, { status }, { subresource: 'status' });
+        await client
+          .resource(pods)
+          .namespace('default')
+          .patch(metadata.name, MERGE, { status }, { subresource: 'status' });
       }
     }
     await clock.advance('99s');

@@ -95,7 +95,12 @@ export class ControllerManagerMetrics {
 }
 
 /** `samples`: what follows the name, which of histograms is said before a blank. */
-function family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string, samples: readonly string[]): string {
+function family(
+  name: string,
+  type: 'counter' | 'gauge' | 'histogram',
+  help: string,
+  samples: readonly string[],
+): string {
   if (samples.length === 0) return '';
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map((sample) => `${name}${sample}\n`).join('')}`;
 }

@@ -42,7 +42,8 @@ export class NewestObjects<T extends KubeObject> {
 
   #take(key: string, object: T): void {
     const known = this.#objects.get(key);
-    if (known !== undefined && Number(known.metadata.resourceVersion) >= Number(object.metadata.resourceVersion)) return;
+    if (known !== undefined && Number(known.metadata.resourceVersion) >= Number(object.metadata.resourceVersion))
+      return;
     this.#objects.set(key, object);
     this.#onChange(known, object);
   }

@@ -69,7 +69,11 @@ export class PodControl {
 }
 
 /** Returns the pod of a template; its name is generated from the owner's. */
-function podFromTemplate(template: Immutable<PodTemplateSpec>, ownerName: string, controllerRef: OwnerReference): New<Pod> {
+function podFromTemplate(
+  template: Immutable<PodTemplateSpec>,
+  ownerName: string,
+  controllerRef: OwnerReference,
+): New<Pod> {
   const { labels, annotations, finalizers } = template.metadata;
   return {
     metadata: {

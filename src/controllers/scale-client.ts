@@ -60,7 +60,11 @@ export class ScaleClient {
 
   async get(resource: ScaleResource, namespace: string, name: string, signal: AbortSignal): Promise<Scale> {
     try {
-      return await this.#client.transport.request<Scale>({ method: 'GET', path: pathOf(resource, namespace, name), signal });
+      return await this.#client.transport.request<Scale>({
+        method: 'GET',
+        path: pathOf(resource, namespace, name),
+        signal,
+      });
     } catch (error) {
       if (apierrors.isNotFound(error)) this.#forget(resource);
       throw error;
@@ -70,7 +74,12 @@ export class ScaleClient {
   update(resource: ScaleResource, scale: Scale, signal: AbortSignal): Promise<Scale> {
     const { name, namespace = '' } = scale.metadata;
     const body = { kind: 'Scale', apiVersion: 'autoscaling/v1', ...scale };
-    return this.#client.transport.request<Scale>({ method: 'PUT', path: pathOf(resource, namespace, name), body, signal });
+    return this.#client.transport.request<Scale>({
+      method: 'PUT',
+      path: pathOf(resource, namespace, name),
+      body,
+      signal,
+    });
   }
 
   #forget(resource: ScaleResource): void {
@@ -80,7 +89,11 @@ export class ScaleClient {
   async #versionsOf(group: string, signal: AbortSignal): Promise<readonly string[]> {
     if (group === '') return ['v1'];
     try {
-      const { versions } = await this.#client.transport.request<ApiGroup>({ method: 'GET', path: `/apis/${group}`, signal });
+      const { versions } = await this.#client.transport.request<ApiGroup>({
+        method: 'GET',
+        path: `/apis/${group}`,
+        signal,
+      });
       return versions.map(({ version }) => version);
     } catch (err) {
       if (apierrors.isNotFound(err)) return [];

@@ -34,7 +34,9 @@ describe('--controllers', () => {
   test('what there is not cannot be asked for, only left out', () => {
     const ask = () => selectControllers(['*', 'nonsense', 'toString']);
     expect(ask).toThrow(UnknownControllerError);
-    expect(ask).toThrow('"nonsense" is not in the list of known controllers, "toString" is not in the list of known controllers');
+    expect(ask).toThrow(
+      '"nonsense" is not in the list of known controllers, "toString" is not in the list of known controllers',
+    );
     expect(selectControllers(['job-controller', '-nonsense'])).toEqual(['job-controller']);
   });
 

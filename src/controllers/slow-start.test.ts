@@ -20,13 +20,23 @@ async function batches(count: number, failAt: number | undefined) {
 
 describe('slowStartBatch', () => {
   it('doubles the batch each time, up to what is left', async () => {
-    expect(await batches(10, undefined)).toEqual({ sizes: [1, 2, 4, 3], successes: 10, attempts: 10, failure: undefined });
+    expect(await batches(10, undefined)).toEqual({
+      sizes: [1, 2, 4, 3],
+      successes: 10,
+      attempts: 10,
+      failure: undefined,
+    });
     expect(await batches(0, undefined)).toMatchObject({ sizes: [], attempts: 0 });
     expect(await batches(1, undefined)).toMatchObject({ sizes: [1], successes: 1 });
   });
 
   it('stops after the batch with a failure', async () => {
     expect(await batches(100, 1)).toMatchObject({ sizes: [1], successes: 0, attempts: 1, failure: expect.any(Error) });
-    expect(await batches(100, 5)).toMatchObject({ sizes: [1, 2, 4], successes: 6, attempts: 7, failure: expect.any(Error) });
+    expect(await batches(100, 5)).toMatchObject({
+      sizes: [1, 2, 4],
+      successes: 6,
+      attempts: 7,
+      failure: expect.any(Error),
+    });
   });
 });

@@ -1,7 +1,16 @@
 // What every runtime has to do, as one suite: a runtime's test calls criConformance with a way to make it and with what it
 // claims. A claim that is not made is a reason, and shows in the test output as a skipped test of that name.
 
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,7 +83,10 @@ export interface CriClaims {
 }
 
 const decoder = new TextDecoder();
-const env = (key: string, value: string): { key: string; value: Uint8Array } => ({ key, value: new TextEncoder().encode(value) });
+const env = (key: string, value: string): { key: string; value: Uint8Array } => ({
+  key,
+  value: new TextEncoder().encode(value),
+});
 
 async function reasonOf(operation: Promise<unknown>): Promise<CriErrorReason> {
   const error: unknown = await operation.then(
@@ -234,7 +246,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       test('is ready, and so is its network', async () => {
         const { status: runtimeStatus } = await runtime.status();
-        const conditions = Object.fromEntries((runtimeStatus?.conditions ?? []).map(({ type, status: is }) => [type, is]));
+        const conditions = Object.fromEntries(
+          (runtimeStatus?.conditions ?? []).map(({ type, status: is }) => [type, is]),
+        );
         expect(conditions).toMatchObject({ RuntimeReady: true, NetworkReady: true });
       });
     });
@@ -293,7 +307,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       });
 
       test('is found by id, state and labels', async () => {
-        const [ready, stopped] = [await runPod({ labels: { tier: 'front' } }), await runPod({ labels: { tier: 'back' } })];
+        const [ready, stopped] = [
+          await runPod({ labels: { tier: 'front' } }),
+          await runPod({ labels: { tier: 'back' } }),
+        ];
         await runtime.stopPodSandbox(stopped.id);
         const found = async (filter: Parameters<RuntimeService['listPodSandbox']>[0]): Promise<string[]> =>
           (await runtime.listPodSandbox(filter)).map(({ id }) => id);
@@ -303,13 +320,17 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         expect(await found({ state: { state: 'SANDBOX_NOTREADY' } })).toEqual([stopped.id]);
         expect(await found({ labelSelector: { tier: 'front' } })).toEqual([ready.id]);
         expect(await found({ labelSelector: { tier: 'front', app: 'other' } })).toEqual([]);
-        expect((await found({ labelSelector: { app: 'conformance' } })).toSorted()).toEqual([ready.id, stopped.id].toSorted());
+        expect((await found({ labelSelector: { app: 'conformance' } })).toSorted()).toEqual(
+          [ready.id, stopped.id].toSorted(),
+        );
         expect(await found({ labelSelector: { tier: 'back' }, state: { state: 'SANDBOX_READY' } })).toEqual([]);
       });
 
       claimed(claims.podNetwork, 'has an address of its own', async () => {
         const pods = [await runPod(), await runPod()];
-        const ips = await Promise.all(pods.map(async ({ id }) => (await runtime.podSandboxStatus(id)).status!.network?.ip ?? ''));
+        const ips = await Promise.all(
+          pods.map(async ({ id }) => (await runtime.podSandboxStatus(id)).status!.network?.ip ?? ''),
+        );
         expect(ips.map((ip) => isIP(ip) > 0)).toEqual([true, true]);
         expect(ips[0]).not.toBe(ips[1]);
       });
@@ -431,7 +452,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       });
 
       test('stops at once if it wants to, and is killed after the grace period if not', async () => {
-        const stubborn = harness.stubborn ?? { command: shell("trap '' TERM; echo ready; while :; do sleep 0.1; done") };
+        const stubborn = harness.stubborn ?? {
+          command: shell("trap '' TERM; echo ready; while :; do sleep 0.1; done"),
+        };
         const pod = await runPod({ annotations: stubborn.annotations });
         const id = await start(pod, stubborn.command);
         // A signal that comes before the shell has set its trap says nothing.
@@ -462,10 +485,14 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       test('gets its environment, its working directory and its host name', async () => {
         const pod = await runPod();
-        const id = await start(pod, sleeper, { envs: [env('GREETING', 'hello world'), env('EMPTY', '')], workingDir: '/tmp' });
+        const id = await start(pod, sleeper, {
+          envs: [env('GREETING', 'hello world'), env('EMPTY', '')],
+          workingDir: '/tmp',
+        });
         expect((await exec(id, { command: shell('echo "$GREETING|$EMPTY|"') })).stdout).toBe('hello world||\n');
         expect((await exec(id, { command: ['pwd'] })).stdout).toBe('/tmp\n');
-        if (claims.podNetwork === true) expect((await exec(id, { command: ['hostname'] })).stdout).toBe('conformance\n');
+        if (claims.podNetwork === true)
+          expect((await exec(id, { command: ['hostname'] })).stdout).toBe('conformance\n');
       });
 
       claimed(claims.mounts, 'sees host directories, read-only where asked', async () => {
@@ -493,7 +520,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       claimed(claims.users, 'runs as the user and groups that are asked for', async () => {
         const pod = await runPod();
         const id = await start(pod, sleeper, {
-          linux: { securityContext: { runAsUser: { value: 1000 }, runAsGroup: { value: 2000 }, supplementalGroups: [3000] } },
+          linux: {
+            securityContext: { runAsUser: { value: 1000 }, runAsGroup: { value: 2000 }, supplementalGroups: [3000] },
+          },
         });
         expect((await exec(id, { command: ['id', '-u'] })).stdout).toBe('1000\n');
         expect((await exec(id, { command: ['id', '-g'] })).stdout).toBe('2000\n');
@@ -593,7 +622,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       test('execSync gives a command up after its timeout', async () => {
         const id = await start(await runPod(), sleeper);
-        expect(await reasonOf(settled(runtime.execSync(id, ['sleep', '60'], { timeoutMs: 1000 })))).toBe('DeadlineExceeded');
+        expect(await reasonOf(settled(runtime.execSync(id, ['sleep', '60'], { timeoutMs: 1000 })))).toBe(
+          'DeadlineExceeded',
+        );
       });
 
       test('execSync can be called off', async () => {
@@ -641,7 +672,11 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       claimed(claims.stdin, 'passes stdin, to its end', async () => {
         const id = await start(await runPod(), sleeper);
-        expect(await exec(id, { command: ['cat'] }, 'over and out')).toEqual({ exitCode: 0, stdout: 'over and out', stderr: '' });
+        expect(await exec(id, { command: ['cat'] }, 'over and out')).toEqual({
+          exitCode: 0,
+          stdout: 'over and out',
+          stderr: '',
+        });
       });
 
       claimed(claims.stdin, 'passes megabytes without losing any', async () => {
@@ -656,7 +691,12 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         const id = await start(await runPod(), sleeper);
         const hangUp = new AbortController();
         const stdout = new PassThrough();
-        const call = runtime.exec(id, { command: shell('echo started; sleep 3600'), stdout: true }, { stdout }, hangUp.signal);
+        const call = runtime.exec(
+          id,
+          { command: shell('echo started; sleep 3600'), stdout: true },
+          { stdout },
+          hangUp.signal,
+        );
         stdout.once('data', () => hangUp.abort(new Error('hung up')));
         await expect(settled(call)).rejects.toThrow('hung up');
       });
@@ -700,7 +740,12 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       const id = await start(await runPod(), shell('while true; do echo tick; sleep 0.2; done'));
       const stdout = new PassThrough();
       const hangUp = new AbortController();
-      const attached = runtime.attach(id, { stdout: true, stderr: true }, { stdout, stderr: new PassThrough() }, hangUp.signal);
+      const attached = runtime.attach(
+        id,
+        { stdout: true, stderr: true },
+        { stdout, stderr: new PassThrough() },
+        hangUp.signal,
+      );
       let seen = '';
       stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()));
       await harness.waitFor(() => seen.includes('tick\n'));
@@ -710,7 +755,12 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
     });
 
     /** A caller's end of a forwarded connection: what is sent into it, and what came out. */
-    const connection = (): { stream: Duplex; send: (text: string) => void; hangUp: () => void; received: () => string } => {
+    const connection = (): {
+      stream: Duplex;
+      send: (text: string) => void;
+      hangUp: () => void;
+      received: () => string;
+    } => {
       let got = '';
       const stream = new Duplex({
         read: () => undefined,
@@ -720,7 +770,12 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         },
       });
       stream.on('error', () => undefined);
-      return { stream, send: (text) => void stream.push(text), hangUp: () => void stream.push(null), received: () => got };
+      return {
+        stream,
+        send: (text) => void stream.push(text),
+        hangUp: () => void stream.push(null),
+        received: () => got,
+      };
     };
 
     claimed(claims.portForward, 'port-forward reaches a port inside the sandbox', async () => {
@@ -729,7 +784,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       const id = await start(pod, shell(`nc -l -p ${port} -e cat || nc -l -p ${port}`));
       await harness.waitFor(async () => {
         const hex = port.toString(16).toUpperCase().padStart(4, '0');
-        const { stdout } = await runtime.execSync(id, shell(`grep -c ':${hex} .* 0A ' /proc/net/tcp /proc/net/tcp6 || true`));
+        const { stdout } = await runtime.execSync(
+          id,
+          shell(`grep -c ':${hex} .* 0A ' /proc/net/tcp /proc/net/tcp6 || true`),
+        );
         return /:[1-9]/.test(decoder.decode(stdout));
       });
       const { stream, send, hangUp, received } = connection();
@@ -742,9 +800,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
     claimed(claims.portForward, 'port-forward to a port on which nothing listens rejects', async () => {
       const pod = await runPod();
-      expect(isCriError(await settled(runtime.portForward(pod.id, 1, connection().stream)).catch((err: unknown) => err))).toBe(
-        true,
-      );
+      expect(
+        isCriError(await settled(runtime.portForward(pod.id, 1, connection().stream)).catch((err: unknown) => err)),
+      ).toBe(true);
     });
 
     claimed(claims.stats, 'stats tell what containers and sandboxes use', async () => {
@@ -754,7 +812,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       expect(stats.attributes).toMatchObject({ id, metadata: { name: 'main' }, labels: { container: 'main' } });
       expect(stats.memory?.workingSetBytes?.value).toBeGreaterThan(0);
       expect(stats.cpu?.usageCoreNanoSeconds?.value).toBeGreaterThanOrEqual(0);
-      expect((await runtime.listContainerStats({ podSandboxId: pod.id })).map(({ attributes }) => attributes?.id)).toEqual([id]);
+      expect(
+        (await runtime.listContainerStats({ podSandboxId: pod.id })).map(({ attributes }) => attributes?.id),
+      ).toEqual([id]);
       expect(await runtime.listContainerStats({ labelSelector: { container: 'other' } })).toEqual([]);
       expect(await reasonOf(runtime.containerStats('0123456789abcdef'))).toBe('NotFound');
     });
@@ -801,7 +861,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       claimed(claims.pull, 'one that is pulled is there', async () => {
         const image = harness.images!.pullable!;
         const reference = await settled(images.pullImage({ image }));
-        expect((await images.imageStatus({ image: reference })).image?.id).toBe((await images.imageStatus({ image })).image?.id);
+        expect((await images.imageStatus({ image: reference })).image?.id).toBe(
+          (await images.imageStatus({ image })).image?.id,
+        );
       });
 
       claimed(claims.pull, 'one that does not exist cannot be pulled, and is not there', async () => {

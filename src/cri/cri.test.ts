@@ -8,55 +8,61 @@ import { enums, messages, services } from './schema.ts';
 interface Facts {
   services: Record<string, Record<string, { request: string; response: string; responseStream?: boolean }>>;
   enums: Record<string, Record<string, number>>;
-  messages: Record<string, Record<string, { type?: string; map?: [string, string]; repeated?: boolean; number: number }>>;
+  messages: Record<
+    string,
+    Record<string, { type?: string; map?: [string, string]; repeated?: boolean; number: number }>
+  >;
 }
 
 const factsPath = new URL('../../../shared/api-facts/cri.runtime.v1.json', import.meta.url);
 
-describe.skipIf(!existsSync(factsPath))('the schema is that of Kubernetes 1.36 (skipped where ../shared is absent)', () => {
-  const facts = existsSync(factsPath)
-    ? (JSON.parse(readFileSync(factsPath, 'utf8')) as Facts)
-    : { services: {}, enums: {}, messages: {} };
-  const isWindows = (text: string | undefined): boolean => /windows/i.test(text ?? '');
-  const camel = (name: string): string =>
-    name.slice(0, 1) + name.slice(1).replace(/_([a-z])(?=[a-z]|$)/g, (_, letter: string) => letter.toUpperCase());
+describe.skipIf(!existsSync(factsPath))(
+  'the schema is that of Kubernetes 1.36 (skipped where ../shared is absent)',
+  () => {
+    const facts = existsSync(factsPath)
+      ? (JSON.parse(readFileSync(factsPath, 'utf8')) as Facts)
+      : { services: {}, enums: {}, messages: {} };
+    const isWindows = (text: string | undefined): boolean => /windows/i.test(text ?? '');
+    const camel = (name: string): string =>
+      name.slice(0, 1) + name.slice(1).replace(/_([a-z])(?=[a-z]|$)/g, (_, letter: string) => letter.toUpperCase());
 
-  test('messages', () => {
-    const expected = Object.entries(facts.messages)
-      .filter(([name]) => !isWindows(name))
-      .map(([name, fields]) => [
-        name,
+    test('messages', () => {
+      const expected = Object.entries(facts.messages)
+        .filter(([name]) => !isWindows(name))
+        .map(([name, fields]) => [
+          name,
+          Object.fromEntries(
+            Object.entries(fields)
+              .filter(([field, { type }]) => !isWindows(field) && !isWindows(type))
+              .map(([field, { type, map, repeated, number }]) => [
+                camel(field),
+                [number, map ? `map<${map.join()}>` : `${type}${repeated ? '[]' : ''}`],
+              ]),
+          ),
+        ]);
+      expect(messages).toEqual(Object.fromEntries(expected));
+    });
+
+    test('enums', () => {
+      expect(enums).toEqual(
+        Object.fromEntries(Object.entries(facts.enums).map(([name, values]) => [name.split('.').at(-1), values])),
+      );
+    });
+
+    test('services', () => {
+      const expected = Object.entries(facts.services).map(([service, methods]) => [
+        service,
         Object.fromEntries(
-          Object.entries(fields)
-            .filter(([field, { type }]) => !isWindows(field) && !isWindows(type))
-            .map(([field, { type, map, repeated, number }]) => [
-              camel(field),
-              [number, map ? `map<${map.join()}>` : `${type}${repeated ? '[]' : ''}`],
-            ]),
+          Object.entries(methods).map(([method, { request, response, responseStream }]) => [
+            method,
+            [request, response, ...(responseStream ? ['stream'] : [])],
+          ]),
         ),
       ]);
-    expect(messages).toEqual(Object.fromEntries(expected));
-  });
-
-  test('enums', () => {
-    expect(enums).toEqual(
-      Object.fromEntries(Object.entries(facts.enums).map(([name, values]) => [name.split('.').at(-1), values])),
-    );
-  });
-
-  test('services', () => {
-    const expected = Object.entries(facts.services).map(([service, methods]) => [
-      service,
-      Object.fromEntries(
-        Object.entries(methods).map(([method, { request, response, responseStream }]) => [
-          method,
-          [request, response, ...(responseStream ? ['stream'] : [])],
-        ]),
-      ),
-    ]);
-    expect(services).toEqual(Object.fromEntries(expected));
-  });
-});
+      expect(services).toEqual(Object.fromEntries(expected));
+    });
+  },
+);
 
 describe('the protobuf description', () => {
   interface Method {
@@ -64,14 +70,21 @@ describe('the protobuf description', () => {
     readonly requestSerialize: (value: object) => Buffer;
     readonly requestDeserialize: (bytes: Buffer) => object;
   }
-  const definition = fromJSON(criDescriptor(), { longs: Number, enums: String, defaults: true, arrays: true, objects: true });
+  const definition = fromJSON(criDescriptor(), {
+    longs: Number,
+    enums: String,
+    defaults: true,
+    arrays: true,
+    objects: true,
+  });
   const method = (service: string, name: string): Method =>
     (definition[`${criPackage}.${service}`] as unknown as Record<string, Method>)[name]!;
 
   test('every type that is named exists', () => {
     // Resolving happens when a message is first used.
     for (const [service, methods] of Object.entries(services)) {
-      for (const name of Object.keys(methods)) expect(method(service, name).requestSerialize({})).toEqual(Buffer.alloc(0));
+      for (const name of Object.keys(methods))
+        expect(method(service, name).requestSerialize({})).toEqual(Buffer.alloc(0));
     }
   });
 
@@ -88,10 +101,15 @@ describe('the protobuf description', () => {
         metadata: { name: 'c', attempt: 2 },
         image: { image: 'busybox' },
         envs: [{ key: 'A', value: Buffer.from('b') }],
-        mounts: [{ containerPath: '/a', hostPath: '/b', readonly: true, propagation: 'PROPAGATION_BIDIRECTIONAL' as const }],
+        mounts: [
+          { containerPath: '/a', hostPath: '/b', readonly: true, propagation: 'PROPAGATION_BIDIRECTIONAL' as const },
+        ],
         labels: { a: 'b' },
         CDIDevices: [{ name: 'gpu' }],
-        linux: { resources: { cpuShares: 512, memoryLimitInBytes: 2 ** 52 }, securityContext: { runAsUser: { value: 0 } } },
+        linux: {
+          resources: { cpuShares: 512, memoryLimitInBytes: 2 ** 52 },
+          securityContext: { runAsUser: { value: 0 } },
+        },
       },
     };
     const { requestSerialize, requestDeserialize } = method('RuntimeService', 'CreateContainer');
@@ -125,12 +143,19 @@ describe('log entries', () => {
     expect(formatLogEntry(ms, 'stdout', false, Buffer.from('hello')).toString()).toBe(
       '2026-01-02T03:04:05.067000000Z stdout F hello\n',
     );
-    expect(formatLogEntry(ms, 'stderr', true, Buffer.alloc(0)).toString()).toBe('2026-01-02T03:04:05.067000000Z stderr P \n');
+    expect(formatLogEntry(ms, 'stderr', true, Buffer.alloc(0)).toString()).toBe(
+      '2026-01-02T03:04:05.067000000Z stderr P \n',
+    );
   });
 
   test('are read back, content and all', () => {
     const entry = parseLogEntry(Buffer.from('2026-01-02T03:04:05.067Z stderr P:x a  b '))!;
-    expect(entry).toEqual({ time: '2026-01-02T03:04:05.067Z', stream: 'stderr', partial: true, content: Buffer.from('a  b ') });
+    expect(entry).toEqual({
+      time: '2026-01-02T03:04:05.067Z',
+      stream: 'stderr',
+      partial: true,
+      content: Buffer.from('a  b '),
+    });
     expect(parseLogEntry(Buffer.from('t stdout F'))).toMatchObject({ partial: false, content: Buffer.alloc(0) });
   });
 

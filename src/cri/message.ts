@@ -4,7 +4,11 @@
 import { enums, messages } from './schema.ts';
 import type { EnumName, Input, Message, MessageName } from './types.ts';
 
-type Zero = { kind: 'value'; value: unknown } | { kind: 'list' } | { kind: 'map' } | { kind: 'message'; name: MessageName };
+type Zero =
+  | { kind: 'value'; value: unknown }
+  | { kind: 'list' }
+  | { kind: 'map' }
+  | { kind: 'message'; name: MessageName };
 
 interface CompiledMessage {
   /** Every scalar with its zero value. */
@@ -67,7 +71,8 @@ function completeFields(name: MessageName, input: Readonly<Record<string, unknow
     if (value === undefined || value === null || !fields.has(field)) continue;
     const nested = fields.get(field);
     if (nested === undefined) out[field] = value;
-    else if (Array.isArray(value)) out[field] = value.map((item) => completeFields(nested, item as Record<string, unknown>));
+    else if (Array.isArray(value))
+      out[field] = value.map((item) => completeFields(nested, item as Record<string, unknown>));
     else out[field] = completeFields(nested, value as Record<string, unknown>);
   }
   return out;

@@ -97,7 +97,10 @@ export interface RuntimeService {
   stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
   /** Removes it and its containers, by force if they run. Idempotent. */
   removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
-  podSandboxStatus(podSandboxId: string, options?: CallOptions & { verbose?: boolean }): Promise<PodSandboxStatusResponse>;
+  podSandboxStatus(
+    podSandboxId: string,
+    options?: CallOptions & { verbose?: boolean },
+  ): Promise<PodSandboxStatusResponse>;
   listPodSandbox(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]>;
 
   /** Creates a container that does not run yet; resolves with its id. */
@@ -115,7 +118,11 @@ export interface RuntimeService {
   removeContainer(containerId: string, options?: CallOptions): Promise<void>;
   listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>;
   containerStatus(containerId: string, options?: CallOptions & { verbose?: boolean }): Promise<ContainerStatusResponse>;
-  updateContainerResources(containerId: string, resources: LinuxContainerResources, options?: CallOptions): Promise<void>;
+  updateContainerResources(
+    containerId: string,
+    resources: LinuxContainerResources,
+    options?: CallOptions,
+  ): Promise<void>;
   /** Closes and opens the log file again, after it was moved away. FailedPrecondition if the container does not run. */
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>;
 
@@ -145,7 +152,12 @@ export interface ImageService {
   /** `image` is absent from the answer if the runtime does not have it (that is no error). */
   imageStatus(image: ImageSpec, options?: CallOptions & { verbose?: boolean }): Promise<ImageStatusResponse>;
   /** Resolves with the reference of the image that is now there. Rejects with one of the image reasons of CriError. */
-  pullImage(image: ImageSpec, auth?: AuthConfig, sandboxConfig?: PodSandboxConfig, options?: CallOptions): Promise<string>;
+  pullImage(
+    image: ImageSpec,
+    auth?: AuthConfig,
+    sandboxConfig?: PodSandboxConfig,
+    options?: CallOptions,
+  ): Promise<string>;
   /** Idempotent. */
   removeImage(image: ImageSpec, options?: CallOptions): Promise<void>;
   imageFsInfo(options?: CallOptions): Promise<ImageFsInfo>;

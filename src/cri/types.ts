@@ -44,10 +44,16 @@ type FieldType<T, Nested extends 'message' | 'input'> = T extends keyof ScalarTy
           ? readonly FieldType<Item, Nested>[]
           : never;
 
-type FieldTypeOf<F, Nested extends 'message' | 'input'> = F extends readonly [number, infer T] ? FieldType<T, Nested> : never;
+type FieldTypeOf<F, Nested extends 'message' | 'input'> = F extends readonly [number, infer T]
+  ? FieldType<T, Nested>
+  : never;
 
 type NestedKeys<N extends MessageName> = {
-  [K in keyof Messages[N]]: Messages[N][K] extends readonly [number, infer T] ? (T extends MessageName ? K : never) : never;
+  [K in keyof Messages[N]]: Messages[N][K] extends readonly [number, infer T]
+    ? T extends MessageName
+      ? K
+      : never
+    : never;
 }[keyof Messages[N]];
 
 /** A message as a runtime answers it: only nested messages can be absent. */

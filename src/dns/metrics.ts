@@ -20,8 +20,12 @@ export type AnsweredBy = 'kubernetes' | 'hosts' | 'forward' | 'cache' | '';
 
 const counters = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
   new Family({ name: `coredns_${name}`, help, labels }, () => new Counter());
-const histograms = (name: string, help: string, buckets: readonly number[], ...labels: readonly string[]): Family<Histogram> =>
-  new Family({ name: `coredns_${name}`, help, labels }, () => new Histogram(buckets));
+const histograms = (
+  name: string,
+  help: string,
+  buckets: readonly number[],
+  ...labels: readonly string[]
+): Family<Histogram> => new Family({ name: `coredns_${name}`, help, labels }, () => new Histogram(buckets));
 
 const DURATION_BUCKETS = exponentialBuckets(0.00025, 2, 16);
 const SIZE_BUCKETS = [0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16_000, 32_000, 48_000, 64_000];
@@ -65,9 +69,18 @@ export class DnsMetrics {
   readonly #responses = counters('dns_responses_total', 'Answers.', 'server', 'zone', 'view', 'rcode', 'plugin');
   readonly #dropped = counters('coxswain_dropped_total', 'Packets that were not answered.', 'reason');
   readonly #cacheHits = counters('cache_hits_total', 'Answers from the cache.', 'server', 'type', 'zones', 'view');
-  readonly #cacheMisses = counters('cache_misses_total', 'Questions that the cache has no answer to.', 'server', 'zones', 'view');
+  readonly #cacheMisses = counters(
+    'cache_misses_total',
+    'Questions that the cache has no answer to.',
+    'server',
+    'zones',
+    'view',
+  );
   readonly #cacheRequests = counters('cache_requests_total', 'Questions to the cache.', 'server', 'zones', 'view');
-  readonly #rejects = counters('forward_max_concurrent_rejects_total', 'Questions refused because too many were in flight.');
+  readonly #rejects = counters(
+    'forward_max_concurrent_rejects_total',
+    'Questions refused because too many were in flight.',
+  );
   readonly #broken = counters('forward_healthcheck_broken_total', 'Questions asked while no server was healthy.');
   readonly #upstreamDuration = histograms(
     'proxy_request_duration_seconds',
@@ -77,7 +90,12 @@ export class DnsMetrics {
     'to',
     'rcode',
   );
-  readonly #upstreamFailures = counters('proxy_healthcheck_failures_total', 'Failed health checks.', 'proxy_name', 'to');
+  readonly #upstreamFailures = counters(
+    'proxy_healthcheck_failures_total',
+    'Failed health checks.',
+    'proxy_name',
+    'to',
+  );
   readonly #panics = counters('panics_total', 'Errors while a query was handled.');
   readonly #reloadFailures = counters('reload_failed_total', 'Configurations that could not be used.');
   /** The instruments of the last combination of labels: nearly every query has the same. */
@@ -179,7 +197,14 @@ export class DnsMetrics {
       [[SERVER, 'denial', '.', VIEW], cache.denial],
       [[SERVER, 'success', '.', VIEW], cache.success],
     ];
-    const families = [this.#requests, this.#responses, this.#dropped, this.#cacheHits, this.#cacheMisses, this.#cacheRequests];
+    const families = [
+      this.#requests,
+      this.#responses,
+      this.#dropped,
+      this.#cacheHits,
+      this.#cacheMisses,
+      this.#cacheRequests,
+    ];
     const others = [this.#rejects, this.#broken, this.#upstreamFailures, this.#panics, this.#reloadFailures];
     return [
       ...[...families, ...others].map(counterText),

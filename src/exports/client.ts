@@ -7,8 +7,19 @@ export { createHttpTransport } from '#client/http/index.ts';
 export type { HttpTransportConfig, ServerAccess } from '#client/http/index.ts';
 export { KubeconfigError, loadKubeconfig } from '#client/kubeconfig.ts';
 export type { KubeconfigContext, LoadKubeconfigOptions } from '#client/kubeconfig.ts';
-export { ExecCredentials, ExecCredentialsError, inClusterAccess, isInCluster, TokenFile } from '#client/credentials/index.ts';
-export type { Credentials, CredentialSource, ExecCredentialsConfig, InClusterOptions } from '#client/credentials/index.ts';
+export {
+  ExecCredentials,
+  ExecCredentialsError,
+  inClusterAccess,
+  isInCluster,
+  TokenFile,
+} from '#client/credentials/index.ts';
+export type {
+  Credentials,
+  CredentialSource,
+  ExecCredentialsConfig,
+  InClusterOptions,
+} from '#client/credentials/index.ts';
 export { defineResource } from '#client/define-resource.ts';
 export type { ResourceDefinition } from '#client/define-resource.ts';
 export { waitFor } from '#client/wait-for.ts';

@@ -28,6 +28,8 @@ export class ActivePods {
 
   #isActive(pod: Pod): boolean {
     const uid = podUid(pod);
-    return this.#workers.couldHaveRunningContainers(uid) ?? !isTerminal(this.#statuses.get(uid)?.phase ?? pod.status.phase);
+    return (
+      this.#workers.couldHaveRunningContainers(uid) ?? !isTerminal(this.#statuses.get(uid)?.phase ?? pod.status.phase)
+    );
   }
 }

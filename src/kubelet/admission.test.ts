@@ -30,11 +30,15 @@ function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | un
   const pod = makePod({ spec: { tolerations, ...spec } });
   const requested = new Map<string, number>();
   for (const other of active)
-    for (const [resource, amount] of podRequests(other)) requested.set(resource, (requested.get(resource) ?? 0) + amount);
+    for (const [resource, amount] of podRequests(other))
+      requested.set(resource, (requested.get(resource) ?? 0) + amount);
   const activeAtMost = { pods: active.length, requested };
   const rejection = admitPod({ pod, active: () => active, activeAtMost, allocatable, node });
   // Bounds that say nothing change nothing.
-  const unbound = { pods: Infinity, requested: new Map(Object.keys(allocatable).map((resource) => [resource, Infinity])) };
+  const unbound = {
+    pods: Infinity,
+    requested: new Map(Object.keys(allocatable).map((resource) => [resource, Infinity])),
+  };
   expect(admitPod({ pod, active: () => active, activeAtMost: unbound, allocatable, node })).toEqual(rejection);
   return rejection === undefined ? undefined : `${rejection.reason}: ${rejection.message}`;
 }
@@ -49,7 +53,9 @@ const affinity = (
 ): Partial<PodSpec> => ({
   affinity: {
     nodeAffinity: {
-      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }] },
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }],
+      },
     },
   },
 });
@@ -77,7 +83,12 @@ describe('resources', () => {
       [],
       `OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: ${2 * 2 ** 20}, used: 0, capacity: 0`,
     ],
-    ['what others have put on the Node, of which the kubelet knows nothing', asking({ 'example.com/gpu': '1' }), [], undefined],
+    [
+      'what others have put on the Node, of which the kubelet knows nothing',
+      asking({ 'example.com/gpu': '1' }),
+      [],
+      undefined,
+    ],
     [
       'extended resources of which it knows',
       asking({ 'example.com/fpga': '2' }),
@@ -143,7 +154,9 @@ describe.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])('the l
     ['Gt', mismatch],
     ['Lt', mismatch],
   ] as const)('%s', (operator, expected) => {
-    expect(judge(affinity(key, operator, operator.endsWith('t') && operator.length === 2 ? ['1'] : ['x']))).toBe(expected);
+    expect(judge(affinity(key, operator, operator.endsWith('t') && operator.length === 2 ? ['1'] : ['x']))).toBe(
+      expected,
+    );
     expect(judge({ nodeSelector: JSON.parse(`{"${key}":"x"}`) as Record<string, string> })).toBe(mismatch);
   });
 });

@@ -77,7 +77,8 @@ function checkNode({ pod, node }: AdmissionInput): Rejection | undefined {
   if (node === undefined) return undefined;
   const mismatch: Rejection = { reason: 'NodeAffinity', message: 'Predicate NodeAffinity failed' };
   const labels = node.metadata.labels ?? {};
-  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (ownValue(labels, key) !== value) return mismatch;
+  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
+    if (ownValue(labels, key) !== value) return mismatch;
   const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || selectsNode(required, node) ? undefined : mismatch;
 }
@@ -87,14 +88,19 @@ export function selectsNode(selector: Immutable<v1.NodeSelector>, { metadata }: 
 }
 
 /** A term without any requirement matches nothing. */
-function termMatches(term: Immutable<v1.NodeSelectorTerm>, labels: Readonly<Record<string, string>>, name: string): boolean {
+function termMatches(
+  term: Immutable<v1.NodeSelectorTerm>,
+  labels: Readonly<Record<string, string>>,
+  name: string,
+): boolean {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
   if (expressions.length === 0 && fields.length === 0) return false;
   return (
     expressions.every((requirement) => requirementMatches(requirement, labels)) &&
     fields.every(
-      (requirement) => requirement.key === 'metadata.name' && requirementMatches(requirement, { 'metadata.name': name }),
+      (requirement) =>
+        requirement.key === 'metadata.name' && requirementMatches(requirement, { 'metadata.name': name }),
     )
   );
 }
@@ -152,7 +158,9 @@ function hostPorts(pod: Pod): HostPort[] {
   const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar);
   return [...sidecars, ...pod.spec.containers].flatMap((container) =>
     (container.ports ?? []).flatMap(({ hostPort, protocol, hostIP }) =>
-      hostPort === undefined || hostPort === 0 ? [] : [{ port: hostPort, protocol: protocol ?? 'TCP', ip: hostIP ?? '0.0.0.0' }],
+      hostPort === undefined || hostPort === 0
+        ? []
+        : [{ port: hostPort, protocol: protocol ?? 'TCP', ip: hostIP ?? '0.0.0.0' }],
     ),
   );
 }
@@ -165,9 +173,12 @@ function isAny(ip: string): boolean {
 function checkTaints({ pod, node }: AdmissionInput): Rejection | undefined {
   if (pod.metadata.annotations?.['kubernetes.io/config.source'] === 'file') return undefined;
   const untolerated = (node?.spec.taints ?? []).filter(
-    (taint) => taint.effect === 'NoExecute' && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
+    (taint) =>
+      taint.effect === 'NoExecute' && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
   );
-  return untolerated.length === 0 ? undefined : { reason: 'TaintToleration', message: 'Predicate TaintToleration failed' };
+  return untolerated.length === 0
+    ? undefined
+    : { reason: 'TaintToleration', message: 'Predicate TaintToleration failed' };
 }
 
 function tolerates(toleration: Immutable<v1.Toleration>, taint: Immutable<v1.Taint>): boolean {

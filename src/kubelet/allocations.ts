@@ -58,7 +58,9 @@ export class Allocations {
     const given = this.#given.get(podUid(pod)) ?? reported(pod);
     const put = (container: Container): Container => {
       const resources = given.containers.get(container.name);
-      return resources === undefined || semanticEqual(resources, container.resources) ? container : { ...container, resources };
+      return resources === undefined || semanticEqual(resources, container.resources)
+        ? container
+        : { ...container, resources };
     };
     const { spec } = pod;
     const containers = spec.containers.map(put);
@@ -100,7 +102,9 @@ export class Allocations {
     const wanted = podRequests(pod);
     const had = podRequests(this.current(pod));
     // A decrease is always possible.
-    const more = (['cpu', 'memory'] as const).filter((resource) => (wanted.get(resource) ?? 0) > (had.get(resource) ?? 0));
+    const more = (['cpu', 'memory'] as const).filter(
+      (resource) => (wanted.get(resource) ?? 0) > (had.get(resource) ?? 0),
+    );
     for (const resource of more) {
       const [requested, total] = [wanted.get(resource) ?? 0, capacity.get(resource) ?? 0];
       if (requested <= total) continue;

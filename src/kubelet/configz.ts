@@ -12,7 +12,12 @@ export interface ConfigzInput {
   readonly podLogsDir: string;
 }
 
-export function kubeletConfiguration({ config, port, maxPods, podLogsDir }: ConfigzInput): Readonly<Record<string, unknown>> {
+export function kubeletConfiguration({
+  config,
+  port,
+  maxPods,
+  podLogsDir,
+}: ConfigzInput): Readonly<Record<string, unknown>> {
   const access = { ...DEFAULT_ACCESS, ...config.access };
   const seconds = (ms: number): string => formatDuration(ms);
   return {

@@ -62,7 +62,8 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
   const { node } = settings;
   const policy = pod.spec.dnsPolicy ?? 'ClusterFirst';
   if (policy === 'None') return { servers: [], searches: [], options: [] };
-  const wantsCluster = policy === 'ClusterFirstWithHostNet' || (policy === 'ClusterFirst' && pod.spec.hostNetwork !== true);
+  const wantsCluster =
+    policy === 'ClusterFirstWithHostNet' || (policy === 'ClusterFirst' && pod.spec.hostNetwork !== true);
   if (!wantsCluster) return node;
   if (settings.clusterDNS === undefined) return node;
   if (settings.clusterDNS.length === 0) {
@@ -76,7 +77,11 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
   const domain = settings.clusterDomain;
   const clusterSearches = domain === '' ? [] : [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain];
   // Names with fewer than five dots are tried inside the cluster first.
-  return { servers: settings.clusterDNS, searches: unique([...clusterSearches, ...node.searches]), options: ['ndots:5'] };
+  return {
+    servers: settings.clusterDNS,
+    searches: unique([...clusterSearches, ...node.searches]),
+    options: ['ndots:5'],
+  };
 }
 
 /** A later option of the same name replaces an earlier one. */

@@ -38,7 +38,12 @@ function shorten(name: string): string {
 }
 
 /** The text of the pod's /etc/hosts. `nodeHosts`: the node's own, for pods in its network. */
-export function hostsFile(pod: Pod, name: PodHostname, podIPs: readonly string[], nodeHosts: string | undefined): string {
+export function hostsFile(
+  pod: Pod,
+  name: PodHostname,
+  podIPs: readonly string[],
+  nodeHosts: string | undefined,
+): string {
   const lines: string[] = [];
   if (nodeHosts !== undefined) {
     lines.push('# Kubernetes-managed hosts file (host network).', nodeHosts.replace(/\n$/, ''));
@@ -52,7 +57,8 @@ export function hostsFile(pod: Pod, name: PodHostname, podIPs: readonly string[]
       'fe00::1\tip6-allnodes',
       'fe00::2\tip6-allrouters',
     );
-    for (const ip of podIPs) lines.push(name.fqdn === '' ? `${ip}\t${name.hostname}` : `${ip}\t${name.fqdn}\t${name.hostname}`);
+    for (const ip of podIPs)
+      lines.push(name.fqdn === '' ? `${ip}\t${name.hostname}` : `${ip}\t${name.fqdn}\t${name.hostname}`);
   }
   const aliases = pod.spec.hostAliases ?? [];
   if (aliases.length > 0) {

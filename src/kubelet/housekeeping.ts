@@ -46,7 +46,8 @@ export class Housekeeping {
   async removeOrphans(): Promise<void> {
     const { desired, pods, pleg, garbage, volumes, workers, logger } = this.#config;
     for (const { uid } of pleg.pods()) if (!desired.has(uid)) pods.killOrphan(uid);
-    const isKnown = (uid: string): boolean => desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
+    const isKnown = (uid: string): boolean =>
+      desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
     for (const uid of await garbage.podsOnDisk()) {
       if (isKnown(uid)) continue;
       try {
@@ -88,7 +89,9 @@ export class Housekeeping {
         runtime,
         clock,
         logger,
-        containers: [...pleg.pods()].flatMap((status) => status.containers).filter((container) => container.state === 'running'),
+        containers: [...pleg.pods()]
+          .flatMap((status) => status.containers)
+          .filter((container) => container.state === 'running'),
         maxBytes: logMaxBytes,
         maxFiles: logMaxFiles,
       });

@@ -48,7 +48,10 @@ describe('hooks and order', () => {
   test('a postStart hook that fails ends the container', async () => {
     await harness.createPod(
       'web',
-      { terminationGracePeriodSeconds: 1, containers: [{ ...main, lifecycle: { postStart: { exec: { command: ['false'] } } } }] },
+      {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ ...main, lifecycle: { postStart: { exec: { command: ['false'] } } } }],
+      },
       { annotations: { 'simulation.coxswain.dev/exec-exit-code': '1' } },
     );
     await harness.waitForPod('web', (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1);
@@ -84,7 +87,11 @@ describe('hooks and order', () => {
       { annotations: { 'simulation.coxswain.dev/stop-duration.main': '10s' } },
     );
     const running = await harness.waitForPod('web', isRunning);
-    expect(running.status.initContainerStatuses?.[0]).toMatchObject({ started: true, ready: true, state: { running: {} } });
+    expect(running.status.initContainerStatuses?.[0]).toMatchObject({
+      started: true,
+      ready: true,
+      state: { running: {} },
+    });
     await harness.deletePod('web');
     await harness.clock.advance('5s');
     const states = async (): Promise<Readonly<Record<string, string>>> => {
@@ -114,7 +121,10 @@ describe('hooks and order', () => {
       .patch('web', 'application/strategic-merge-patch+json', {
         spec: { containers: [{ name: 'main', image: 'busybox:1.37' }] },
       });
-    const pod = await harness.waitForPod('web', (candidate) => candidate.status.containerStatuses?.[0]?.restartCount === 1);
+    const pod = await harness.waitForPod(
+      'web',
+      (candidate) => candidate.status.containerStatuses?.[0]?.restartCount === 1,
+    );
     expect(pod.status.containerStatuses?.[0]?.image).toContain('busybox:1.37');
     expect(pod.status.observedGeneration).toBe(2);
     await harness.clock.advance('1s');
@@ -129,7 +139,9 @@ describe('hooks and order', () => {
     const after = await harness.waitForPod('web', (pod) => pod.status.containerStatuses?.[0]?.restartCount === 1);
     expect(after.status.podIP).not.toBe(before.status.podIP);
     await harness.clock.advance('1s');
-    expect(await harness.eventsOf('web')).toContain('SandboxChanged: Pod sandbox changed, it will be killed and re-created.');
+    expect(await harness.eventsOf('web')).toContain(
+      'SandboxChanged: Pod sandbox changed, it will be killed and re-created.',
+    );
   });
 
   test('a pod of the same name, made at once after the other, is another pod', async () => {
@@ -166,7 +178,11 @@ describe('hooks and order', () => {
     const ready = async () =>
       (await harness.client.resource(nodes).get('node-1')).status.conditions?.find(({ type }) => type === 'Ready');
     await harness.clock.advance('15s');
-    expect(await ready()).toMatchObject({ status: 'False', reason: 'KubeletNotReady', message: 'container runtime is down' });
+    expect(await ready()).toMatchObject({
+      status: 'False',
+      reason: 'KubeletNotReady',
+      message: 'container runtime is down',
+    });
     runtime.status = status;
     await harness.clock.advance('15s');
     expect(await ready()).toMatchObject({ status: 'True' });
@@ -236,7 +252,9 @@ describe('files', () => {
     expect((await harness.eventsOf('web'))[0]).toBe(
       'FailedMount: MountVolume.SetUp failed for volume "colors" : configmap "colors" not found',
     );
-    expect((await harness.getPod('web')).status.containerStatuses?.[0]?.state.waiting?.reason).toBe('ContainerCreating');
+    expect((await harness.getPod('web')).status.containerStatuses?.[0]?.state.waiting?.reason).toBe(
+      'ContainerCreating',
+    );
     await harness.client
       .resource(configMaps)
       .create({ metadata: { name: 'colors', namespace: 'default' }, data: { sky: 'blue' } });

@@ -26,7 +26,12 @@ describe('node', () => {
     ]);
     expect(node.status.capacity).toEqual({ cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' });
     expect(node.status.allocatable?.['memory']).toBe('8092Mi');
-    const conditions = node.status.conditions?.map(({ type, status, reason, message }) => [type, status, reason, message]);
+    const conditions = node.status.conditions?.map(({ type, status, reason, message }) => [
+      type,
+      status,
+      reason,
+      message,
+    ]);
     expect(conditions).toEqual([
       ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
       ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
@@ -47,7 +52,9 @@ describe('node', () => {
     expect(unchanged.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
     await harness.clock.advance('5m');
     const reported = await harness.client.resource(nodes).get(NODE_NAME);
-    expect(reported.status.conditions?.[0]?.lastHeartbeatTime).not.toBe(before.status.conditions?.[0]?.lastHeartbeatTime);
+    expect(reported.status.conditions?.[0]?.lastHeartbeatTime).not.toBe(
+      before.status.conditions?.[0]?.lastHeartbeatTime,
+    );
   });
 });
 
@@ -64,7 +71,15 @@ describe('pods', () => {
       hostIP: '192.168.0.5',
       hostIPs: [{ ip: '192.168.0.5' }],
       containerStatuses: [
-        { name: 'main', ready: true, started: true, restartCount: 0, lastState: {}, state: { running: {} }, resources: {} },
+        {
+          name: 'main',
+          ready: true,
+          started: true,
+          restartCount: 0,
+          lastState: {},
+          state: { running: {} },
+          resources: {},
+        },
       ],
     });
     expect(pod.status.podIP).toMatch(/^10\./);
@@ -129,7 +144,9 @@ describe('pods', () => {
   });
 
   test('a container that fails is restarted with growing delays, and waits in CrashLoopBackOff', async () => {
-    await harness.createPod('crash', { containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', 'exit 3'] }] });
+    await harness.createPod('crash', {
+      containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', 'exit 3'] }],
+    });
     const waiting = await harness.waitForPod('crash', (pod) => {
       const status = pod.status.containerStatuses?.[0];
       return status?.state.waiting?.reason === 'CrashLoopBackOff' && status.restartCount === 1;
@@ -150,7 +167,9 @@ describe('pods', () => {
   });
 
   test('a pod that may not restart ends as its containers do', async () => {
-    const container = (code: number) => [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', `exit ${code}`] }];
+    const container = (code: number) => [
+      { name: 'main', image: 'busybox:1.36', command: ['sh', '-c', `exit ${code}`] },
+    ];
     await harness.createPod('good', { restartPolicy: 'Never', containers: container(0) });
     await harness.createPod('bad', { restartPolicy: 'Never', containers: container(7) });
     const good = await harness.waitForPod('good', (pod) => pod.status.phase === 'Succeeded');
@@ -168,7 +187,10 @@ describe('pods', () => {
   test('init containers run one after the other before the others', async () => {
     const init = (name: string) => ({ name, image: 'busybox:1.36', command: ['sh', '-c', 'sleep 2'] });
     await harness.createPod('staged', { initContainers: [init('one'), init('two')] });
-    const first = await harness.waitForPod('staged', (pod) => pod.status.initContainerStatuses?.[0]?.state.running !== undefined);
+    const first = await harness.waitForPod(
+      'staged',
+      (pod) => pod.status.initContainerStatuses?.[0]?.state.running !== undefined,
+    );
     expect(first.status.initContainerStatuses?.[1]?.state.waiting?.reason).toBe('PodInitializing');
     expect(first.status.containerStatuses?.[0]?.state.waiting?.reason).toBe('PodInitializing');
     expect(first.status.conditions?.find(({ type }) => type === 'Initialized')).toMatchObject({
@@ -237,7 +259,9 @@ describe('pods', () => {
       'blind',
       (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ErrImagePull',
     );
-    expect(failed.status.containerStatuses?.[0]?.state.waiting?.message).toMatch(/registry.example\/pages:404: not found$/);
+    expect(failed.status.containerStatuses?.[0]?.state.waiting?.message).toMatch(
+      /registry.example\/pages:404: not found$/,
+    );
   });
 
   test('a pod that does not fit is rejected', async () => {

@@ -13,7 +13,10 @@ class FakeReadiness implements NetworkReadiness {
   #ready: (() => void)[] = [];
   isReady = false;
 
-  podAddressesReady(pod: { readonly metadata: { readonly name: string } }, addresses: readonly string[]): Promise<void> {
+  podAddressesReady(
+    pod: { readonly metadata: { readonly name: string } },
+    addresses: readonly string[],
+  ): Promise<void> {
     this.announced.push(`${pod.metadata.name} ${addresses.join(' ')}`);
     return this.isReady ? Promise.resolve() : new Promise((resolve) => this.#ready.push(resolve));
   }
@@ -60,7 +63,9 @@ test('a network that is not ready in time is an event, and another attempt', asy
   t = await startHarness({ networkReadiness: network });
   await t.createPod('a');
   await t.clock.runUntil(() => network.announced.length > 1, '5m');
-  expect(await t.eventsOf('a')).toContain('NetworkNotReady: network is not ready: network policies are not programmed yet');
+  expect(await t.eventsOf('a')).toContain(
+    'NetworkNotReady: network is not ready: network policies are not programmed yet',
+  );
   expect(await containersOf()).toEqual([]);
   network.letGo();
   await t.waitForPod('a', ({ status: { phase } = {} }) => phase === 'Running');

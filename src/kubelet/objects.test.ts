@@ -86,7 +86,9 @@ test('nobody waits for ever for an API that does not answer', async () => {
 test('who gives up is let go at once', async () => {
   tracker.register(using('a'));
   const abort = new AbortController();
-  const found = expect(untilAbortedObjects(tracker, abort.signal).configMap('default', 'conf')).rejects.toThrow('enough');
+  const found = expect(untilAbortedObjects(tracker, abort.signal).configMap('default', 'conf')).rejects.toThrow(
+    'enough',
+  );
   abort.abort(new Error('enough'));
   await found;
 });
@@ -100,7 +102,9 @@ test('a pod refers to what its env, volumes and pull secrets name', () => {
           env: [{ name: 'X', valueFrom: { configMapKeyRef: { name: 'c1', key: 'k' } } }],
         }),
       ],
-      initContainers: [makeContainer('init', { env: [{ name: 'Y', valueFrom: { secretKeyRef: { name: 's2', key: 'k' } } }] })],
+      initContainers: [
+        makeContainer('init', { env: [{ name: 'Y', valueFrom: { secretKeyRef: { name: 's2', key: 'k' } } }] }),
+      ],
       volumes: [
         { name: 'a', configMap: { name: 'c2' } },
         { name: 'b', secret: { secretName: 's3' } },
@@ -113,5 +117,14 @@ test('a pod refers to what its env, volumes and pull secrets name', () => {
     references(pod)
       .map((key) => key.replace('/default/', ' '))
       .toSorted(),
-  ).toEqual(['configmap c1', 'configmap c2', 'configmap c3', 'secret s1', 'secret s2', 'secret s3', 'secret s4', 'secret s5']);
+  ).toEqual([
+    'configmap c1',
+    'configmap c2',
+    'configmap c3',
+    'secret s1',
+    'secret s2',
+    'secret s3',
+    'secret s4',
+    'secret s5',
+  ]);
 });

@@ -27,7 +27,12 @@ export interface ObjectTrackerConfig {
   /** How long a read waits for the first list. Default: 5,000. */
   readonly syncTimeoutMs?: number;
   /** Follows one object; calls `onChange` whenever it has appeared, changed or gone. */
-  readonly watch: (kind: ObjectKind, namespace: string, name: string, onChange: () => void) => ObjectWatch<ConfigMap | Secret>;
+  readonly watch: (
+    kind: ObjectKind,
+    namespace: string,
+    name: string,
+    onChange: () => void,
+  ) => ObjectWatch<ConfigMap | Secret>;
   /** An object that these pods refer to has changed. */
   readonly onChange: (uids: readonly string[]) => void;
 }
@@ -137,7 +142,11 @@ export function references(pod: Pod): readonly string[] {
   const add = (kind: ObjectKind, name: string | undefined): void => {
     if (name !== undefined && name !== '') keys.push(keyOf(kind, namespace, name));
   };
-  for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])]) {
+  for (const container of [
+    ...pod.spec.containers,
+    ...(pod.spec.initContainers ?? []),
+    ...(pod.spec.ephemeralContainers ?? []),
+  ]) {
     for (const source of container.envFrom ?? []) {
       add('configmap', source.configMapRef?.name);
       add('secret', source.secretRef?.name);

@@ -195,7 +195,8 @@ export async function makeParts(base: Base): Promise<Parts> {
           client,
           logger,
           nodeName: config.nodeName,
-          nodeUid: async () => (nodeObject() ?? (await client.resource(nodes).get(config.nodeName, { signal }))).metadata.uid,
+          nodeUid: async () =>
+            (nodeObject() ?? (await client.resource(nodes).get(config.nodeName, { signal }))).metadata.uid,
         });
   const statuses = new StatusManager({
     clock,
@@ -479,7 +480,9 @@ function makeGauges({ nodeName, clock }: KubeletConfig, desired: DesiredPods, pl
   };
 }
 
-function countContainers(all: Iterable<RuntimePodStatus>): Record<'created' | 'running' | 'exited' | 'unknown', number> {
+function countContainers(
+  all: Iterable<RuntimePodStatus>,
+): Record<'created' | 'running' | 'exited' | 'unknown', number> {
   const counts = { created: 0, running: 0, exited: 0, unknown: 0 };
   for (const { containers } of all) for (const { state } of containers) counts[state]++;
   return counts;

@@ -117,7 +117,8 @@ export class Pleg {
     const { clock, logger } = this.#config;
     const events = this.#config.runtime.containerEvents?.bind(this.#config.runtime);
     let evented = events !== undefined;
-    const following = events === undefined ? undefined : this.#followEvents(events, signal, (works) => (evented = works));
+    const following =
+      events === undefined ? undefined : this.#followEvents(events, signal, (works) => (evented = works));
     while (!signal.aborted) {
       const interval = evented ? (this.#config.eventedRelistMs ?? 300_000) : (this.#config.relistMs ?? 1000);
       try {
@@ -226,7 +227,9 @@ export class Pleg {
       case 'CONTAINER_CREATED_EVENT':
         return container !== undefined || sandbox !== undefined;
       case 'CONTAINER_STARTED_EVENT':
-        return container === undefined ? sandbox !== undefined : container.state === 'running' || container.state === 'exited';
+        return container === undefined
+          ? sandbox !== undefined
+          : container.state === 'running' || container.state === 'exited';
       case 'CONTAINER_STOPPED_EVENT':
         return container?.state === 'exited' || sandbox?.ready === false;
       case 'CONTAINER_DELETED_EVENT':
@@ -270,11 +273,15 @@ export class Pleg {
     const ready = listed.state === 'SANDBOX_READY';
     const known = before?.sandboxes.find((sandbox) => sandbox.id === listed.id) ?? this.#fresh.get(listed.id);
     this.#fresh.delete(listed.id);
-    if (known !== undefined && known.ready === ready && (known.ips.length > 0 || known.hostNetwork || !ready)) return known;
+    if (known !== undefined && known.ready === ready && (known.ips.length > 0 || known.hostNetwork || !ready))
+      return known;
     return await readSandbox(this.#config.runtime, listed);
   }
 
-  async #readContainer(listed: CriContainer, before: RuntimePodStatus | undefined): Promise<ContainerRecord | undefined> {
+  async #readContainer(
+    listed: CriContainer,
+    before: RuntimePodStatus | undefined,
+  ): Promise<ContainerRecord | undefined> {
     const known = before?.containers.find((container) => container.id === listed.id);
     if (known !== undefined && known.state === toContainerState(listed.state)) return known;
     return await readContainer(this.#config.runtime, listed, this.#config.readTerminationMessage);

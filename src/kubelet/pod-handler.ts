@@ -97,7 +97,8 @@ export class PodHandler {
 
   /** Reports whether the node has room for the pod; rejects it otherwise. Must be called before the pod is one of the desired pods. */
   #admit(pod: Pod): boolean {
-    const { allocatable, node, desired, active, statuses, pleg, allocations, metrics, logger, events, clock } = this.#config;
+    const { allocatable, node, desired, active, statuses, pleg, allocations, metrics, logger, events, clock } =
+      this.#config;
     // The pod runs already: it was admitted before the kubelet restarted.
     if (pleg.get(podUid(pod)) !== undefined) return true;
     const rejection = admitPod({
@@ -188,7 +189,8 @@ function concernsWorker(before: Pod, after: Pod): boolean {
   const b = after.metadata;
   // The generation grows with every change of the spec, and when deletion is asked for.
   if (a.generation === undefined || a.generation !== b.generation) return true;
-  if (a.deletionTimestamp !== b.deletionTimestamp || a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds) return true;
+  if (a.deletionTimestamp !== b.deletionTimestamp || a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds)
+    return true;
   if (!isDeepStrictEqual(a.labels, b.labels) || !isDeepStrictEqual(a.annotations, b.annotations)) return true;
   // Readiness gates are conditions that other clients write. Another client may also have set a terminal phase.
   if ((after.spec.readinessGates ?? []).length > 0) return true;
@@ -201,7 +203,13 @@ function podFromRuntime(status: RuntimePodStatus): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: status.name, namespace: status.namespace, uid: status.uid, resourceVersion: '', creationTimestamp: '' },
+    metadata: {
+      name: status.name,
+      namespace: status.namespace,
+      uid: status.uid,
+      resourceVersion: '',
+      creationTimestamp: '',
+    },
     spec: { containers: names.map((name) => ({ name, resources: {} })) },
     status: {},
   };

@@ -13,7 +13,9 @@ describe('DNS', () => {
   const settings: DnsSettings = {
     clusterDNS: ['10.96.0.10'],
     clusterDomain: 'cluster.local',
-    node: parseResolvConf('nameserver 1.1.1.1\n# comment\nnameserver 8.8.8.8\nsearch corp.example\noptions timeout:2\n'),
+    node: parseResolvConf(
+      'nameserver 1.1.1.1\n# comment\nnameserver 8.8.8.8\nsearch corp.example\noptions timeout:2\n',
+    ),
   };
   function dns(spec: Partial<PodSpec>, changes: Partial<DnsSettings> = {}) {
     const told: string[] = [];
@@ -50,7 +52,9 @@ describe('DNS', () => {
     const { config, told } = dns({}, { clusterDNS: [] });
     expect(config).toEqual(node);
     expect(dns({}, { clusterDNS: undefined })).toEqual({ config: node, told: [] });
-    expect(told[0]).toContain('MissingClusterDNS: pod: "web_default(uid-1)". kubelet does not have ClusterDNS IP configured');
+    expect(told[0]).toContain(
+      'MissingClusterDNS: pod: "web_default(uid-1)". kubelet does not have ClusterDNS IP configured',
+    );
   });
 
   test('is cut to what resolvers take', () => {
@@ -67,7 +71,8 @@ describe('DNS', () => {
 });
 
 describe('the host name', () => {
-  const named = (spec: Partial<PodSpec>, name = 'web') => podHostname(makePod({ metadata: { name }, spec }), 'cluster.local');
+  const named = (spec: Partial<PodSpec>, name = 'web') =>
+    podHostname(makePod({ metadata: { name }, spec }), 'cluster.local');
 
   test('is that of the pod, cut to what fits', () => {
     expect(named({}).effective).toBe('web');
@@ -107,8 +112,14 @@ describe('resources', () => {
   test.each<[object, object]>([
     [{}, { cpuShares: 2, cpuPeriod: 100_000, oomScoreAdj: 1000, hugepageLimits: [] }],
     [{ requests: { cpu: '500m' } }, { cpuShares: 512, cpuPeriod: 100_000, oomScoreAdj: 999, hugepageLimits: [] }],
-    [{ limits: { cpu: '2' } }, { cpuShares: 2048, cpuPeriod: 100_000, cpuQuota: 200_000, oomScoreAdj: 999, hugepageLimits: [] }],
-    [{ limits: { cpu: '1m' } }, { cpuShares: 2, cpuPeriod: 100_000, cpuQuota: 1000, oomScoreAdj: 999, hugepageLimits: [] }],
+    [
+      { limits: { cpu: '2' } },
+      { cpuShares: 2048, cpuPeriod: 100_000, cpuQuota: 200_000, oomScoreAdj: 999, hugepageLimits: [] },
+    ],
+    [
+      { limits: { cpu: '1m' } },
+      { cpuShares: 2, cpuPeriod: 100_000, cpuQuota: 1000, oomScoreAdj: 999, hugepageLimits: [] },
+    ],
     [
       { requests: { cpu: '1', memory: '2Gi' }, limits: { cpu: '1', memory: '2Gi' } },
       {
@@ -122,16 +133,25 @@ describe('resources', () => {
     ],
     [
       { limits: { 'hugepages-2Mi': '4Mi' } },
-      { cpuShares: 2, cpuPeriod: 100_000, oomScoreAdj: 1000, hugepageLimits: [{ pageSize: '2MB', limit: 4 * 2 ** 20 }] },
+      {
+        cpuShares: 2,
+        cpuPeriod: 100_000,
+        oomScoreAdj: 1000,
+        hugepageLimits: [{ pageSize: '2MB', limit: 4 * 2 ** 20 }],
+      },
     ],
   ])('%j', (resources, expected) => {
     expect(given(resources)).toEqual(expected);
   });
 
   test('who asks for more memory is killed later', () => {
-    const pod = makePod({ spec: { containers: [makeContainer('main', { resources: { requests: { memory: '2Gi' } } })] } });
+    const pod = makePod({
+      spec: { containers: [makeContainer('main', { resources: { requests: { memory: '2Gi' } } })] },
+    });
     expect(oomScoreAdjustment(pod, pod.spec.containers[0]!, 8 * GiB)).toBe(750);
-    expect(oomScoreAdjustment(makePod({ spec: { priority: 2_000_001_000 } }), makeContainer('main'), 8 * GiB)).toBe(-997);
+    expect(oomScoreAdjustment(makePod({ spec: { priority: 2_000_001_000 } }), makeContainer('main'), 8 * GiB)).toBe(
+      -997,
+    );
   });
 });
 
@@ -176,7 +196,12 @@ describe('security', () => {
       ipc: 'POD',
       pid: 'POD',
     });
-    expect(namespaceOptions(makePod(), 'target')).toEqual({ network: 'POD', ipc: 'POD', pid: 'TARGET', targetId: 'target' });
+    expect(namespaceOptions(makePod(), 'target')).toEqual({
+      network: 'POD',
+      ipc: 'POD',
+      pid: 'TARGET',
+      targetId: 'target',
+    });
     const own = containerSecurityContext(
       makePod(),
       makeContainer('main', {

@@ -110,7 +110,9 @@ export class KubeletPodSyncer implements PodSyncer {
       const stopped = await pleg.refresh(uid);
       const running = runningContainers(stopped);
       if (running.length > 0) {
-        throw new Error(`detected running containers after a successful stop: ${running.map(({ name }) => name).join(', ')}`);
+        throw new Error(
+          `detected running containers after a successful stop: ${running.map(({ name }) => name).join(', ')}`,
+        );
       }
       probes.remove(uid);
     } finally {
@@ -153,10 +155,14 @@ export class KubeletPodSyncer implements PodSyncer {
    * moment, and is said only if the pod is not running by then.
    */
   async #reportAndAct(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
-    const neverReported = this.#config.statuses.get(podUid(pod)) === undefined && pod.status.containerStatuses === undefined;
+    const neverReported =
+      this.#config.statuses.get(podUid(pod)) === undefined && pod.status.containerStatuses === undefined;
     const isNew = status.fingerprint === '' && neverReported && !isTerminal(pod.status.phase);
     if (!isNew) {
-      const reported = this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
+      const reported = this.#report(pod, status, {
+        ended: false,
+        deadlineExceeded: this.#deadline(pod)?.exceeded === true,
+      });
       return isTerminal(reported.phase) ? { ended: true } : await this.#act(pod, status, signal);
     }
     const timer = this.#config.clock.setTimer(FIRST_REPORT_MS, () => {
@@ -262,7 +268,9 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** Returns the last observed status of the pod in the runtime: empty if it was never seen. */
   #observed(pod: Pod): RuntimePodStatus {
-    return this.#config.pleg.get(podUid(pod)) ?? emptyPodStatus(podUid(pod), pod.metadata.name, pod.metadata.namespace ?? '');
+    return (
+      this.#config.pleg.get(podUid(pod)) ?? emptyPodStatus(podUid(pod), pod.metadata.name, pod.metadata.namespace ?? '')
+    );
   }
 
   #previous(pod: Pod): PodStatus {
@@ -289,7 +297,11 @@ export class KubeletPodSyncer implements PodSyncer {
     });
   }
 
-  #report(pod: Pod, status: RuntimePodStatus, how: { readonly ended: boolean; readonly deadlineExceeded: boolean }): PodStatus {
+  #report(
+    pod: Pod,
+    status: RuntimePodStatus,
+    how: { readonly ended: boolean; readonly deadlineExceeded: boolean },
+  ): PodStatus {
     let reported = this.#generate(pod, status, how.ended);
     if (how.deadlineExceeded) {
       reported = {

@@ -19,9 +19,16 @@ class RecordingSyncer implements PodSyncer {
   async syncPod(pod: Pod, _first: boolean, _signal: AbortSignal): Promise<SyncResult> {
     return await this.#exclusively(`sync ${pod.metadata.name}`, pod, async () => await this.syncResult(pod));
   }
-  async syncTerminatingPod(pod: Pod, grace: number, change: StatusChange | undefined, signal: AbortSignal): Promise<void> {
+  async syncTerminatingPod(
+    pod: Pod,
+    grace: number,
+    change: StatusChange | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     this.statusChanges.push(change);
-    await this.#exclusively(`terminating ${pod.metadata.name} ${grace}`, pod, () => this.terminating(pod, grace, signal));
+    await this.#exclusively(`terminating ${pod.metadata.name} ${grace}`, pod, () =>
+      this.terminating(pod, grace, signal),
+    );
   }
   async syncTerminatingRuntimePod(pod: Pod): Promise<void> {
     await this.#exclusively(`terminating runtime ${pod.metadata.name}`, pod, () => Promise.resolve());
@@ -165,7 +172,9 @@ describe('termination', () => {
 
   test('a shorter grace interrupts a longer one; a longer one changes nothing', async () => {
     syncer.terminating = (_pod, grace, signal) =>
-      grace <= 5 ? Promise.resolve() : new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      grace <= 5
+        ? Promise.resolve()
+        : new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     workers.update({ type: 'create', pod: web() });
     workers.update({ type: 'kill', pod: web(), kill: { gracePeriodSeconds: 60 } });
     await clock.settle();

@@ -44,7 +44,12 @@ export interface SyncResult {
 export interface PodSyncer {
   syncPod(pod: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult>;
   /** Resolves when no container of the pod runs. `gracePeriodSeconds`: what they get at most, from now. */
-  syncTerminatingPod(pod: Pod, gracePeriodSeconds: number, status: StatusChange | undefined, signal: AbortSignal): Promise<void>;
+  syncTerminatingPod(
+    pod: Pod,
+    gracePeriodSeconds: number,
+    status: StatusChange | undefined,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** As syncTerminatingPod, for a pod that only the runtime knows. */
   syncTerminatingRuntimePod(pod: Pod, signal: AbortSignal): Promise<void>;
   syncTerminatedPod(pod: Pod, signal: AbortSignal): Promise<void>;
@@ -159,7 +164,8 @@ export class PodWorkers {
 
   /** Every pod that a worker knows, with its state. */
   *known(): Iterable<{ readonly pod: Pod; readonly state: PodWorkState; readonly runtimeOnly: boolean }> {
-    for (const worker of this.#workers.values()) yield { pod: worker.pod, state: worker.state, runtimeOnly: worker.runtimeOnly };
+    for (const worker of this.#workers.values())
+      yield { pod: worker.pod, state: worker.state, runtimeOnly: worker.runtimeOnly };
   }
 
   /** Forgets a pod that is finished. Does nothing for any other. */

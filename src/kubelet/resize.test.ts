@@ -51,7 +51,10 @@ async function sharesOf(pod: Pod): Promise<number | undefined> {
 describe('resize', () => {
   test('a container has its new resources without a restart', async () => {
     const before = await run('web', '1');
-    expect(containerOf(before)).toMatchObject({ allocatedResources: { cpu: '1' }, resources: { requests: { cpu: '1' } } });
+    expect(containerOf(before)).toMatchObject({
+      allocatedResources: { cpu: '1' },
+      resources: { requests: { cpu: '1' } },
+    });
     await resize('web', '2');
     const after = await harness.waitForPod('web', (pod) => containerOf(pod)?.resources?.requests?.['cpu'] === '2');
     expect(containerOf(after)).toMatchObject({ allocatedResources: { cpu: '2' }, restartCount: 0 });
@@ -62,14 +65,19 @@ describe('resize', () => {
   });
 
   test('a container whose policy wants it is started anew', async () => {
-    const before = await run('web', '1', { resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }] });
+    const before = await run('web', '1', {
+      resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }],
+    });
     await resize('web', '2');
     const after = await harness.waitForPod(
       'web',
       (pod) => containerOf(pod)?.restartCount === 1 && containerOf(pod)?.ready === true,
     );
     expect(containerOf(after)?.containerID).not.toBe(containerOf(before)?.containerID);
-    expect(containerOf(after)).toMatchObject({ allocatedResources: { cpu: '2' }, resources: { requests: { cpu: '2' } } });
+    expect(containerOf(after)).toMatchObject({
+      allocatedResources: { cpu: '2' },
+      resources: { requests: { cpu: '2' } },
+    });
     expect(await harness.eventsOf('web')).toContain('Killing: Container main resize requires restart');
   });
 
@@ -83,7 +91,10 @@ describe('resize', () => {
       message: "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000",
       observedGeneration: 2,
     });
-    expect(containerOf(pending)).toMatchObject({ allocatedResources: { cpu: '1' }, resources: { requests: { cpu: '1' } } });
+    expect(containerOf(pending)).toMatchObject({
+      allocatedResources: { cpu: '1' },
+      resources: { requests: { cpu: '1' } },
+    });
     await resize('web', '1500m');
     const after = await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '1500m');
     expect(condition(after, 'PodResizePending')).toBeUndefined();
@@ -110,7 +121,10 @@ describe('resize', () => {
     await harness.kubelet.stop();
     await harness.restartKubelet();
     await harness.clock.advance('10s');
-    expect(containerOf(await harness.getPod('web'))).toMatchObject({ allocatedResources: { cpu: '1' }, restartCount: 0 });
+    expect(containerOf(await harness.getPod('web'))).toMatchObject({
+      allocatedResources: { cpu: '1' },
+      restartCount: 0,
+    });
     await harness.deletePod('other', 0);
     await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '3', '1m');
   });
@@ -123,7 +137,10 @@ describe('resize', () => {
     await resize('web', '2');
     const failed = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizeInProgress')?.reason === 'Error');
     expect(condition(failed, 'PodResizeInProgress')?.message).toContain('not here');
-    expect(containerOf(failed)).toMatchObject({ allocatedResources: { cpu: '2' }, resources: { requests: { cpu: '1' } } });
+    expect(containerOf(failed)).toMatchObject({
+      allocatedResources: { cpu: '2' },
+      resources: { requests: { cpu: '1' } },
+    });
     runtime.updateContainerResources = original;
     const after = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizeInProgress') === undefined);
     expect(containerOf(after)?.resources?.requests).toEqual({ cpu: '2' });
@@ -148,6 +165,8 @@ test('a debug container is started once, beside the others', async () => {
     ({ status }) => status.ephemeralContainerStatuses?.[0]?.state.terminated !== undefined,
   );
   await harness.clock.advance('5m');
-  expect((await harness.getPod('web')).status.ephemeralContainerStatuses).toEqual(ended.status.ephemeralContainerStatuses);
+  expect((await harness.getPod('web')).status.ephemeralContainerStatuses).toEqual(
+    ended.status.ephemeralContainerStatuses,
+  );
   expect(isRunning(ended)).toBe(true);
 });

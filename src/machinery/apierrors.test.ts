@@ -10,7 +10,12 @@ const none = { group: '', resource: '' };
 /** What is the same in all failures is left out of the tables. */
 function partsOf(error: StatusError) {
   const { kind, apiVersion, metadata, status, ...parts } = error.status;
-  expect({ kind, apiVersion, metadata, status }).toEqual({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' });
+  expect({ kind, apiVersion, metadata, status }).toEqual({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+  });
   expect(error.message).toBe(parts.message ?? '');
   expect(error.code).toBe(parts.code);
   expect(error.reason).toBe(parts.reason ?? '');
@@ -54,7 +59,12 @@ describe('constructors', () => {
     [
       'alreadyExists',
       apierrors.alreadyExists(pods, 'web'),
-      { code: 409, reason: 'AlreadyExists', message: 'pods "web" already exists', details: { name: 'web', kind: 'pods' } },
+      {
+        code: 409,
+        reason: 'AlreadyExists',
+        message: 'pods "web" already exists',
+        details: { name: 'web', kind: 'pods' },
+      },
     ],
     [
       'generateNameConflict',
@@ -66,12 +76,21 @@ describe('constructors', () => {
         details: { name: 'web-x', kind: 'pods', retryAfterSeconds: 1 },
       },
     ],
-    ['unauthorized', apierrors.unauthorized('Unauthorized'), { code: 401, reason: 'Unauthorized', message: 'Unauthorized' }],
+    [
+      'unauthorized',
+      apierrors.unauthorized('Unauthorized'),
+      { code: 401, reason: 'Unauthorized', message: 'Unauthorized' },
+    ],
     ['unauthorized', apierrors.unauthorized(), { code: 401, reason: 'Unauthorized', message: 'not authorized' }],
     [
       'forbidden',
       apierrors.forbidden(pods, 'web', new Error('no')),
-      { code: 403, reason: 'Forbidden', message: 'pods "web" is forbidden: no', details: { name: 'web', kind: 'pods' } },
+      {
+        code: 403,
+        reason: 'Forbidden',
+        message: 'pods "web" is forbidden: no',
+        details: { name: 'web', kind: 'pods' },
+      },
     ],
     [
       'forbidden without name',
@@ -158,7 +177,11 @@ describe('constructors', () => {
       apierrors.tooManyRequestsError('slow down'),
       { code: 429, reason: 'TooManyRequests', message: 'Too many requests: slow down' },
     ],
-    ['serviceUnavailable', apierrors.serviceUnavailable('later'), { code: 503, reason: 'ServiceUnavailable', message: 'later' }],
+    [
+      'serviceUnavailable',
+      apierrors.serviceUnavailable('later'),
+      { code: 503, reason: 'ServiceUnavailable', message: 'later' },
+    ],
     [
       'methodNotSupported',
       apierrors.methodNotSupported(replicaSets, 'proxy'),
@@ -259,7 +282,11 @@ describe('genericServerResponse', () => {
     [500, 'InternalError', 'an error on the server ("said") has prevented the request from succeeding'],
     [502, 'InternalError', 'an error on the server ("said") has prevented the request from succeeding'],
     [503, 'ServiceUnavailable', 'the server is currently unable to handle the request'],
-    [504, 'Timeout', 'the server was unable to return a response in the time allotted, but may still be processing the request'],
+    [
+      504,
+      'Timeout',
+      'the server was unable to return a response in the time allotted, but may still be processing the request',
+    ],
     [302, '', 'the server responded with the status code 302 but did not return more information'],
   ])('%d', (code, reason, message) => {
     const error = respond(code);
@@ -268,8 +295,12 @@ describe('genericServerResponse', () => {
 
   it('says where it happened', () => {
     const where = { resource: replicaSets, name: 'web' };
-    expect(respond(404, where).message).toBe('the server could not find the requested resource (get replicasets.apps web)');
-    expect(respond(404, { resource: pods }).message).toBe('the server could not find the requested resource (get pods)');
+    expect(respond(404, where).message).toBe(
+      'the server could not find the requested resource (get replicasets.apps web)',
+    );
+    expect(respond(404, { resource: pods }).message).toBe(
+      'the server could not find the requested resource (get pods)',
+    );
     expect(respond(404, where).status.details).toEqual({ name: 'web', group: 'apps', kind: 'replicasets' });
     expect(respond(409, { verb: 'POST' }).reason).toBe('AlreadyExists');
     expect(respond(406, { serverMessage: '' }).message).toContain('content type that the client supports');
@@ -316,7 +347,9 @@ describe('predicates', () => {
   });
 
   it('look through wrapping errors, circles included', () => {
-    const wrapped = new Error('cannot sync', { cause: new Error('cannot get', { cause: apierrors.notFound(pods, 'a') }) });
+    const wrapped = new Error('cannot sync', {
+      cause: new Error('cannot get', { cause: apierrors.notFound(pods, 'a') }),
+    });
     expect(apierrors.isNotFound(wrapped)).toBe(true);
     expect(apierrors.reasonForError(wrapped)).toBe('NotFound');
     const circle = new Error('circle');
@@ -325,7 +358,13 @@ describe('predicates', () => {
   });
 
   it('go by the code where the reason is unknown, and by a known reason whatever the code', () => {
-    const status = (code: number, reason?: string): Status => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, code, reason });
+    const status = (code: number, reason?: string): Status => ({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      code,
+      reason,
+    });
     expect(apierrors.isNotFound(apierrors.fromStatus(status(404)))).toBe(true);
     expect(apierrors.isNotFound(apierrors.fromStatus(status(404, 'Weird')))).toBe(true);
     expect(apierrors.isNotFound(apierrors.fromStatus(status(404, 'Conflict')))).toBe(false);

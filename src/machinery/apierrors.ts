@@ -127,7 +127,12 @@ export function toStatus(error: unknown): Status {
 
 /** 404. */
 export function notFound(resource: GroupResource, name: string): StatusError {
-  return failure(404, 'NotFound', `${groupResourceString(resource)} ${quote(name)} not found`, forResource(resource, name));
+  return failure(
+    404,
+    'NotFound',
+    `${groupResourceString(resource)} ${quote(name)} not found`,
+    forResource(resource, name),
+  );
 }
 
 /** 409. */
@@ -245,13 +250,22 @@ export function serverTimeout(resource: GroupResource, operation: string, retryA
   const message =
     `The ${operation} operation against ${groupResourceString(resource)} ` +
     'could not be completed at this time, please try again.';
-  return failure(500, 'ServerTimeout', message, { ...forResource(resource, operation), ...retryAfter(retryAfterSeconds) });
+  return failure(500, 'ServerTimeout', message, {
+    ...forResource(resource, operation),
+    ...retryAfter(retryAfterSeconds),
+  });
 }
 
 /** 500. */
 export function internalError(error: Error | string): StatusError {
   const text = textOf(error);
-  return failure(500, 'InternalError', `Internal error occurred: ${text}`, { causes: [cause({ message: text })] }, error);
+  return failure(
+    500,
+    'InternalError',
+    `Internal error occurred: ${text}`,
+    { causes: [cause({ message: text })] },
+    error,
+  );
 }
 
 /** 504: the operation may still complete. */
@@ -312,7 +326,13 @@ const GENERIC_RESPONSES: ReadonlyMap<number, readonly [reason: StatusReason, mes
   [405, ['MethodNotAllowed', 'the server does not allow this method on the requested resource']],
   [422, ['Invalid', 'the server rejected our request due to an error in our request']],
   [503, ['ServiceUnavailable', 'the server is currently unable to handle the request']],
-  [504, ['Timeout', 'the server was unable to return a response in the time allotted, but may still be processing the request']],
+  [
+    504,
+    [
+      'Timeout',
+      'the server was unable to return a response in the time allotted, but may still be processing the request',
+    ],
+  ],
   [429, ['TooManyRequests', 'the server has received too many requests and has asked us to try again later']],
 ]);
 
@@ -342,7 +362,9 @@ export function genericServerResponse(response: GenericServerResponse): StatusEr
   }
   return failure(code, reason, message, {
     ...forResource(resource, name),
-    ...(response.isUnexpectedResponse && { causes: [cause({ reason: UNEXPECTED_SERVER_RESPONSE, message: serverMessage })] }),
+    ...(response.isUnexpectedResponse && {
+      causes: [cause({ reason: UNEXPECTED_SERVER_RESPONSE, message: serverMessage })],
+    }),
     ...retryAfter(response.retryAfterSeconds ?? 0),
   });
 }
@@ -360,7 +382,10 @@ function genericReason(code: number, verb: string, said: string): [StatusReason 
       return ['UnsupportedMediaType', said];
     case 406: {
       const unsaid = said === '' || said === 'unknown';
-      return ['NotAcceptable', unsaid ? 'the server was unable to respond with a content type that the client supports' : said];
+      return [
+        'NotAcceptable',
+        unsaid ? 'the server was unable to respond with a content type that the client supports' : said,
+      ];
     }
     default:
       if (code >= 500)

@@ -15,7 +15,8 @@ describe('VirtualClock', () => {
   it('fires timers in the order in which they are due, those of one instant in the order of setting', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
-    const set = (name: string, delay: number) => clock.setTimer(delay, () => fired.push(`${name}@${clock.monotonic()}`));
+    const set = (name: string, delay: number) =>
+      clock.setTimer(delay, () => fired.push(`${name}@${clock.monotonic()}`));
     set('c', 30);
     set('a', 10);
     set('b1', 20);

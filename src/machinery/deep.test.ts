@@ -23,7 +23,11 @@ describe('isPlainObject', () => {
 
 describe('own keys', () => {
   it('are not inherited ones', () => {
-    expect([getOwn({}, 'constructor'), getOwn({}, '__proto__'), getOwn({ a: 1 }, 'a')]).toEqual([undefined, undefined, 1]);
+    expect([getOwn({}, 'constructor'), getOwn({}, '__proto__'), getOwn({ a: 1 }, 'a')]).toEqual([
+      undefined,
+      undefined,
+      1,
+    ]);
   });
 
   it('may be __proto__, without changing the prototype', () => {
@@ -130,6 +134,10 @@ describe('stableStringify', () => {
 describe('isWithinDepth', () => {
   it('counts levels of objects and lists', () => {
     expect([isWithinDepth(1, 0), isWithinDepth({}, 0), isWithinDepth({}, 1)]).toEqual([true, false, true]);
-    expect([isWithinDepth({ a: [1] }, 1), isWithinDepth({ a: [1] }, 2), isWithinDepth([[[]]], 3)]).toEqual([false, true, true]);
+    expect([isWithinDepth({ a: [1] }, 1), isWithinDepth({ a: [1] }, 2), isWithinDepth([[[]]], 3)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 });

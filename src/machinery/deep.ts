@@ -41,7 +41,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
     return a.every((item, index) => deepEqual(item, b[index]));
   }
-  return sameEntries(a as Record<string, unknown>, b as Record<string, unknown>, deepEqual, (value) => value === undefined);
+  return sameEntries(
+    a as Record<string, unknown>,
+    b as Record<string, unknown>,
+    deepEqual,
+    (value) => value === undefined,
+  );
 }
 
 /**
@@ -62,7 +67,9 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value !== 'object') return false;
-  return Array.isArray(value) ? value.length === 0 : Object.getPrototypeOf(value) === null && Object.keys(value).length === 0;
+  return Array.isArray(value)
+    ? value.length === 0
+    : Object.getPrototypeOf(value) === null && Object.keys(value).length === 0;
 }
 
 function sameEntries(

@@ -5,7 +5,11 @@ import type { LoggerConfig } from './log.ts';
 
 function lines(config: LoggerConfig) {
   const written: string[] = [];
-  const logger = createLogger({ clock: new VirtualClock(), ...config, destination: { write: (line) => written.push(line) } });
+  const logger = createLogger({
+    clock: new VirtualClock(),
+    ...config,
+    destination: { write: (line) => written.push(line) },
+  });
   return { logger, written };
 }
 

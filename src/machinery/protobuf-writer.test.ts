@@ -2,7 +2,15 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { boolField, bytesField, doubleField, integerField, message, stringField, stringsField } from './protobuf-writer.ts';
+import {
+  boolField,
+  bytesField,
+  doubleField,
+  integerField,
+  message,
+  stringField,
+  stringsField,
+} from './protobuf-writer.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 

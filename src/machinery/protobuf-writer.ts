@@ -34,7 +34,9 @@ export function stringField(number: number, value: string | undefined): Uint8Arr
 }
 
 export function stringsField(number: number, values: readonly string[] | undefined): Uint8Array {
-  return values === undefined ? EMPTY : Buffer.concat(values.map((value) => bytesField(number, Buffer.from(value, 'utf8'))));
+  return values === undefined
+    ? EMPTY
+    : Buffer.concat(values.map((value) => bytesField(number, Buffer.from(value, 'utf8'))));
 }
 
 export function boolField(number: number, value: boolean | undefined): Uint8Array {

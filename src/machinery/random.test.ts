@@ -75,7 +75,11 @@ describe('SeededRandom', () => {
 
   it('keeps the sequence of a seed from release to release', () => {
     const random = new SeededRandom(1);
-    expect([random.uuid(), random.nameSuffix(5), random.int(10)]).toEqual(['d4197117-e52d-4681-b39a-60e37ac1bc7c', 'jjgrg', 4]);
+    expect([random.uuid(), random.nameSuffix(5), random.int(10)]).toEqual([
+      'd4197117-e52d-4681-b39a-60e37ac1bc7c',
+      'jjgrg',
+      4,
+    ]);
   });
 
   it('derives sequences that do not depend on how much was drawn', () => {

@@ -13,8 +13,17 @@ export interface TokenKey {
   readonly publicKey: KeyObject;
 }
 
-const HASHES: Readonly<Record<TokenAlgorithm, string>> = { RS256: 'sha256', ES256: 'sha256', ES384: 'sha384', ES512: 'sha512' };
-const CURVES: Readonly<Record<string, TokenAlgorithm>> = { prime256v1: 'ES256', secp384r1: 'ES384', secp521r1: 'ES512' };
+const HASHES: Readonly<Record<TokenAlgorithm, string>> = {
+  RS256: 'sha256',
+  ES256: 'sha256',
+  ES384: 'sha384',
+  ES512: 'sha512',
+};
+const CURVES: Readonly<Record<string, TokenAlgorithm>> = {
+  prime256v1: 'ES256',
+  secp384r1: 'ES384',
+  secp521r1: 'ES512',
+};
 
 /** `key`: public. Throws TypeError for kinds of keys that tokens are not signed with. */
 function tokenKey(key: KeyObject): TokenKey {

@@ -44,7 +44,11 @@ export async function runStepsInTurns<T>(steps: WaitingSteps<T>): Promise<T> {
 }
 
 /** Does the steps after one that has yielded `yielded`. `pause` is called before a step, unless the step before it waits. */
-async function goOn<T>(steps: WaitingSteps<T>, yielded: Promise<unknown> | undefined, pause: () => Awaitable<void>): Promise<T> {
+async function goOn<T>(
+  steps: WaitingSteps<T>,
+  yielded: Promise<unknown> | undefined,
+  pause: () => Awaitable<void>,
+): Promise<T> {
   let result: IteratorResult<Promise<unknown> | undefined, T> = { done: false, value: yielded };
   while (result.done !== true) {
     if (result.value === undefined) {

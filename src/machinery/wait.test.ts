@@ -107,7 +107,10 @@ describe('until', () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const times: number[] = [];
-    const loop = wait.until({ clock, signal: controller.signal, periodMs: 1000 }, () => void times.push(clock.monotonic()));
+    const loop = wait.until(
+      { clock, signal: controller.signal, periodMs: 1000 },
+      () => void times.push(clock.monotonic()),
+    );
     await clock.advance(2500);
     controller.abort();
     await loop;
@@ -138,7 +141,9 @@ describe('until', () => {
       throw new Error('broken');
     });
     await expect(loop).rejects.toThrow('broken');
-    await expect(wait.until({ clock, signal, periodMs: 1, jitterFactor: 1 }, () => undefined)).rejects.toThrow('randomness');
+    await expect(wait.until({ clock, signal, periodMs: 1, jitterFactor: 1 }, () => undefined)).rejects.toThrow(
+      'randomness',
+    );
   });
 });
 

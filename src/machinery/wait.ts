@@ -119,7 +119,8 @@ export class Backoff {
   #stepsLeft = 0;
 
   constructor(config: BackoffConfig) {
-    if ((config.jitter ?? 0) > 0 && config.random === undefined) throw new TypeError('a jitter needs a source of randomness');
+    if ((config.jitter ?? 0) > 0 && config.random === undefined)
+      throw new TypeError('a jitter needs a source of randomness');
     this.#config = config;
     this.#factor = config.factor ?? 1;
     this.#capMs = config.capMs ?? Number.POSITIVE_INFINITY;

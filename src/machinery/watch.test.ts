@@ -173,7 +173,10 @@ describe('mapWatch', () => {
     const queue = new WatchQueue<number>();
     for (const event of [1, 2, 3, 4]) queue.push(event);
     queue.close();
-    expect(await collect(mapWatch(queue, (event) => (event % 2 === 0 ? `${event}!` : undefined)))).toEqual(['2!', '4!']);
+    expect(await collect(mapWatch(queue, (event) => (event % 2 === 0 ? `${event}!` : undefined)))).toEqual([
+      '2!',
+      '4!',
+    ]);
   });
 
   it('passes on errors and stops', async () => {

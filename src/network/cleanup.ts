@@ -14,7 +14,10 @@ const NETWORK_NAMESPACES = '/run/netns';
 const POD_CHAIN = /^CNI-(?:DN-|SN-)?[0-9a-f]{20,}$/;
 
 /** Removes the bridge and forgets all addresses. Call it when no pod is left. Idempotent; rejects if the bridge stays. */
-export async function removeBridgeNetwork(config: { readonly bridge: string; readonly dataDir: string }): Promise<void> {
+export async function removeBridgeNetwork(config: {
+  readonly bridge: string;
+  readonly dataDir: string;
+}): Promise<void> {
   await rm(join(config.dataDir, 'ipam'), { recursive: true, force: true });
   // Without iproute2 there is no bridge of ours either: the plugin's own way to make it leaves it for the next boot.
   await unlessAbsent(run('ip', ['link', 'delete', config.bridge, 'type', 'bridge'], { env: { PATH: SYSTEM_PATH } }));
@@ -53,7 +56,10 @@ async function removeRules(family: string, bridge: string): Promise<void> {
     saved = (await run(`${family}-save`, ['-t', 'nat'], { env: { PATH: SYSTEM_PATH }, maxBuffer: 1 << 28 })).stdout;
   } catch (err) {
     // Not installed, or the kernel has no such table: there are no rules.
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT' || /table|protocol/i.test(String((err as { stderr?: string }).stderr)))
+    if (
+      (err as NodeJS.ErrnoException).code === 'ENOENT' ||
+      /table|protocol/i.test(String((err as { stderr?: string }).stderr))
+    )
       return;
     throw err;
   }

@@ -31,10 +31,18 @@ test('a bridge network as the plugins read it', () => {
 });
 
 test('two families, and no host ports where there is no iptables', () => {
-  const { plugins } = bridgeNetwork({ podCidr: '10.0.0.0/24, fd00::/64', bridge: 'b', dataDir: '/d', hostPorts: false });
+  const { plugins } = bridgeNetwork({
+    podCidr: '10.0.0.0/24, fd00::/64',
+    bridge: 'b',
+    dataDir: '/d',
+    hostPorts: false,
+  });
   expect(plugins).toHaveLength(1);
   expect(plugins[0]).toMatchObject({
-    ipam: { ranges: [[{ subnet: '10.0.0.0/24' }], [{ subnet: 'fd00::/64' }]], routes: [{ dst: '0.0.0.0/0' }, { dst: '::/0' }] },
+    ipam: {
+      ranges: [[{ subnet: '10.0.0.0/24' }], [{ subnet: 'fd00::/64' }]],
+      routes: [{ dst: '0.0.0.0/0' }, { dst: '::/0' }],
+    },
   });
 });
 
@@ -44,7 +52,9 @@ test("the bridge's name fits, stays the same for a directory and differs between
   expect(name.length).toBeLessThanOrEqual(15);
   expect(bridgeName('/var/lib/one')).toBe(name);
   expect(bridgeName('/var/lib/two')).not.toBe(name);
-  expect(() => bridgeNetwork({ podCidr: '10.0.0.0/24', bridge: 'much-too-long-a-name', dataDir: '/d' })).toThrow(RangeError);
+  expect(() => bridgeNetwork({ podCidr: '10.0.0.0/24', bridge: 'much-too-long-a-name', dataDir: '/d' })).toThrow(
+    RangeError,
+  );
 });
 
 test('the configuration is written whole, and can be written again', async () => {

@@ -92,5 +92,7 @@ const pluginDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
 
 /** The directory with the plugins that bridgeNetwork needs, or undefined if none has them all. */
 export function findCniPlugins(dirs: readonly string[] = pluginDirs): string | undefined {
-  return dirs.find((dir) => ['bridge', 'host-local', 'loopback', 'portmap'].every((plugin) => existsSync(join(dir, plugin))));
+  return dirs.find((dir) =>
+    ['bridge', 'host-local', 'loopback', 'portmap'].every((plugin) => existsSync(join(dir, plugin))),
+  );
 }

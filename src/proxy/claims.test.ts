@@ -24,7 +24,10 @@ const frontends = ({ changes }: RulesUpdate): Record<string, string> =>
 
 const victim = rulesOf(service({ clusterIP: '10.96.0.1' }, 'victim'), '2026-02-01T00:00:00Z');
 const thief = rulesOf(service({ clusterIP: '10.96.0.2', externalIPs: ['10.96.0.1', '203.0.113.1'] }, 'thief'));
-const third = rulesOf(service({ clusterIP: '10.96.0.3', externalIPs: ['203.0.113.1'] }, 'third'), '2026-03-01T00:00:00Z');
+const third = rulesOf(
+  service({ clusterIP: '10.96.0.3', externalIPs: ['203.0.113.1'] }, 'third'),
+  '2026-03-01T00:00:00Z',
+);
 
 test('an external address does not take the cluster IP of another service, however old it is', () => {
   const claims = new Claims();
@@ -33,7 +36,9 @@ test('an external address does not take the cluster IP of another service, howev
   });
   const resolved = claims.resolve(update({ 'default/victim': victim }));
   expect(frontends(resolved)).toEqual({ 'default/victim': '10.96.0.1', 'default/thief': '10.96.0.2 203.0.113.1' });
-  expect(resolved.changes.get('default/thief')?.problems).toEqual(['10.96.0.1 tcp 80 belongs to the service default/victim']);
+  expect(resolved.changes.get('default/thief')?.problems).toEqual([
+    '10.96.0.1 tcp 80 belongs to the service default/victim',
+  ]);
 });
 
 test('of two services the older one has an address; the other gets it when it is free', () => {

@@ -81,7 +81,8 @@ export class Claims {
     const has = (frontend: string, rank: number, port: string): boolean => {
       const winner = this.#claims.get(frontend)?.[0];
       if (winner?.port === port && winner.rank === rank) return true;
-      if (winner !== undefined && winner.service !== rules.key) lost.push(`${frontend} belongs to the service ${winner.service}`);
+      if (winner !== undefined && winner.service !== rules.key)
+        lost.push(`${frontend} belongs to the service ${winner.service}`);
       return false;
     };
     const ports = rules.ports.flatMap((port): PortRules[] => {
@@ -92,7 +93,11 @@ export class Claims {
       const externalIPs = port.externalIPs.filter((ip) => has(vip(ip), 2, id));
       const loadBalancerIPs = port.loadBalancerIPs.filter((ip) => has(vip(ip), 1, id));
       const isOwn = nodePort === 0 || has(`* ${protocol} ${nodePort} ${port.family}`, 0, id);
-      if (isOwn && externalIPs.length === port.externalIPs.length && loadBalancerIPs.length === port.loadBalancerIPs.length) {
+      if (
+        isOwn &&
+        externalIPs.length === port.externalIPs.length &&
+        loadBalancerIPs.length === port.loadBalancerIPs.length
+      ) {
         return [port];
       }
       return [{ ...port, externalIPs, loadBalancerIPs, nodePort: isOwn ? nodePort : 0 }];

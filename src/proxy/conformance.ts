@@ -112,12 +112,20 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       });
 
       test('changes of endpoints, one after the other', async () => {
-        const steps = [[...HERE, ...THERE], ['10.0.0.1 here', '10.0.1.2 there'], ['10.0.0.1 here'], ['10.0.0.2 here'], HERE];
+        const steps = [
+          [...HERE, ...THERE],
+          ['10.0.0.1 here', '10.0.1.2 there'],
+          ['10.0.0.1 here'],
+          ['10.0.0.2 here'],
+          HERE,
+        ];
         for (const step of steps) {
           await apply([everywhere()], [slice(step)]);
           const expected = step.map(
             (text) =>
-              ({ '10.0.0.1': 'pod1', '10.0.0.2': 'pod2', '10.0.1.1': 'other1', '10.0.1.2': 'other2' })[text.split(' ')[0] ?? ''],
+              ({ '10.0.0.1': 'pod1', '10.0.0.2': 'pod2', '10.0.1.1': 'other1', '10.0.1.2': 'other2' })[
+                text.split(' ')[0] ?? ''
+              ],
           );
           expect(await serversOf('client', NODE_PORT, 60)).toEqual(expected.sort());
         }
@@ -141,7 +149,10 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       });
 
       test('a client with session affinity stays with its endpoint while that is there', async () => {
-        const sticky = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 100 } } } as const;
+        const sticky = {
+          sessionAffinity: 'ClientIP',
+          sessionAffinityConfig: { clientIP: { timeoutSeconds: 100 } },
+        } as const;
         await apply([everywhere(sticky)], [slice([...HERE, ...THERE])]);
         const [first = '', ...others] = await serversOf('client', NODE_PORT, 1);
         expect([others, await serversOf('client', NODE_PORT, 20)]).toEqual([[], [first]]);
@@ -280,7 +291,12 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
         'cluster IPs',
         'pods as clients',
       )('IPv6', async () => {
-        const six = service({ type: 'NodePort', ports: PORTS, clusterIP: 'fd00:10:96::a', clusterIPs: ['fd00:10:96::a'] });
+        const six = service({
+          type: 'NodePort',
+          ports: PORTS,
+          clusterIP: 'fd00:10:96::a',
+          clusterIPs: ['fd00:10:96::a'],
+        });
         await apply([six], [slice(['fd00:0:0:a::1 here', 'fd00:0:0:b::1 there'])]);
         expect(await serversOf('pod1', { host: 'fd00:10:96::a', port: 80 })).toEqual(['other1', 'pod1']);
         expect(await serversOf('client', { host: 'fd00:0:0:1::1', port: 30_080 })).toEqual(['other1', 'pod1']);

@@ -11,10 +11,12 @@ const decided = (given: Service, endpoints: readonly string[] = []): ServiceRule
   if (rules === undefined) throw new Error('no rules');
   return rules;
 };
-const portOf = (given: Service, endpoints: readonly string[] = []): PortRules => decided(given, endpoints).ports[0] as PortRules;
+const portOf = (given: Service, endpoints: readonly string[] = []): PortRules =>
+  decided(given, endpoints).ports[0] as PortRules;
 const ips = (targets: PortRules['cluster']): string => targets.map(({ ip }) => ip.replace('10.0.0.', '')).join(' ');
 /** 'internal external: cluster targets | local targets'. */
-const summary = (rules: PortRules): string => `${rules.internal} ${rules.external}: ${ips(rules.cluster)} | ${ips(rules.local)}`;
+const summary = (rules: PortRules): string =>
+  `${rules.internal} ${rules.external}: ${ips(rules.cluster)} | ${ips(rules.local)}`;
 
 const nodePort = (spec: Partial<Service['spec']> = {}): Service =>
   service({ type: 'NodePort', ports: [{ port: 80, targetPort: 8080, nodePort: 30080 }], ...spec });
@@ -31,7 +33,12 @@ test.each<[string, Service, string[], string]>([
   ['internal policy, none here', service(INTERNAL_LOCAL), ['10.0.0.2'], 'drop cluster:  | '],
   ['external policy', nodePort(LOCAL), ['10.0.0.1 here', '10.0.0.2'], 'cluster local: 1 2 | 1'],
   ['external policy, none here', nodePort(LOCAL), ['10.0.0.2'], 'cluster drop: 2 | '],
-  ['external policy, the last one here goes', nodePort(LOCAL), ['10.0.0.1 here going', '10.0.0.2'], 'cluster local: 2 | 1'],
+  [
+    'external policy, the last one here goes',
+    nodePort(LOCAL),
+    ['10.0.0.1 here going', '10.0.0.2'],
+    'cluster local: 2 | 1',
+  ],
   ['external policy without anything external', service(LOCAL), ['10.0.0.2'], 'cluster cluster: 2 | '],
   ['both policies', nodePort({ ...LOCAL, ...INTERNAL_LOCAL }), ['10.0.0.1 here', '10.0.0.2'], 'local local: 1 2 | 1'],
   ['hints for a zone', service(), ['10.0.0.1 zone=east', '10.0.0.2 zone=west'], 'cluster cluster: 1 | '],
@@ -62,7 +69,11 @@ test.each<[string, Service, string[], string]>([
 
 test('a service of both families has rules in both, with the endpoints of each', () => {
   const dual = service({ clusterIPs: ['10.96.0.10', 'fd00:10:96::A'] });
-  const slices = [slice(['10.0.0.1']), slice(['fd00::0:8'], { name: 'six' }), slice(['fd00::9'], { name: 'other', of: 'other' })];
+  const slices = [
+    slice(['10.0.0.1']),
+    slice(['fd00::0:8'], { name: 'six' }),
+    slice(['fd00::9'], { name: 'other', of: 'other' }),
+  ];
   const rules = decide([dual], slices, NODE).get('default/web');
   expect(rules?.ports.map(({ id, clusterIP, cluster }) => [id, clusterIP, cluster[0]?.ip])).toEqual([
     ['default/web//tcp/IPv4', '10.96.0.10', '10.0.0.1'],
@@ -76,7 +87,9 @@ test('an endpoint in two slices counts once, as the one that stays', () => {
 });
 
 test('ports are matched by name and protocol', () => {
-  const spec = { ports: ['TCP', 'UDP', 'SCTP'].map((protocol) => ({ name: 'dns', protocol, port: 53, targetPort: 53 })) };
+  const spec = {
+    ports: ['TCP', 'UDP', 'SCTP'].map((protocol) => ({ name: 'dns', protocol, port: 53, targetPort: 53 })),
+  };
   const ports = [
     { name: 'dns', protocol: 'UDP', port: 5353 },
     { name: 'dns', protocol: 'SCTP', port: 5454 },
@@ -113,7 +126,11 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
     sessionAffinity: 'ClientIP',
     sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
   } as const;
-  const rules = decided(service(spec, 'web', ['198.51.100.9', 'fd00::77']), ['10.0.0.1 here', '10.0.0.2 here', '10.0.0.3']);
+  const rules = decided(service(spec, 'web', ['198.51.100.9', 'fd00::77']), [
+    '10.0.0.1 here',
+    '10.0.0.2 here',
+    '10.0.0.3',
+  ]);
   expect([rules.healthCheckNodePort, rules.localReady]).toEqual([32000, 2]);
   expect(rules.ports[0]).toMatchObject({
     loadBalancerIPs: ['198.51.100.9'],
@@ -127,7 +144,14 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
 
 describe('bad input', () => {
   test('endpoints at addresses that belong to the node itself are left out', () => {
-    const { ports, problems } = decided(service(), ['127.0.0.1', '169.254.169.254', '224.0.0.1', '0.0.0.0', '10.0.0.1', 'x']);
+    const { ports, problems } = decided(service(), [
+      '127.0.0.1',
+      '169.254.169.254',
+      '224.0.0.1',
+      '0.0.0.0',
+      '10.0.0.1',
+      'x',
+    ]);
     expect(ports[0]?.cluster.map(({ ip }) => ip)).toEqual(['10.0.0.1']);
     expect(problems).toHaveLength(5);
     expect(problems[1]).toBe('endpoint "127.0.0.1" in EndpointSlice web-1 is no address that a service may lead to');

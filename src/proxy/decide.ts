@@ -38,7 +38,11 @@ export function serviceOf({ metadata }: Slice): string | undefined {
 }
 
 /** Returns the rules of all services by key. Those that need none (headless, ExternalName …) are left out. */
-export function decide(services: readonly Service[], slices: readonly Slice[], node: NodeFacts): Map<string, ServiceRules> {
+export function decide(
+  services: readonly Service[],
+  slices: readonly Slice[],
+  node: NodeFacts,
+): Map<string, ServiceRules> {
   const byService = new Map<string, Slice[]>();
   for (const slice of slices) {
     const key = serviceOf(slice);
@@ -68,7 +72,8 @@ export function decideService(service: Service, slices: readonly Slice[], node: 
     const clusterIP = clusterIPOf(service, family);
     if (clusterIP === undefined) continue;
     const endpoints = endpointsOf(slices, family, { nodeName: node.name, problems });
-    for (const list of endpoints.values()) for (const { local, ready, ip } of list) if (local && ready) localReady.add(ip);
+    for (const list of endpoints.values())
+      for (const { local, ready, ip } of list) if (local && ready) localReady.add(ip);
     ports.push(...portsOf(service, family, clusterIP, endpoints, node, problems));
   }
   return {
@@ -90,7 +95,8 @@ function clusterIPOf({ spec }: Service, family: IpFamily): string | undefined {
   return parsed === undefined ? undefined : formatIp(parsed);
 }
 
-const needsHealthCheck = ({ spec }: Service): boolean => spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+const needsHealthCheck = ({ spec }: Service): boolean =>
+  spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
 function portsOf(
   service: Service,
@@ -106,7 +112,9 @@ function portsOf(
   const externalLocal = isExternal && spec.externalTrafficPolicy === 'Local';
   const internalLocal = spec.internalTrafficPolicy === 'Local';
   const externals = externalAddresses(spec.externalIPs ?? [], family, problems);
-  const virtual = (status.loadBalancer.ingress ?? []).filter(({ ip, ipMode = 'VIP' }) => ip !== undefined && ipMode === 'VIP');
+  const virtual = (status.loadBalancer.ingress ?? []).filter(
+    ({ ip, ipMode = 'VIP' }) => ip !== undefined && ipMode === 'VIP',
+  );
   const balanced = externalAddresses(
     virtual.map(({ ip = '' }) => ip),
     family,
@@ -122,7 +130,10 @@ function portsOf(
     const loadBalancerIPs = balanced.filter(free);
     const accessible = nodePort !== 0 || externalIPs.length > 0 || loadBalancerIPs.length > 0;
     const all = endpoints.get(portKey(name, protocol)) ?? [];
-    const policies = { usesCluster: !internalLocal || accessible, usesLocal: internalLocal || (externalLocal && accessible) };
+    const policies = {
+      usesCluster: !internalLocal || accessible,
+      usesLocal: internalLocal || (externalLocal && accessible),
+    };
     const selection = select(all, policies, node);
     return [
       {
@@ -142,7 +153,8 @@ function portsOf(
         internal: destination(selection, internalLocal),
         external: destination(selection, externalLocal),
         externalLocal,
-        serving: protocol === 'udp' ? all.filter(({ serving }) => serving).map(({ ip, port: at }) => `${ip} ${at}`) : [],
+        serving:
+          protocol === 'udp' ? all.filter(({ serving }) => serving).map(({ ip, port: at }) => `${ip} ${at}`) : [],
       },
     ];
   });
@@ -201,5 +213,7 @@ function rangesOf(
   const own = [...node.addresses].flatMap((text) => parseIp(text) ?? []);
   const allowsNode = ranges.some((range) => own.some((address) => contains(range, address)));
   const allowed = ranges.map(({ first, prefix }) => `${formatIp({ family, value: first })}/${prefix}`);
-  return [...new Set([...allowed, ...(allowsNode ? balanced.map((address) => `${address}/${bitsOf(family)}`) : [])])].sort();
+  return [
+    ...new Set([...allowed, ...(allowsNode ? balanced.map((address) => `${address}/${bitsOf(family)}`) : [])]),
+  ].sort();
 }

@@ -43,7 +43,10 @@ export class ProxyMetrics {
     this.#durations = durations('sync_proxy_rules_duration_seconds', 'SyncProxyRules latency in seconds');
     this.#durationsByKind = {
       full: durations('sync_full_proxy_rules_duration_seconds', 'SyncProxyRules latency in seconds for full resyncs'),
-      partial: durations('sync_partial_proxy_rules_duration_seconds', 'SyncProxyRules latency in seconds for partial resyncs'),
+      partial: durations(
+        'sync_partial_proxy_rules_duration_seconds',
+        'SyncProxyRules latency in seconds for partial resyncs',
+      ),
     };
     const counter = (name: string, help: string): ReturnType<Instruments['counter']> =>
       instruments.counter({ name: `kubeproxy_${name}`, help });
@@ -88,8 +91,16 @@ export class ProxyMetrics {
       instruments.gauge({ name: `kubeproxy_sync_proxy_rules_${name}`, help, labels }, () =>
         this.#families.map((family) => [[family], value()]),
       );
-    byFamily('last_timestamp_seconds', 'The last time proxy rules were successfully synced', () => this.#syncedMs / 1000);
-    byFamily('last_queued_timestamp_seconds', 'The last time a sync of proxy rules was queued', () => this.#queuedMs / 1000);
+    byFamily(
+      'last_timestamp_seconds',
+      'The last time proxy rules were successfully synced',
+      () => this.#syncedMs / 1000,
+    );
+    byFamily(
+      'last_queued_timestamp_seconds',
+      'The last time a sync of proxy rules was queued',
+      () => this.#queuedMs / 1000,
+    );
     instruments.gauge(
       {
         name: 'kubeproxy_sync_proxy_rules_no_local_endpoints_total',
@@ -126,7 +137,8 @@ export class ProxyMetrics {
 
   /** `triggeredMs`: when the pod or service changed that has led to the rules. */
   programmed(triggeredMs: number): void {
-    for (const family of this.#families) this.#programming.with(family).observe((this.#clock.now() - triggeredMs) / 1000);
+    for (const family of this.#families)
+      this.#programming.with(family).observe((this.#clock.now() - triggeredMs) / 1000);
   }
 
   probed(endpoint: 'healthz' | 'livez', code: number): void {

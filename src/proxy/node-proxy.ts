@@ -113,7 +113,9 @@ async function chooseBackend(config: NodeProxyConfig, nft: Nft, logger: Logger):
   const obstacle = await obstacleToNftables(settings, nft);
   if (obstacle === undefined) {
     const blindBridge =
-      settings.bridge === undefined || (await seesBridgedTraffic(settings.bridge, logger)) ? undefined : settings.bridge;
+      settings.bridge === undefined || (await seesBridgedTraffic(settings.bridge, logger))
+        ? undefined
+        : settings.bridge;
     return (network) => nftables(config, nft, network, blindBridge, logger);
   }
   if (settings.mode === 'nftables') throw new Error(`nftables is not available: ${obstacle}`);
@@ -137,15 +139,26 @@ function nftables(
       conntrack: systemConntrack(),
       clock,
       logger,
-      onCleaned: (family, removed, seconds) => metrics.flowsRemoved(family === 'ipv4' ? 'IPv4' : 'IPv6', removed, seconds),
+      onCleaned: (family, removed, seconds) =>
+        metrics.flowsRemoved(family === 'ipv4' ? 'IPv4' : 'IPv6', removed, seconds),
     }),
     clock,
     logger,
   });
 }
 
-function tableSettings(settings: NodeProxySettings, network: ProxierNetwork, blindBridge: string | undefined): TableSettings {
-  const { table, clusterCidrs, nodePortAddresses, masqueradeAll = false, masqueradeBit = DEFAULT_MASQUERADE_BIT } = settings;
+function tableSettings(
+  settings: NodeProxySettings,
+  network: ProxierNetwork,
+  blindBridge: string | undefined,
+): TableSettings {
+  const {
+    table,
+    clusterCidrs,
+    nodePortAddresses,
+    masqueradeAll = false,
+    masqueradeBit = DEFAULT_MASQUERADE_BIT,
+  } = settings;
   return {
     table,
     nodePortIPs: addressesForNodePorts(nodePortAddresses, network.nodeIPs(), machineAddresses()),
@@ -176,7 +189,9 @@ function userspace(config: NodeProxyConfig, network: ProxierNetwork, logger: Log
 /** Returns why the proxy cannot use nftables here; undefined if it can. Nothing is changed to find out. */
 function obstacleToNftables(settings: NodeProxySettings, nft: Nft): Promise<string | undefined> {
   const network: ProxierNetwork = { nodeIPs: () => [], serviceCidrs: () => [] };
-  const commands = PROXY_FAMILIES.flatMap((family) => tableCommands(family, tableSettings(PROBE(settings), network, undefined)));
+  const commands = PROXY_FAMILIES.flatMap((family) =>
+    tableCommands(family, tableSettings(PROBE(settings), network, undefined)),
+  );
   return obstacleToNft(nft, `${commands.join('\n')}\n`);
 }
 

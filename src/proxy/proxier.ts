@@ -92,7 +92,11 @@ export class Proxier {
     const cidrInformer = informers.informerFor(serviceCIDRs);
     const onService = (object: { readonly metadata: { readonly namespace?: string; readonly name: string } }): void =>
       this.#changed('service', serviceKey(object.metadata.namespace ?? '', object.metadata.name));
-    serviceInformer.addEventHandler({ onAdd: onService, onUpdate: (_, object) => onService(object), onDelete: onService });
+    serviceInformer.addEventHandler({
+      onAdd: onService,
+      onUpdate: (_, object) => onService(object),
+      onDelete: onService,
+    });
     sliceInformer.addEventHandler({
       onAdd: (slice) => this.#putSlice(slice),
       onUpdate: (previous, slice) => {
@@ -102,7 +106,11 @@ export class Proxier {
       onDelete: (slice) => this.#removeSlice(slice),
     });
     const onNode = (node: Immutable<Node> | undefined): void => this.#setNode(node);
-    nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, node) => onNode(node), onDelete: () => onNode(undefined) });
+    nodeInformer.addEventHandler({
+      onAdd: onNode,
+      onUpdate: (_, node) => onNode(node),
+      onDelete: () => onNode(undefined),
+    });
     const onCidr = (): void => this.#changedAll();
     cidrInformer.addEventHandler({ onAdd: onCidr, onUpdate: onCidr, onDelete: onCidr });
     informers.start(signal);
@@ -176,7 +184,12 @@ export class Proxier {
         const seconds = (clock.monotonic() - start) / 1000;
         metrics.synced(complete ? 'full' : 'partial', seconds, this.#countWithoutLocal());
         for (const trigger of triggers) metrics.programmed(trigger);
-        logger.debug('proxy: rules synced', { backend: backend.name, services: update.changes.size, complete, seconds });
+        logger.debug('proxy: rules synced', {
+          backend: backend.name,
+          services: update.changes.size,
+          complete,
+          seconds,
+        });
         retryMs = FIRST_RETRY_MS;
       } catch (err) {
         if (signal.aborted) return;
@@ -276,7 +289,9 @@ export class Proxier {
     const facts = this.#factsOf(node);
     const nodeIPs = addressesOf(node);
     const isSame =
-      facts.zone === this.#node.zone && sameItems(facts.addresses, this.#node.addresses) && sameItems(nodeIPs, this.#nodeIPs);
+      facts.zone === this.#node.zone &&
+      sameItems(facts.addresses, this.#node.addresses) &&
+      sameItems(nodeIPs, this.#nodeIPs);
     this.#node = facts;
     this.#nodeIPs = nodeIPs;
     if (!isSame) this.#changedAll();

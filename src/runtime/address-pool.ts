@@ -17,7 +17,8 @@ function parseIPv6(text: string): bigint {
   const groups = (part: string): string[] => (part === '' ? [] : part.split(':'));
   const front = groups(head);
   const back = groups(tail ?? '');
-  const all = tail === undefined ? front : [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back];
+  const all =
+    tail === undefined ? front : [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back];
   return all.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 

@@ -72,7 +72,8 @@ export async function killAll(find: () => readonly number[], clock: Clock): Prom
   for (;;) {
     const running = find().flatMap((pid) => identify(pid) ?? []);
     if (running.length === 0) return killed.size;
-    if (clock.monotonic() > deadline) throw new Error(`new processes start as fast as they are killed: ${list(running)}`);
+    if (clock.monotonic() > deadline)
+      throw new Error(`new processes start as fast as they are killed: ${list(running)}`);
     for (const one of running) {
       killed.add(one.pid);
       signalProcess(one, 'SIGKILL');

@@ -68,7 +68,8 @@ export class NamedImages implements ImageService {
   /** The reference of the image for a container to be made from. Throws ImageNotFound if it is not there. */
   use(spec: ImageSpec): string {
     const image = this.#find(spec);
-    if (image === undefined) throw new CriError('ImageNotFound', `image ${JSON.stringify(spec.image ?? '')} is not present`);
+    if (image === undefined)
+      throw new CriError('ImageNotFound', `image ${JSON.stringify(spec.image ?? '')} is not present`);
     return image.repoDigests[0] ?? image.id;
   }
 
@@ -89,7 +90,10 @@ export class NamedImages implements ImageService {
     if (pullDurationMs) await this.#clock.sleep(pullDurationMs, options?.signal);
     if (pullError !== undefined) {
       const reason = /not found/i.test(pullError) ? 'ImageNotFound' : 'ImagePull';
-      throw new CriError(reason, `failed to pull and unpack image ${JSON.stringify(canonicalImageName(name))}: ${pullError}`);
+      throw new CriError(
+        reason,
+        `failed to pull and unpack image ${JSON.stringify(canonicalImageName(name))}: ${pullError}`,
+      );
     }
     this.#removed.delete(this.#name(name));
     return this.#add(this.#name(name)).repoDigests[0]!;

@@ -122,7 +122,11 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   /** Returns the record of a container that is not started. Throws NotFound if its image is not on the node. */
-  protected newContainerRecord(podSandboxId: string, config: ContainerConfig, sandbox: PodSandboxConfig): ContainerRecord {
+  protected newContainerRecord(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandbox: PodSandboxConfig,
+  ): ContainerRecord {
     return {
       id: this.newId(),
       podSandboxId,

@@ -99,7 +99,8 @@ export class PodTable<C extends Recorded> {
   /** The sandbox, if it runs. Throws NotFound or FailedPrecondition. */
   readySandbox(id: string): Sandbox<C> {
     const sandbox = this.#open(id);
-    if (sandbox.record.state !== 'SANDBOX_READY') throw new CriError('FailedPrecondition', `sandbox ${id} is not ready`);
+    if (sandbox.record.state !== 'SANDBOX_READY')
+      throw new CriError('FailedPrecondition', `sandbox ${id} is not ready`);
     return sandbox;
   }
 
@@ -212,6 +213,7 @@ export class PodTable<C extends Recorded> {
 export function attributesOf({
   id,
   config,
-}: Pick<SandboxRecord | ContainerRecord, 'id' | 'config'>): Input<'ContainerAttributes'> & Input<'PodSandboxAttributes'> {
+}: Pick<SandboxRecord | ContainerRecord, 'id' | 'config'>): Input<'ContainerAttributes'> &
+  Input<'PodSandboxAttributes'> {
   return { id, metadata: config.metadata, labels: config.labels, annotations: config.annotations };
 }

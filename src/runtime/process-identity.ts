@@ -37,7 +37,13 @@ export function readStat(pid: number): ProcessStat | undefined {
   // The second field is the program's name in parentheses, which may contain anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const cpuTicks = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
-  return { state: fields[0]!, parent: Number(fields[1]), processGroup: Number(fields[2]), startTicks: fields[19]!, cpuTicks };
+  return {
+    state: fields[0]!,
+    parent: Number(fields[1]),
+    processGroup: Number(fields[2]),
+    startTicks: fields[19]!,
+    cpuTicks,
+  };
 }
 
 const hasProc = existsSync('/proc/self/stat');
@@ -52,7 +58,9 @@ function identifyByPs(pid: number): ProcessIdentity | undefined {
     return undefined;
   }
   const [state, ...started] = line.split(/\s+/);
-  return state === undefined || state === '' || state.startsWith('Z') ? undefined : { pid, startTime: started.join(' ') };
+  return state === undefined || state === '' || state.startsWith('Z')
+    ? undefined
+    : { pid, startTime: started.join(' ') };
 }
 
 /** The identity of a process that runs; undefined if it does not (a zombie does not run). */

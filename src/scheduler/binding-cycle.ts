@@ -230,7 +230,8 @@ export class BindingCycles {
     framework.runUnreserve(state, info, node);
     const held = cache.forgetPod(info.uid);
     // The pod itself is left out: it comes back into the queue below, and it had the room.
-    if (held) queue.moveAll(assignedPodDelete, { before: onNode(info.pod, node) }, (other) => other.metadata.uid !== info.uid);
+    if (held)
+      queue.moveAll(assignedPodDelete, { before: onNode(info.pod, node) }, (other) => other.metadata.uid !== info.uid);
     const nominated = this.#nominated.get(info.uid);
     this.#nominated.delete(info.uid);
     failures.handle(framework, queued, failure, nominated);

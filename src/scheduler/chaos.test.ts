@@ -98,7 +98,8 @@ describe('the scheduler on a bad day', () => {
       const here = items.filter((pod) => pod.spec.nodeName === `n${i}`);
       return here.reduce((left, pod) => left - coresOf(pod), CORES);
     });
-    for (const pod of items) if (pod.spec.nodeName === undefined) expect(coresOf(pod)).toBeGreaterThan(Math.max(...free));
+    for (const pod of items)
+      if (pod.spec.nodeName === undefined) expect(coresOf(pod)).toBeGreaterThan(Math.max(...free));
     expect(scheduler.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
     await cluster.stop();
   });

@@ -88,7 +88,10 @@ class World {
   async addPod(name: string, devices: number): Promise<void> {
     this.wants.set(name, devices);
     if (devices > 0) {
-      await this.claims.create({ metadata: { name }, spec: { devices: { requests: [request('r', { count: devices })] } } });
+      await this.claims.create({
+        metadata: { name },
+        spec: { devices: { requests: [request('r', { count: devices })] } },
+      });
       await this.cluster.addPod(name, undefined, using(name));
     } else {
       const resources = { requests: { storage: '1Gi' } };
@@ -106,7 +109,8 @@ class World {
     const alive = new Set(all.map(({ metadata }) => metadata.uid));
     for (const claim of (await this.claims.list()).items) {
       const { reservedFor = [], allocation, ...status } = claim.status;
-      if (allocation === undefined || reservedFor.length === 0 || reservedFor.some(({ uid }) => alive.has(uid))) continue;
+      if (allocation === undefined || reservedFor.length === 0 || reservedFor.some(({ uid }) => alive.has(uid)))
+        continue;
       await this.claims.updateStatus({ ...claim, status });
     }
     for (const { metadata, spec } of (await this.volumes.list()).items) {

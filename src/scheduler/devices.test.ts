@@ -41,7 +41,8 @@ describe('claims to devices', () => {
   const claims = () => cluster.client.resource(resourceClaims).namespace('default');
   const addSlice = (name: string, node: string, ...devices: Device[]) =>
     cluster.client.resource(resourceSlices).create(fresh(makeSlice(name, node, devices)));
-  const addClaim = (...args: Parameters<typeof makeResourceClaim>) => claims().create(fresh(makeResourceClaim(...args)));
+  const addClaim = (...args: Parameters<typeof makeResourceClaim>) =>
+    claims().create(fresh(makeResourceClaim(...args)));
   const addPod = (name: string, spec: Partial<PodSpec>) => cluster.addPod(name, undefined, spec);
   const devicesOf = async (claim: string) =>
     ((await claims().get(claim)).status.allocation?.devices.results ?? []).map(({ device }) => device);
@@ -60,7 +61,9 @@ describe('claims to devices', () => {
     expect(claim.status).toEqual({
       allocation: {
         devices: { results: [{ request: 'r', driver: DRIVER, pool: 'on-b', device: 'gpu-0' }] },
-        nodeSelector: { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }] },
+        nodeSelector: {
+          nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }],
+        },
       },
       reservedFor: [{ resource: 'pods', name: 'p', uid: pod.metadata.uid }],
     });
@@ -159,7 +162,9 @@ describe('claims to devices', () => {
     await addClaim('c');
     const { setFault } = cluster.startScheduler();
     setFault((one, send) =>
-      one.path.endsWith('/p/binding') ? Promise.reject(apierrors.forbidden({ group: '', resource: 'pods' }, 'p', 'no')) : send(),
+      one.path.endsWith('/p/binding')
+        ? Promise.reject(apierrors.forbidden({ group: '', resource: 'pods' }, 'p', 'no'))
+        : send(),
     );
     await addPod('p', using('c'));
     await cluster.clock.advance('500ms');
@@ -198,7 +203,8 @@ describe('claims to devices', () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { requests, setFault } = cluster.startScheduler();
-    const isWrite = (one: string): boolean => one === 'PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status';
+    const isWrite = (one: string): boolean =>
+      one === 'PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status';
     let asked = 0;
     setFault(async (one, send) => {
       if (one.method === 'GET' && one.path.endsWith('/resourceclaims/c') && asked++ < 2)
@@ -255,7 +261,9 @@ describe('claims to devices', () => {
         annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
         ownerReferences: [{ kind: 'Pod', name: 'p', controller: true }],
       });
-      expect(claim?.spec.devices.requests?.map(({ name, exactly }) => [name, exactly?.deviceClassName, exactly?.count])).toEqual([
+      expect(
+        claim?.spec.devices.requests?.map(({ name, exactly }) => [name, exactly?.deviceClassName, exactly?.count]),
+      ).toEqual([
         ['container-0-request-0', 'provided', 1],
         ['container-1-request-0', 'provided', 2],
       ]);
@@ -277,7 +285,9 @@ describe('claims to devices', () => {
     });
 
     it('are not needed where the node itself offers the resource', async () => {
-      await cluster.addNode('plugin', { allocatable: { cpu: '4', memory: '32Gi', pods: '110', 'example.com/gpu': '2' } });
+      await cluster.addNode('plugin', {
+        allocatable: { cpu: '4', memory: '32Gi', pods: '110', 'example.com/gpu': '2' },
+      });
       cluster.startScheduler();
       await addPod('p', { ...asking(2), nodeSelector: { 'kubernetes.io/hostname': 'plugin' } });
       await cluster.untilBound('p');
@@ -305,7 +315,9 @@ describe('claims to devices', () => {
     it('go if they are left from a scheduler that was killed', async () => {
       const pod = await addPod('p', asking(1));
       const left = fresh(
-        makeResourceClaim('p-extended-resources-x', [request('container-0-request-0', { deviceClassName: 'provided' })]),
+        makeResourceClaim('p-extended-resources-x', [
+          request('container-0-request-0', { deviceClassName: 'provided' }),
+        ]),
       );
       await claims().create({
         ...left,
@@ -341,7 +353,9 @@ describe('claims to devices', () => {
       driver: DRIVER,
       pool: 'on-a',
       device: 'gpu-0',
-      conditions: [{ type, status: 'True', reason: 'Because', message: 'so', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+      conditions: [
+        { type, status: 'True', reason: 'Because', message: 'so', lastTransitionTime: '2026-01-01T00:00:00Z' },
+      ],
     };
     const status: ResourceClaimStatus = { ...(claim.status as ResourceClaimStatus), devices: [device] };
     await claims().updateStatus({ ...claim, status });

@@ -76,7 +76,10 @@ describe('an extender', () => {
       bind: async (body) => {
         bindings.push(body);
         const inNamespace = cluster.client.resource(pods).namespace(body.PodNamespace ?? '');
-        const binding = { metadata: { name: body.PodName, uid: body.PodUID }, target: { kind: 'Node', name: body.Node } };
+        const binding = {
+          metadata: { name: body.PodName, uid: body.PodUID },
+          target: { kind: 'Node', name: body.Node },
+        };
         await inNamespace.subresource(body.PodName ?? '', 'binding', { apiVersion: 'v1', kind: 'Binding', ...binding });
         return {};
       },

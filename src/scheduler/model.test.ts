@@ -10,7 +10,13 @@ import type { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchEvent } from '#client/transport.ts';
-import { type Fault, type RunningScheduler, startTestCluster, type TestCluster, type WatchFault } from './testing/cluster.ts';
+import {
+  type Fault,
+  type RunningScheduler,
+  startTestCluster,
+  type TestCluster,
+  type WatchFault,
+} from './testing/cluster.ts';
 
 const SEEDS = Number(process.env['MODEL_SEEDS'] ?? 6);
 const STEPS = 120;
@@ -57,7 +63,10 @@ function badWatches(random: SeededRandom, clock: VirtualClock, calm: () => boole
         }
         if (what === 1) {
           // And this cannot even be asked for: it has to look at everything.
-          slow.push({ type: 'ERROR', object: apierrors.toStatus(apierrors.resourceExpired('too old resource version')) });
+          slow.push({
+            type: 'ERROR',
+            object: apierrors.toStatus(apierrors.resourceExpired('too old resource version')),
+          });
           break;
         }
         if (what < 6) await clock.sleep(random.int(2000));
@@ -203,7 +212,9 @@ class Model {
   /** What waits has to wait. */
   async finished(): Promise<void> {
     const all = await this.check();
-    const open = (await this.#cluster.client.resource(nodes).list()).items.filter(({ spec }) => spec.unschedulable !== true);
+    const open = (await this.#cluster.client.resource(nodes).list()).items.filter(
+      ({ spec }) => spec.unschedulable !== true,
+    );
     const waiting = all.filter(({ spec }) => spec.nodeName === undefined && (spec.schedulingGates ?? []).length === 0);
     for (const pod of waiting) {
       for (const { metadata } of open) {

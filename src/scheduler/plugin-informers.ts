@@ -2,7 +2,13 @@
 
 import { namespaces, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import { deviceClasses, resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
-import { csiDrivers, csiNodes, csiStorageCapacities, storageClasses, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import {
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
+  storageClasses,
+  volumeAttachments,
+} from '#api/groups/storage/v1/index.ts';
 import type { EventHandler, HandlerRegistration, SharedInformerFactory } from '#client/informers/index.ts';
 import { ActionType, clusterEvent, type ClusterEventWithHint, type EventResource, UPDATE } from './framework/events.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';

@@ -12,7 +12,9 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 const PAGE = readFileSync(join(HERE, '../../docs/writing-a-scheduler-plugin.md'), 'utf8');
 
 function block(language: string): string {
-  const found = [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(([, code]) => code ?? '');
+  const found = [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(
+    ([, code]) => code ?? '',
+  );
   expect(found, `blocks in ${language}`).toHaveLength(1);
   return found[0] ?? '';
 }

@@ -52,8 +52,16 @@ describe('patchFor', () => {
 describe('PodStatusWriter', () => {
   function setUp(concurrency: number) {
     const logger = new RecordingLogger();
-    const patches: { readonly name: string; readonly message: string | undefined; readonly end: (err?: unknown) => void }[] = [];
-    const patch = (name: string, _type: string, body: { status: { conditions?: { message: string }[] } }): Promise<unknown> =>
+    const patches: {
+      readonly name: string;
+      readonly message: string | undefined;
+      readonly end: (err?: unknown) => void;
+    }[] = [];
+    const patch = (
+      name: string,
+      _type: string,
+      body: { status: { conditions?: { message: string }[] } },
+    ): Promise<unknown> =>
       new Promise((resolve, reject) => {
         const end = (err?: unknown): void => (err === undefined ? resolve({}) : reject(err));
         patches.push({ name, message: body.status.conditions?.[0]?.message, end });

@@ -107,7 +107,10 @@ export class PodStatusWriter {
     } catch (err) {
       // The pod is gone, or another one has its name.
       if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
-      this.#logger.warn('the status of a pod that is not scheduled could not be written', { pod: `${namespace}/${name}`, err });
+      this.#logger.warn('the status of a pod that is not scheduled could not be written', {
+        pod: `${namespace}/${name}`,
+        err,
+      });
     }
   }
 }

@@ -24,7 +24,8 @@ describe('preemption', () => {
   });
 
   const inDefault = () => cluster.client.resource(pods).namespace('default');
-  const names = async (): Promise<string[]> => (await inDefault().list()).items.map((pod) => pod.metadata.name ?? '').sort();
+  const names = async (): Promise<string[]> =>
+    (await inDefault().list()).items.map((pod) => pod.metadata.name ?? '').sort();
   /** What a kubelet does with a pod that is being deleted. */
   const end = (name: string) => inDefault().delete(name, { gracePeriodSeconds: 0 });
 
@@ -74,7 +75,9 @@ describe('preemption', () => {
     await cluster.addPod('two', { cpu: '2' }, vital);
     await cluster.clock.advance('5s');
     const going = async (): Promise<string[]> =>
-      (await inDefault().list()).items.filter((pod) => pod.metadata.deletionTimestamp).map((pod) => pod.metadata.name ?? '');
+      (await inDefault().list()).items
+        .filter((pod) => pod.metadata.deletionTimestamp)
+        .map((pod) => pod.metadata.name ?? '');
     // Two of no importance rather than one of none and a critical one.
     expect((await going()).sort()).toEqual(['n2-a', 'n2-b']);
     await end('n2-a');
@@ -230,7 +233,9 @@ describe('preemption', () => {
     await cluster.clock.advance('100ms');
     expect(await cluster.nodeOf('high')).toBeUndefined();
     expect(await cluster.nodeOf('waits')).toBeUndefined();
-    await cluster.client.resource(nodes).patch('n', 'application/merge-patch+json', { metadata: { labels: { disk: 'b' } } });
+    await cluster.client
+      .resource(nodes)
+      .patch('n', 'application/merge-patch+json', { metadata: { labels: { disk: 'b' } } });
     await cluster.addNode('m', { ...small, ...disk('a') });
     await cluster.clock.advance('10s');
     expect(await cluster.nodeOf('high')).toBe('m');

@@ -2,7 +2,13 @@
 
 import * as field from '#machinery/validation/field.ts';
 import type { Handle } from './framework/handle.ts';
-import { type ExtensionPoint, implementsPoint, type Plugin, type PluginAt, type PluginsByPoint } from './framework/plugin.ts';
+import {
+  type ExtensionPoint,
+  implementsPoint,
+  type Plugin,
+  type PluginAt,
+  type PluginsByPoint,
+} from './framework/plugin.ts';
 import { defaultPlugins, type Registry } from './plugins/registry.ts';
 import type { EnabledPlugin, PluginSet, ProfileConfiguration } from './config/configuration.ts';
 import { ConfigurationError } from './config/reader.ts';
@@ -12,7 +18,8 @@ const NOTHING: PluginSet = { enabled: [], disabled: [] };
 /** Makes the profile's plugins. Throws ConfigurationError: unknown plugins, wrong arguments, plugins where they do not belong. */
 export function resolveProfile(profile: ProfileConfiguration, registry: Registry, handle: Handle): PluginsByPoint {
   const resolver = new Resolver(profile, registry, handle);
-  const resolve = <P extends ExtensionPoint>(point: P): PluginAt[P][] => resolver.resolve(point).map(({ plugin }) => plugin);
+  const resolve = <P extends ExtensionPoint>(point: P): PluginAt[P][] =>
+    resolver.resolve(point).map(({ plugin }) => plugin);
   const queueSort = resolve('queueSort');
   const plugins: PluginsByPoint = {
     preEnqueue: resolve('preEnqueue'),
@@ -33,8 +40,10 @@ export function resolveProfile(profile: ProfileConfiguration, registry: Registry
     const names = queueSort.map((plugin) => plugin.name);
     resolver.errors.push(field.invalid(at.child('queueSort'), names, 'exactly one queue sort plugin is needed'));
   }
-  if (plugins.bind.length === 0) resolver.errors.push(field.required(at.child('bind'), 'at least one bind plugin is needed'));
-  if (resolver.errors.length > 0) throw new ConfigurationError(`scheduler profile "${profile.schedulerName}"`, resolver.errors);
+  if (plugins.bind.length === 0)
+    resolver.errors.push(field.required(at.child('bind'), 'at least one bind plugin is needed'));
+  if (resolver.errors.length > 0)
+    throw new ConfigurationError(`scheduler profile "${profile.schedulerName}"`, resolver.errors);
   return plugins;
 }
 
@@ -67,7 +76,8 @@ class Resolver {
         seen.add(name);
       }
       for (const name of set?.disabled ?? []) {
-        if (name !== '*' && !registry.has(name)) this.#unknown(this.#at.child('plugins', point, 'disabled'), name, registry);
+        if (name !== '*' && !registry.has(name))
+          this.#unknown(this.#at.child('plugins', point, 'disabled'), name, registry);
       }
     }
     // Arguments for a plugin that is not enabled are checked all the same.
@@ -95,7 +105,9 @@ class Resolver {
       const plugin = this.#instances.get(name);
       if (plugin === undefined) return [];
       if (implementsPoint(plugin, point)) return [{ plugin, weight }];
-      this.errors.push(field.invalid(this.#at.child('plugins', point, 'enabled'), name, `plugin does not implement ${point}`));
+      this.errors.push(
+        field.invalid(this.#at.child('plugins', point, 'enabled'), name, `plugin does not implement ${point}`),
+      );
       return [];
     });
   }
@@ -106,7 +118,10 @@ class Resolver {
       this.#unknown(this.#at.child(this.#profile.pluginConfig.has(name) ? 'pluginConfig' : 'plugins'), name, registry);
       return;
     }
-    const args = this.#profile.pluginConfig.get(name) ?? { value: undefined, path: this.#at.child('pluginConfig').toString() };
+    const args = this.#profile.pluginConfig.get(name) ?? {
+      value: undefined,
+      path: this.#at.child('pluginConfig').toString(),
+    };
     try {
       this.#instances.set(name, registration.create(args, handle));
     } catch (err) {

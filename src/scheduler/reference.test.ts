@@ -45,7 +45,10 @@ const strategy: fc.Arbitrary<ReferenceArgs['strategy']> = fc
   .record({
     type: fc.constantFrom('LeastAllocated' as const, 'MostAllocated' as const, 'RequestedToCapacityRatio' as const),
     resources: fc.uniqueArray(
-      fc.record({ name: fc.constantFrom('cpu', 'memory', 'ephemeral-storage', GPU), weight: fc.integer({ min: 1, max: 5 }) }),
+      fc.record({
+        name: fc.constantFrom('cpu', 'memory', 'ephemeral-storage', GPU),
+        weight: fc.integer({ min: 1, max: 5 }),
+      }),
       { minLength: 1, maxLength: 4, selector: ({ name }) => name },
     ),
     shape: fc.constantFrom(
@@ -69,7 +72,12 @@ const args: fc.Arbitrary<ReferenceArgs> = fc
       added: fc.oneof({ weight: 6, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: nodeAffinity }),
       ignoredResources: fc.constantFrom([], [], [GPU]),
       strategy,
-      balanced: fc.constantFrom(['cpu', 'memory'], ['cpu', 'memory', 'ephemeral-storage'], ['memory'], ['cpu', 'memory', GPU]),
+      balanced: fc.constantFrom(
+        ['cpu', 'memory'],
+        ['cpu', 'memory', 'ephemeral-storage'],
+        ['memory'],
+        ['cpu', 'memory', GPU],
+      ),
       hardPodAffinityWeight: fc.constantFrom(0, 1, 50),
       ignorePreferredTermsOfExistingPods: fc.boolean(),
     },
@@ -217,7 +225,10 @@ describe('the default profile', () => {
     const weights = new Map<string, number>(SCORING.map((name, i) => [name, BASE ** i]));
     return new Framework({
       profileName: profile.schedulerName,
-      plugins: { ...plugins, score: plugins.score.map(({ plugin }) => ({ plugin, weight: weights.get(plugin.name) ?? 0 })) },
+      plugins: {
+        ...plugins,
+        score: plugins.score.map(({ plugin }) => ({ plugin, weight: weights.get(plugin.name) ?? 0 })),
+      },
       clock: handle.clock,
       nominator: world.queue,
       waitingPods: new WaitingPods(),
@@ -239,7 +250,9 @@ describe('the default profile', () => {
       const { truth, snapshot } = world;
       expect(new Set(snapshot.nodes.map(({ name }) => name))).toEqual(new Set(world.nodes.keys()));
       if (snapshot.nodes.length === 0) return;
-      const expected = truth.nodes.map((node) => refusal(pod.pod, node, truth, world.nominatedOn(node.metadata.name), made));
+      const expected = truth.nodes.map((node) =>
+        refusal(pod.pod, node, truth, world.nominatedOn(node.metadata.name), made),
+      );
       const state = new CycleState();
       const statuses = new NodeToStatus();
       const feasible: { readonly node: NodeInfo; readonly position: number }[] = [];
@@ -326,8 +339,12 @@ describe('the default profile', () => {
       expect(new Set(named('application/strategic-merge-patch+json'))).toEqual(
         new Set(going.map(({ metadata }) => metadata.name)),
       );
-      const passedBy = world.nominatedOn(taken?.node ?? '').filter((other) => (other.spec.priority ?? 0) < pod.priority);
-      expect(new Set(named('application/merge-patch+json'))).toEqual(new Set(passedBy.map(({ metadata }) => metadata.name)));
+      const passedBy = world
+        .nominatedOn(taken?.node ?? '')
+        .filter((other) => (other.spec.priority ?? 0) < pod.priority);
+      expect(new Set(named('application/merge-patch+json'))).toEqual(
+        new Set(passedBy.map(({ metadata }) => metadata.name)),
+      );
     };
 
     for (const template of pods) await check(template);

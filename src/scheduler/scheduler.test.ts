@@ -61,7 +61,9 @@ describe('the scheduler with an API server', () => {
       message,
       observedGeneration: 1,
     });
-    expect(await cluster.eventsOf('p')).toMatchObject([{ type: 'Warning', reason: 'FailedScheduling', message, count: 1 }]);
+    expect(await cluster.eventsOf('p')).toMatchObject([
+      { type: 'Warning', reason: 'FailedScheduling', message, count: 1 },
+    ]);
     await cluster.addNode('room');
     await cluster.clock.settle();
     expect(await cluster.nodeOf('p')).toBe('room');
@@ -188,7 +190,10 @@ describe('the scheduler with an API server', () => {
         'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
     });
     down = false;
-    await cluster.clock.runUntil(async () => [await cluster.nodeOf('p'), await cluster.nodeOf('q')].some(Boolean), '1m');
+    await cluster.clock.runUntil(
+      async () => [await cluster.nodeOf('p'), await cluster.nodeOf('q')].some(Boolean),
+      '1m',
+    );
     await cluster.clock.advance('1m');
     expect([await cluster.nodeOf('p'), await cluster.nodeOf('q')].filter(Boolean)).toEqual(['n']);
   });
@@ -238,7 +243,12 @@ describe('the scheduler with an API server', () => {
     await cluster.addNode('m', { unschedulable: true });
     const scheduler = cluster.startScheduler({}, async (request, send) => {
       if (isBinding(request)) {
-        const target = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'p' }, target: { kind: 'Node', name: 'm' } };
+        const target = {
+          apiVersion: 'v1',
+          kind: 'Binding',
+          metadata: { name: 'p' },
+          target: { kind: 'Node', name: 'm' },
+        };
         await cluster.client.resource(pods).namespace('default').subresource('p', 'binding', target);
       }
       return await send();
@@ -374,7 +384,10 @@ describe('the later extension points', () => {
     await cluster.addPod('p', { cpu: '1' });
     await cluster.clock.settle();
     expect(calls).toEqual(['reserve A', 'reserve B', 'unreserve B', 'unreserve A']);
-    expect(await cluster.condition('p')).toMatchObject({ reason: 'Unschedulable', message: '0/1 nodes are available: 1 no.' });
+    expect(await cluster.condition('p')).toMatchObject({
+      reason: 'Unschedulable',
+      message: '0/1 nodes are available: 1 no.',
+    });
   });
 
   it('bind after PreBind, and tell PostBind', async () => {

@@ -66,7 +66,10 @@ export class Scheduler {
     this.#config = config;
     this.#configuration = readConfiguration(config.configuration);
     this.#metrics = config.metrics ?? new SchedulerMetrics({ clock: config.clock });
-    this.#registry = new Map([...inTreeRegistry, ...(config.plugins ?? []).map((plugin) => [plugin.name, plugin] as const)]);
+    this.#registry = new Map([
+      ...inTreeRegistry,
+      ...(config.plugins ?? []).map((plugin) => [plugin.name, plugin] as const),
+    ]);
     this.#podInformer = config.informers.informerFor(pods);
     this.#nodeInformer = config.informers.informerFor(nodes);
     this.#session = this.#newSession();

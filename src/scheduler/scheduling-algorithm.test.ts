@@ -31,7 +31,14 @@ interface SetUp {
   readonly seed?: number;
 }
 
-function setUp({ nodes = [], plugins = {}, defaults = true, nominated = {}, percentageOfNodesToScore, seed = 1 }: SetUp) {
+function setUp({
+  nodes = [],
+  plugins = {},
+  defaults = true,
+  nominated = {},
+  percentageOfNodesToScore,
+  seed = 1,
+}: SetUp) {
   const clock = new VirtualClock();
   const random = new SeededRandom(seed);
   const cache = new SchedulerCache({ clock, logger: new RecordingLogger() });
@@ -146,7 +153,9 @@ describe('scheduling one pod', () => {
   it('names the plugins that leave no node together', () => {
     const only = (...names: string[]): TestPlugin => ({ preFilter: () => ({ nodeNames: new Set(names) }) });
     const { refusal } = setUp({ nodes: nodesNamed(3), plugins: { B: only('n0', 'n1'), A: only('n2') } });
-    expect(refusal(makePodInfo('p'))).toBe("0/3 nodes are available: node(s) didn't satisfy plugin(s) [A B] simultaneously.");
+    expect(refusal(makePodInfo('p'))).toBe(
+      "0/3 nodes are available: node(s) didn't satisfy plugin(s) [A B] simultaneously.",
+    );
   });
 
   it('lets PreFilter refuse whatever the node, and prefers the refusal that nothing can help', () => {
@@ -182,7 +191,9 @@ describe('scheduling one pod', () => {
     const { schedule } = setUp({ nodes: nodesNamed(2), plugins: { Wild: { score: () => 101 } } });
     expect(schedule(makePodInfo('p'))).toMatchObject({
       kind: 'error',
-      status: { reasons: ['plugin "Wild" returns an invalid score 101, it should in the range of [0, 100] after normalizing'] },
+      status: {
+        reasons: ['plugin "Wild" returns an invalid score 101, it should in the range of [0, 100] after normalizing'],
+      },
     });
   });
 
@@ -271,7 +282,10 @@ describe('scheduling any pods one after the other', () => {
         fc.array(size, { maxLength: 25 }),
         fc.integer(),
         (sizes, wanted, seed) => {
-          const list = ({ cpu, memory }: { cpu: number; memory: number }) => ({ cpu: String(cpu), memory: `${memory}Gi` });
+          const list = ({ cpu, memory }: { cpu: number; memory: number }) => ({
+            cpu: String(cpu),
+            memory: `${memory}Gi`,
+          });
           const { cache, schedule } = setUp({
             nodes: sizes.map((each, i) => makeNode(`n${i}`, { allocatable: { ...list(each), pods: '3' } })),
             seed,

@@ -86,7 +86,12 @@ export class SchedulingAlgorithm {
   }
 
   /** As schedule, with a say for extenders: about the nodes that the plugins leave. Rejects with what one throws that is needed. */
-  async scheduleExtended(framework: Framework, state: CycleState, pod: PodInfo, extenders: Extenders): Promise<ScheduleResult> {
+  async scheduleExtended(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    extenders: Extenders,
+  ): Promise<ScheduleResult> {
     const pre = this.#preFilter(framework, state, pod);
     if ('kind' in pre) return pre;
     const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
@@ -96,7 +101,8 @@ export class SchedulingAlgorithm {
     }
     const found = this.#look(framework, state, pod, pre, framework.plugins.score.length > 0 || extenders.narrow);
     if (found instanceof Status) return { kind: 'error', status: found };
-    const left = found.feasible.length === 0 ? found.feasible : await extenders.filter(pod, found.feasible, found.statuses);
+    const left =
+      found.feasible.length === 0 ? found.feasible : await extenders.filter(pod, found.feasible, found.statuses);
     if (left.length === 0) return this.#unfit(found, found.feasible.length > 0);
     // Positions are those of all that the plugins left.
     const ofAll = found.ofAll && left.length === found.feasible.length;
@@ -120,7 +126,13 @@ export class SchedulingAlgorithm {
   }
 
   /** `scoringNeeded`: nodes are going to be scored, or narrowed further, so one feasible node is not enough. */
-  #look(framework: Framework, state: CycleState, pod: PodInfo, pre: PreFilterOutcome, scoringNeeded: boolean): Found | Status {
+  #look(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    pre: PreFilterOutcome,
+    scoringNeeded: boolean,
+  ): Found | Status {
     const all = this.#snapshot.nodes;
     const statuses = new NodeToStatus();
     let nodes = all;
@@ -253,7 +265,13 @@ export class SchedulingAlgorithm {
   }
 
   /** Returns one of the nodes with the highest score, each with the same probability. `ofAll`: the search was over the snapshot. */
-  #best(framework: Framework, state: CycleState, pod: PodInfo, feasible: readonly NodeInfo[], ofAll: boolean): NodeInfo | Status {
+  #best(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    feasible: readonly NodeInfo[],
+    ofAll: boolean,
+  ): NodeInfo | Status {
     if (feasible.length === 1) return feasible[0] as NodeInfo;
     const scores = this.#scores(framework, state, pod, feasible, ofAll);
     return scores instanceof Status ? scores : this.#highest(feasible, scores);
@@ -402,7 +420,11 @@ function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: num
 }
 
 /** `narrowedBy`: plugins that ruled nodes out before they were looked at. */
-export function diagnosisOf(statuses: NodeToStatus, nodeCount: number, narrowedBy: ReadonlySet<string> = NO_PLUGINS): Diagnosis {
+export function diagnosisOf(
+  statuses: NodeToStatus,
+  nodeCount: number,
+  narrowedBy: ReadonlySet<string> = NO_PLUGINS,
+): Diagnosis {
   const unschedulablePlugins = new Set(narrowedBy);
   const pendingPlugins = new Set<string>();
   for (const { plugin, code } of statuses.counts().keys()) {

@@ -92,7 +92,9 @@ export class Session {
       logger,
       signal: this.#requests.signal,
     });
-    const recorders = new Map(configuration.profiles.map(({ schedulerName: name }) => [name, config.recorder(name)] as const));
+    const recorders = new Map(
+      configuration.profiles.map(({ schedulerName: name }) => [name, config.recorder(name)] as const),
+    );
     this.#frameworks = makeFrameworks(config, {
       client,
       informers: config.informers,

@@ -17,12 +17,22 @@ const HOST = 'kubernetes.io/hostname';
 const ZONE = 'topology.kubernetes.io/zone';
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-function term(labels: Record<string, string>, topologyKey = HOST, more: Partial<PodAffinityTerm> = {}): PodAffinityTerm {
+function term(
+  labels: Record<string, string>,
+  topologyKey = HOST,
+  more: Partial<PodAffinityTerm> = {},
+): PodAffinityTerm {
   return { topologyKey, labelSelector: { matchLabels: labels }, ...more };
 }
 const near = (...terms: PodAffinityTerm[]): Partial<PodSpec> => ({ affinity: { podAffinity: { [required]: terms } } });
-const apart = (...terms: PodAffinityTerm[]): Partial<PodSpec> => ({ affinity: { podAntiAffinity: { [required]: terms } } });
-const spread = (topologyKey: string, whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway', more = {}): Partial<PodSpec> => ({
+const apart = (...terms: PodAffinityTerm[]): Partial<PodSpec> => ({
+  affinity: { podAntiAffinity: { [required]: terms } },
+});
+const spread = (
+  topologyKey: string,
+  whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway',
+  more = {},
+): Partial<PodSpec> => ({
   topologySpreadConstraints: [
     { maxSkew: 1, topologyKey, whenUnsatisfiable, labelSelector: { matchLabels: { app: 'web' } }, ...more },
   ],
@@ -174,7 +184,9 @@ describe('pods that look at other pods', () => {
         'no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, ' +
         '2 Preemption is not helpful for scheduling.',
     });
-    await cluster.client.resource(nodes).patch('n3', 'application/merge-patch+json', { spec: { unschedulable: false } });
+    await cluster.client
+      .resource(nodes)
+      .patch('n3', 'application/merge-patch+json', { spec: { unschedulable: false } });
     await cluster.untilBound('f');
     expect(await cluster.nodeOf('f')).toBe('n3');
   });
@@ -182,7 +194,8 @@ describe('pods that look at other pods', () => {
   it('waits for as many domains as a pod demands', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     cluster.startScheduler();
-    for (const name of ['a', 'b']) await cluster.addPod(name, undefined, spread(ZONE, 'DoNotSchedule', { minDomains: 2 }), web);
+    for (const name of ['a', 'b'])
+      await cluster.addPod(name, undefined, spread(ZONE, 'DoNotSchedule', { minDomains: 2 }), web);
     await cluster.clock.advance('10s');
     expect((await nodesOf('a', 'b')).filter(Boolean)).toEqual(['n1']);
     await cluster.addNode('n2', { labels: { [ZONE]: 'z2' } });

@@ -51,7 +51,11 @@ describe('volumes', () => {
   async function bindClaim(claim: string, volume: string): Promise<void> {
     const now = await claims().get(claim);
     const annotations = { ...now.metadata.annotations, 'pv.kubernetes.io/bind-completed': 'yes' };
-    await claims().update({ ...now, metadata: { ...now.metadata, annotations }, spec: { ...now.spec, volumeName: volume } });
+    await claims().update({
+      ...now,
+      metadata: { ...now.metadata, annotations },
+      spec: { ...now.spec, volumeName: volume },
+    });
   }
 
   it('gives a claim the volume on the chosen node, and binds the pod when the claim is bound', async () => {
@@ -72,7 +76,8 @@ describe('volumes', () => {
     });
     expect(volume.metadata.annotations?.['pv.kubernetes.io/bound-by-controller']).toBe('yes');
     expect(await cluster.nodeOf('p')).toBeUndefined();
-    const nominated = async () => (await cluster.client.resource(pods).namespace('default').get('p')).status.nominatedNodeName;
+    const nominated = async () =>
+      (await cluster.client.resource(pods).namespace('default').get('p')).status.nominatedNodeName;
     expect(await nominated()).toBe('b');
     // Others are scheduled meanwhile.
     await cluster.addPod('q');
@@ -145,7 +150,9 @@ describe('volumes', () => {
     );
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.clock.advance('3s');
-    expect((await cluster.condition('p'))?.message).toMatch(/^running PreBind plugin "VolumeBinding": .*somebody was faster/);
+    expect((await cluster.condition('p'))?.message).toMatch(
+      /^running PreBind plugin "VolumeBinding": .*somebody was faster/,
+    );
     setFault(undefined);
     await cluster.clock.advance('20s');
     expect((await volumes().get('v')).spec.claimRef?.name).toBe('c');

@@ -58,7 +58,10 @@ function changed(pod: Pod, step: OwnStep): Pod {
     case 'ownTolerations':
       return { ...pod, spec: { ...pod.spec, tolerations: step.tolerations } };
     case 'ownRequests': {
-      const containers = pod.spec.containers.map((container) => ({ ...container, resources: { requests: { cpu: step.cpu } } }));
+      const containers = pod.spec.containers.map((container) => ({
+        ...container,
+        resources: { requests: { cpu: step.cpu } },
+      }));
       return { ...pod, spec: { ...pod.spec, containers } };
     }
   }
@@ -110,7 +113,10 @@ describe('a pod that fits nowhere', () => {
       nominator: world.queue,
       waitingPods: new WaitingPods(),
     });
-    registrations.set(profile.schedulerName, new Map([...framework.eventRegistrations(), [NO_NODES, [{ event: nodeAdd }]]]));
+    registrations.set(
+      profile.schedulerName,
+      new Map([...framework.eventRegistrations(), [NO_NODES, [{ event: nodeAdd }]]]),
+    );
     const algorithm = new SchedulingAlgorithm({ snapshot: world.snapshot, random: new SeededRandom(1) });
     return { world, framework, algorithm };
   }
@@ -135,14 +141,17 @@ describe('a pod that fits nowhere', () => {
       const result = algorithm.schedule(framework, new CycleState(), queued.info);
       if (result.kind === 'error') throw new Error(result.status.message);
       if (result.kind === 'node') return false;
-      queued.unschedulablePlugins = result.kind === 'noNodes' ? new Set([NO_NODES]) : result.diagnosis.unschedulablePlugins;
+      queued.unschedulablePlugins =
+        result.kind === 'noNodes' ? new Set([NO_NODES]) : result.diagnosis.unschedulablePlugins;
       queued.pendingPlugins = NONE;
       return true;
     };
     const fits = (): boolean => {
       world.refresh();
       const { truth } = world;
-      return truth.nodes.some((node) => refusal(pod, node, truth, world.nominatedOn(node.metadata.name), ARGS) === undefined);
+      return truth.nodes.some(
+        (node) => refusal(pod, node, truth, world.nominatedOn(node.metadata.name), ARGS) === undefined,
+      );
     };
     const happen = (step: Step | OwnStep): void => {
       if (step.kind !== 'ownLabels' && step.kind !== 'ownTolerations' && step.kind !== 'ownRequests') {
@@ -151,7 +160,8 @@ describe('a pod that fits nowhere', () => {
       }
       const before = pod;
       pod = changed(before, step);
-      if (step.kind === 'ownLabels') pod = { ...pod, metadata: { ...pod.metadata, labels: { ...step.labels, waits: 'true' } } };
+      if (step.kind === 'ownLabels')
+        pod = { ...pod, metadata: { ...pod.metadata, labels: { ...step.labels, waits: 'true' } } };
       world.change(before, pod);
     };
 
@@ -189,11 +199,17 @@ describe('a pod that fits nowhere', () => {
     }
   }
 
-  function scenarios(pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOptions>, placed: number): fc.Arbitrary<Scenario> {
+  function scenarios(
+    pod: fc.Arbitrary<AnyPod>,
+    node: fc.Arbitrary<NodeOptions>,
+    placed: number,
+  ): fc.Arbitrary<Scenario> {
     const step = fc.oneof({ weight: 8, arbitrary: stepsOf(pod, node) }, { weight: 1, arbitrary: ownStep });
     return fc.record({
       nodes: fc.array(node, { maxLength: 4 }),
-      start: fc.array(fc.record({ pod, node: index, nominated: fc.constantFrom(true, false, false) }), { maxLength: placed }),
+      start: fc.array(fc.record({ pod, node: index, nominated: fc.constantFrom(true, false, false) }), {
+        maxLength: placed,
+      }),
       pod,
       steps: fc.array(fc.record({ step, during: fc.boolean() }), { minLength: 4, maxLength: 12 }),
     });

@@ -129,8 +129,12 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
       it('lets exactly one of many creators of a key win', async () => {
         const storage = await open();
-        const outcomes = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => storage.create('/a/x', bytes(String(i)))));
-        const losers = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as StorageError] : []));
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 20 }, (_, i) => storage.create('/a/x', bytes(String(i)))),
+        );
+        const losers = outcomes.flatMap((outcome) =>
+          outcome.status === 'rejected' ? [outcome.reason as StorageError] : [],
+        );
         expect(losers.map((error) => error.reason)).toEqual(Array.from({ length: 19 }, () => 'KeyExists'));
       });
 
@@ -141,7 +145,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const two = await put(storage, '/a/x', 'two');
         const { revision: gone } = await storage.delete('/a/x');
         const three = await put(storage, '/a/x', 'three');
-        const seen = await Promise.all([empty, one, two, gone, three, 0].map((revision) => storage.get('/a/x', { revision })));
+        const seen = await Promise.all(
+          [empty, one, two, gone, three, 0].map((revision) => storage.get('/a/x', { revision })),
+        );
         expect(seen.map((kv) => text(kv?.value))).toEqual([undefined, 'one', 'two', undefined, 'three', 'three']);
         expect(seen[2]).toMatchObject({ createRevision: one, modRevision: two });
         expect(seen[4]).toMatchObject({ createRevision: three, modRevision: three });
@@ -199,9 +205,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           throw new RangeError('not this one');
         };
         await expect(storage.guaranteedUpdate('/a/x', refuse)).rejects.toThrow('not this one');
-        await expect(storage.guaranteedUpdate('/a/x', () => Promise.reject(new RangeError('nor this')))).rejects.toThrow(
-          'nor this',
-        );
+        await expect(
+          storage.guaranteedUpdate('/a/x', () => Promise.reject(new RangeError('nor this'))),
+        ).rejects.toThrow('nor this');
         expect(await storage.currentRevision()).toBe(revision);
       });
 
@@ -258,7 +264,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const before = await storage.currentRevision();
         const writer = async (): Promise<string[]> => {
           const written: string[] = [];
-          for (let i = 0; i < 10; i++) written.push(text((await storage.guaranteedUpdate('/a/counter', update)).kv?.value) ?? '');
+          for (let i = 0; i < 10; i++)
+            written.push(text((await storage.guaranteedUpdate('/a/counter', update)).kv?.value) ?? '');
           return written;
         };
         const written = (await Promise.all(Array.from({ length: 32 }, writer))).flat();
@@ -478,7 +485,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         looked = 0;
         expect((await index.list('few')).items).toHaveLength(10);
         expect((await index.list('none')).items).toHaveLength(0);
-        expect((await index.list('few', { revision: page.revision, startAfter: page.items.at(-1)?.key })).items).toHaveLength(5);
+        expect(
+          (await index.list('few', { revision: page.revision, startAfter: page.items.at(-1)?.key })).items,
+        ).toHaveLength(5);
         expect(looked).toBe(0);
         await storage.create(`${prefix}few-more`, bytes('few:'));
         await storage.delete(`${prefix}0`);
@@ -542,7 +551,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         await Promise.all(writers);
         const total = (await storage.currentRevision()) - begin;
         const all = await take(live, total);
-        expect(all.map((event) => Number(event.split(' ')[0]))).toEqual(Array.from({ length: total }, (_, i) => begin + 1 + i));
+        expect(all.map((event) => Number(event.split(' ')[0]))).toEqual(
+          Array.from({ length: total }, (_, i) => begin + 1 + i),
+        );
         const resumed = Array.from({ length: total + 1 }, (_, seen) =>
           take(storage.watch('/p/', { afterRevision: begin + seen }), total - seen),
         );
@@ -559,7 +570,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         for (let round = 0; round < 20; round++) {
           const from = Math.max(begin, (await storage.currentRevision()) - 5);
           const events = await take(storage.watch('/p/', { afterRevision: from }), 20);
-          expect(events.map((event) => Number(event.split(' ')[0]))).toEqual(Array.from({ length: 20 }, (_, i) => from + 1 + i));
+          expect(events.map((event) => Number(event.split(' ')[0]))).toEqual(
+            Array.from({ length: 20 }, (_, i) => from + 1 + i),
+          );
         }
         stop.abort();
         await writer;
@@ -574,7 +587,10 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const now = await storage.currentRevision();
         const total = 120;
         const offsets = [-130, -102, -100, -99, -50, -7, -1, 0, 1, 2, 50, 99, 100];
-        const watches = offsets.map((offset) => ({ offset, stream: storage.watch('/p/', { afterRevision: now + offset }) }));
+        const watches = offsets.map((offset) => ({
+          offset,
+          stream: storage.watch('/p/', { afterRevision: now + offset }),
+        }));
         const writers = Array.from({ length: 4 }, async (_, writer) => {
           for (let i = 0; i < total / 4; i++) await put(storage, `/p/${(writer + i) % 7}`, `${writer}/${i}`);
         });
@@ -649,7 +665,10 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(revisions).toEqual(revisions.map((_, i) => begin + 1 + i));
         expect(revisions.length).toBeLessThan(50);
         // It resumes from the last revision that it saw.
-        const resumed = await take(storage.watch('/p/', { afterRevision: revisions.at(-1) ?? begin }), 50 - revisions.length);
+        const resumed = await take(
+          storage.watch('/p/', { afterRevision: revisions.at(-1) ?? begin }),
+          50 - revisions.length,
+        );
         expect(resumed).toHaveLength(50 - revisions.length);
         await put(storage, '/q/a', 'still there');
         expect(await take(other, 1)).toHaveLength(1);
@@ -854,7 +873,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
             const exists = 'key' in each && states.at(-1)?.has(each.key) === true;
             switch (each.kind) {
               case 'create': {
-                const outcome = await storage.create(each.key, bytes(each.value)).catch((error: StorageError) => error.reason);
+                const outcome = await storage
+                  .create(each.key, bytes(each.value))
+                  .catch((error: StorageError) => error.reason);
                 if (exists) expect(outcome).toBe('KeyExists');
                 else write((state) => state.set(each.key, each.value));
                 break;
@@ -885,7 +906,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
                 expect(await reasonOf(storage.list(prefix, { revision }))).toBe('Expired');
                 continue;
               }
-              const expected = [...state].filter(([each]) => each.startsWith(prefix)).sort(([a], [b]) => (a < b ? -1 : 1));
+              const expected = [...state]
+                .filter(([each]) => each.startsWith(prefix))
+                .sort(([a], [b]) => (a < b ? -1 : 1));
               const { items } = await storage.list(prefix, { revision });
               expect(items.map((kv) => [kv.key, text(kv.value)])).toEqual(expected);
               const page = await storage.list(prefix, { revision, limit: 1 });
@@ -900,7 +923,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
     describe('restart', () => {
       /** The engine, or a skip that says why. */
-      const durable = async (skip: (note?: string) => never): Promise<StorageHarness & { reopen: () => Promise<Storage> }> => {
+      const durable = async (
+        skip: (note?: string) => never,
+      ): Promise<StorageHarness & { reopen: () => Promise<Storage> }> => {
         const harness = await make();
         const { reopen } = harness;
         if (reopen === undefined) return skip('this engine keeps nothing');

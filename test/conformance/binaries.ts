@@ -114,7 +114,9 @@ function requireGo(): void {
 function linkFlags(version: string): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const variables = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
-  const settings = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
+  const settings = Object.entries(variables).map(
+    ([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`,
+  );
   return ['-s -w', ...settings].join(' ');
 }
 
@@ -126,7 +128,11 @@ export function goBuild(packagePath: string, output: string): void {
 /** Runs `go` in a module, one package at a time. Programs are static. Throws a UserError if that fails. */
 function goRun([verb = '', ...args]: readonly string[], what: string, module = moduleDir): void {
   const env = { ...process.env, CGO_ENABLED: '0' };
-  const { status } = spawnSync('go', [verb, '-p', '1', ...args], { cwd: module, env, stdio: ['ignore', 'inherit', 'inherit'] });
+  const { status } = spawnSync('go', [verb, '-p', '1', ...args], {
+    cwd: module,
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   if (status !== 0) throw new UserError(`go could not build ${what}`);
 }
 

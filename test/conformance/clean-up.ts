@@ -8,7 +8,9 @@ export function mountsBelow(dir: string, mounts: string): string[] {
   return mounts
     .split('\n')
     .map((line) =>
-      (line.split(' ')[1] ?? '').replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8))),
+      (line.split(' ')[1] ?? '').replaceAll(/\\(\d{3})/g, (_, octal: string) =>
+        String.fromCharCode(parseInt(octal, 8)),
+      ),
     )
     .filter((path) => path.startsWith(`${dir}/`))
     .sort()

@@ -58,7 +58,11 @@ export async function startCluster({ simulated, logFile, kubectl }: ClusterConfi
       () => second.stop(),
       () => removeNamespaces(kubectl, kubeconfig),
     );
-    return { kubeconfig, containerdSockets: [join(first, 'containerd', 'containerd.sock'), second.containerdSocket], stop };
+    return {
+      kubeconfig,
+      containerdSockets: [join(first, 'containerd', 'containerd.sock'), second.containerdSocket],
+      stop,
+    };
   } catch (err) {
     await stop();
     throw err;

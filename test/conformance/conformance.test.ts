@@ -28,7 +28,9 @@ describe('the table of needs', () => {
 
   test('labels are no part of what identifies a test; other brackets are', () => {
     expect(testKey(name)).toBe('[sig-node] Pods should *not* start (yet)');
-    expect(testKey('[sig-node] Sysctls [LinuxOnly] [NodeConformance] x [Conformance]')).toBe('[sig-node] Sysctls [LinuxOnly] x');
+    expect(testKey('[sig-node] Sysctls [LinuxOnly] [NodeConformance] x [Conformance]')).toBe(
+      '[sig-node] Sysctls [LinuxOnly] x',
+    );
   });
 });
 
@@ -232,7 +234,10 @@ describe('tests one by one', () => {
     const report = await runEach({ ...running(['slow', 'wrong']), timeoutSeconds: 60 }, ({ tests: [test_ = ''] }) =>
       Promise.resolve(
         test_ === 'slow'
-          ? { results: [result('slow', 'failed', 'A suite timeout occurred')], suiteFailures: ['Suite Timeout Elapsed'] }
+          ? {
+              results: [result('slow', 'failed', 'A suite timeout occurred')],
+              suiteFailures: ['Suite Timeout Elapsed'],
+            }
           : { results: [result('wrong', 'failed', 'no')], suiteFailures: ['BeforeSuite: no nodes'] },
       ),
     );
@@ -253,6 +258,8 @@ describe('tests one by one', () => {
 });
 
 test('what is mounted in the directory of a cluster is found, the deepest first', () => {
-  const mounts = ['/a', '/tmp/x', '/tmp/x/y', '/tmp/x/y/z\\040z', '/tmp/xy'].map((path) => `tmpfs ${path} tmpfs rw 0 0`);
+  const mounts = ['/a', '/tmp/x', '/tmp/x/y', '/tmp/x/y/z\\040z', '/tmp/xy'].map(
+    (path) => `tmpfs ${path} tmpfs rw 0 0`,
+  );
   expect(mountsBelow('/tmp/x', mounts.join('\n'))).toEqual(['/tmp/x/y/z z', '/tmp/x/y']);
 });

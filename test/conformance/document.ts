@@ -63,7 +63,12 @@ export function conformanceDocument({ version, needs, results, causes }: Documen
     '',
     '## By SIG',
     '',
-    ...totals('SIG', conformance, (row) => sigOf(row.key), [...new Set(conformance.map((row) => sigOf(row.key)))].sort()),
+    ...totals(
+      'SIG',
+      conformance,
+      (row) => sigOf(row.key),
+      [...new Set(conformance.map((row) => sigOf(row.key)))].sort(),
+    ),
     '',
     '## Other tests of upstream',
     '',
@@ -80,7 +85,9 @@ export function conformanceDocument({ version, needs, results, causes }: Documen
     '',
     '## Skipped',
     '',
-    ...(skipped.length === 0 ? ['None.'] : skipped.map(({ key, result }) => `- ${code(key)}: ${cell(result?.reason ?? '')}`)),
+    ...(skipped.length === 0
+      ? ['None.']
+      : skipped.map(({ key, result }) => `- ${code(key)}: ${cell(result?.reason ?? '')}`)),
     '',
   ].join('\n');
 }

@@ -80,9 +80,19 @@ const IMAGES: readonly Image[] = [
     entrypoint: ['/agnhost'],
     cmd: ['test-webserver'],
   },
-  { names: [`${REGISTRY}/kitten:1.8`], layers: [...AGNHOST, 'kitten'], entrypoint: ['/agnhost'], cmd: ['test-webserver'] },
+  {
+    names: [`${REGISTRY}/kitten:1.8`],
+    layers: [...AGNHOST, 'kitten'],
+    entrypoint: ['/agnhost'],
+    cmd: ['test-webserver'],
+  },
   { names: [`${REGISTRY}/nonewprivs:1.4`], layers: ['base', 'nonewprivs'], cmd: ['nnp'] },
-  { names: [`${REGISTRY}/resource-consumer:1.14`], layers: ['base', 'resource-consumer'], entrypoint: ['/consumer'], cmd: [] },
+  {
+    names: [`${REGISTRY}/resource-consumer:1.14`],
+    layers: ['base', 'resource-consumer'],
+    entrypoint: ['/consumer'],
+    cmd: [],
+  },
   { names: [`${REGISTRY}/nonroot:1.5`], layers: ['base'], cmd: ['bash'], user: '1234' },
   {
     names: [`${REGISTRY}/glibc-dns-testing:2.0.0`, `${REGISTRY}/ipc-utils:1.4`, `${REGISTRY}/perl:5.26`],
@@ -106,8 +116,21 @@ const IMAGES: readonly Image[] = [
 /** How each layer's files are put into a directory. */
 const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
   base(dir) {
-    run('debootstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, 'bookworm', dir, 'http://deb.debian.org/debian']);
-    for (const path of ['var/cache/apt', 'var/lib/apt/lists', 'var/log', 'usr/share/doc', 'usr/share/man', 'usr/share/locale']) {
+    run('debootstrap', [
+      '--variant=minbase',
+      `--include=${PACKAGES.join(',')}`,
+      'bookworm',
+      dir,
+      'http://deb.debian.org/debian',
+    ]);
+    for (const path of [
+      'var/cache/apt',
+      'var/lib/apt/lists',
+      'var/log',
+      'usr/share/doc',
+      'usr/share/man',
+      'usr/share/locale',
+    ]) {
       rmSync(join(dir, path), { recursive: true, force: true });
     }
     // nginx logs there.
@@ -119,7 +142,8 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     goBuild('k8s.io/kubernetes/test/images/agnhost', join(dir, 'agnhost'));
     symlinkSync('agnhost', join(dir, 'agnhost-2'));
     mkdirSync(join(dir, 'uploads'));
-    for (const file of ['localhost.crt', 'localhost.key']) copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
+    for (const file of ['localhost.crt', 'localhost.key'])
+      copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
   },
   nautilus: (dir) => copyPage('nautilus', dir),
   kitten: (dir) => copyPage('kitten', dir),
@@ -163,7 +187,8 @@ export async function ensureImages(cache: string, progress: (text: string) => vo
       ['debootstrap', 'apt-get install debootstrap'],
       ['go', 'install Go 1.26 or later (https://go.dev/dl)'],
     ] as const) {
-      if (findProgram(program) === undefined) throw new UserError(`the images of the tests are made with ${program}: ${hint}`);
+      if (findProgram(program) === undefined)
+        throw new UserError(`the images of the tests are made with ${program}: ${hint}`);
     }
     mkdirSync(dir, { recursive: true });
     progress(`making the images of the tests in ${dir}; this takes some minutes, once`);
@@ -297,5 +322,6 @@ function writeJson(blobs: string, mediaType: string, value: object): Descriptor 
 function run(program: string, args: readonly string[], cwd?: string): void {
   const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20, cwd });
   if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
-  if (status !== 0) throw new UserError(`${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`);
+  if (status !== 0)
+    throw new UserError(`${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`);
 }

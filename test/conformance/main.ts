@@ -56,7 +56,8 @@ async function main(): Promise<void> {
   });
   if (flags.help) return void process.stdout.write(usage);
   const parallel = Number(flags.parallel);
-  if (!Number.isInteger(parallel) || parallel < 1) throw new UserError('--parallel: a whole number from 1 was expected');
+  if (!Number.isInteger(parallel) || parallel < 1)
+    throw new UserError('--parallel: a whole number from 1 was expected');
   const timeoutSeconds = flags.timeout === undefined ? undefined : Number(flags.timeout);
   if (timeoutSeconds !== undefined && !(Number.isInteger(timeoutSeconds) && timeoutSeconds > 0)) {
     throw new UserError('--timeout: a whole number of seconds from 1 was expected');
@@ -108,7 +109,8 @@ async function main(): Promise<void> {
   mkdirSync(flags.output, { recursive: true });
   writeFileSync(join(flags.output, 'results.tsv'), lines);
   for (const failure of suiteFailures) say(`outside of any test: ${failure}`);
-  const count = (outcome: TestResult['outcome']): number => results.filter((result) => result.outcome === outcome).length;
+  const count = (outcome: TestResult['outcome']): number =>
+    results.filter((result) => result.outcome === outcome).length;
   const notRun = chosen.length - results.length;
   process.stdout.write(
     `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${notRun > 0 ? `, ${notRun} not run` : ''}\n`,
@@ -136,7 +138,9 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
   const outputDir = join(group.output, simulated ? 'simulated' : 'containers');
   mkdirSync(outputDir, { recursive: true });
   const archives =
-    kubeconfig === undefined && !simulated && !group.pull ? await ensureImages(cacheDir(group.binaries.version), say) : [];
+    kubeconfig === undefined && !simulated && !group.pull
+      ? await ensureImages(cacheDir(group.binaries.version), say)
+      : [];
   const cluster =
     kubeconfig === undefined
       ? await startCluster({ simulated, logFile: join(outputDir, 'cluster.log'), kubectl: group.binaries.kubectl })
@@ -175,7 +179,10 @@ function record({ version }: Binaries, results: readonly TestResult[]): void {
 try {
   await main();
 } catch (err) {
-  if (!(err instanceof UserError) && !(err instanceof Error && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS')))
+  if (
+    !(err instanceof UserError) &&
+    !(err instanceof Error && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))
+  )
     throw err;
   say(`conformance: ${err.message}`);
   process.exitCode = 1;

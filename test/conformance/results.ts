@@ -54,7 +54,9 @@ export function parseReport(json: string): Report {
   const results: TestResult[] = [];
   const suiteFailures: string[] = [];
   for (const suite of JSON.parse(json) as readonly GinkgoSuite[]) {
-    const broken = (suite.SpecReports ?? []).filter((spec) => spec.LeafNodeType !== 'It' && outcomeOf(spec.State) === 'failed');
+    const broken = (suite.SpecReports ?? []).filter(
+      (spec) => spec.LeafNodeType !== 'It' && outcomeOf(spec.State) === 'failed',
+    );
     for (const spec of broken) suiteFailures.push(`${spec.LeafNodeType}: ${reasonOf(spec)}`);
     for (const reason of suite.SpecialSuiteFailureReasons ?? []) suiteFailures.push(oneLine(reason));
     for (const spec of suite.SpecReports ?? []) {

@@ -29,7 +29,9 @@ const MASQUERADED = ['POSTROUTING', '-s', SECOND_ADDRESS, '!', '-o', CABLE, '-j'
 export function layCable(): void {
   for (const program of ['ip', 'iptables', 'nsenter']) {
     if (findProgram(program) === undefined) {
-      throw new UserError(`a second node on this machine needs ${program}: apt-get install iproute2 iptables util-linux`);
+      throw new UserError(
+        `a second node on this machine needs ${program}: apt-get install iproute2 iptables util-linux`,
+      );
     }
   }
   const { status, stdout } = spawnSync('ip', ['netns', 'pids', NAMESPACE], { encoding: 'utf8' });
@@ -75,7 +77,20 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
   const server = /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
   const kubeconfig = (role: string, ...flags: readonly string[]): string => {
     const file = join(dir, `${role}.conf`);
-    run(process.execPath, cox, 'certs', 'kubeconfig', role, ...flags, '--cert-dir', pki, '--server', server, '-o', file);
+    run(
+      process.execPath,
+      cox,
+      'certs',
+      'kubeconfig',
+      role,
+      ...flags,
+      '--cert-dir',
+      pki,
+      '--server',
+      server,
+      '-o',
+      file,
+    );
     return file;
   };
   run(process.execPath, cox, 'certs', 'node', NODE_NAME, '--cert-dir', pki, '--hosts', SECOND_ADDRESS);
@@ -143,7 +158,8 @@ async function ready(name: string, child: ChildProcess, ended: Promise<void>, lo
       });
     }
     child.once('error', reject);
-    const failure = (): Error => new UserError(`the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`);
+    const failure = (): Error =>
+      new UserError(`the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`);
     void ended.then(() => reject(failure()));
   });
 }
@@ -155,5 +171,6 @@ const quietly = (program: string, ...args: readonly string[]): void => void spaw
 function run(program: string, ...args: readonly string[]): void {
   const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
-  if (status !== 0) throw new UserError(`${program} ${args.join(' ')} ended with ${status}: ${(stderr || stdout).trim()}`);
+  if (status !== 0)
+    throw new UserError(`${program} ${args.join(' ')} ended with ${status}: ${(stderr || stdout).trim()}`);
 }

@@ -22,7 +22,12 @@ interface SelectionFlags {
 
 /** Throws a UserError that names the flag which cannot be read. */
 export function parseSelection({ focus, skip, set, smoke }: SelectionFlags): Selection {
-  return { focus: pattern('--focus', focus), skip: pattern('--skip', skip), sets: parseSets(set), smoke: smoke ?? false };
+  return {
+    focus: pattern('--focus', focus),
+    skip: pattern('--skip', skip),
+    sets: parseSets(set),
+    smoke: smoke ?? false,
+  };
 }
 
 function pattern(flag: string, text: string | undefined): RegExp | undefined {
@@ -45,7 +50,11 @@ function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
 }
 
 /** In the order of `tests`. */
-export function chooseTests(tests: readonly string[], needs: ReadonlyMap<string, TestSet>, selection: Selection): string[] {
+export function chooseTests(
+  tests: readonly string[],
+  needs: ReadonlyMap<string, TestSet>,
+  selection: Selection,
+): string[] {
   const { focus, skip, sets, smoke } = selection;
   return tests.filter((name) => {
     const set = needs.get(testKey(name));

@@ -130,7 +130,10 @@ class Case {
     // The server itself writes the status at any time.
     for (;;) {
       const current = (await this.#send('GET', this.#path, undefined)).body as Body;
-      const metadata = { ...(this.#given.body['metadata'] as Json), resourceVersion: current.metadata?.resourceVersion };
+      const metadata = {
+        ...(this.#given.body['metadata'] as Json),
+        resourceVersion: current.metadata?.resourceVersion,
+      };
       const answer = await this.#send('PUT', `${path}?dryRun=All`, { ...this.#given.body, metadata });
       if (answer.code !== 409) return answer;
     }
@@ -163,7 +166,9 @@ function nameOf(definition: Json): string {
 }
 
 function isEstablished({ body }: Answer): boolean {
-  return ((body as Body).status?.conditions ?? []).some(({ type, status }) => type === 'Established' && status === 'True');
+  return ((body as Body).status?.conditions ?? []).some(
+    ({ type, status }) => type === 'Established' && status === 'True',
+  );
 }
 
 interface Status {
@@ -198,7 +203,9 @@ function differencesOf(ours: Answer, theirs: Answer): string[] {
 }
 
 function causesOf({ details }: Status): string[] {
-  return (details?.causes ?? []).map(({ field, reason, message }) => `${field ?? ''}: ${reason}: ${withoutGenerated(message)}`);
+  return (details?.causes ?? []).map(
+    ({ field, reason, message }) => `${field ?? ''}: ${reason}: ${withoutGenerated(message)}`,
+  );
 }
 
 function messageOf({ message = '' }: Status): string {
@@ -210,7 +217,13 @@ function withoutGenerated(message: string): string {
   return message.replaceAll(/widgets-[a-z0-9]{5}/g, 'widgets-?????');
 }
 
-const DIFFERENT: ReadonlySet<string> = new Set(['uid', 'creationTimestamp', 'resourceVersion', 'time', 'lastTransitionTime']);
+const DIFFERENT: ReadonlySet<string> = new Set([
+  'uid',
+  'creationTimestamp',
+  'resourceVersion',
+  'time',
+  'lastTransitionTime',
+]);
 
 function contentOf(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(contentOf);

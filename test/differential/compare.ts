@@ -56,7 +56,8 @@ function compare(ours: unknown, theirs: unknown, path: string, found: string[]):
 
 const text = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 interface Cause {
   readonly reason: string;
@@ -71,7 +72,9 @@ interface Cause {
 function withSortedCauses(body: unknown): unknown {
   if (!isObject(body) || body['reason'] !== 'Invalid') return body;
   const details = body['details'] as { readonly causes?: readonly Cause[] } | undefined;
-  const causes = (details?.causes ?? []).map(({ reason, message, field }) => `${field}: ${reason}: ${withoutDump(message)}`);
+  const causes = (details?.causes ?? []).map(
+    ({ reason, message, field }) => `${field}: ${reason}: ${withoutDump(message)}`,
+  );
   const message = String(body['message']).replace(/ is invalid: .*/s, ' is invalid');
   return { ...body, message, details: { ...details, causes: [...new Set(causes)].sort() } };
 }
@@ -83,7 +86,13 @@ const withoutDump = (message: string): string =>
     .replace(/^(Invalid value|Unsupported value|Duplicate value): [{[].*[}\]](: |$)/s, '$1: …$2')
     .replace(/^(Invalid value|Unsupported value|Duplicate value): null(: |$)/s, '$1: …$2');
 
-const UNIQUE: ReadonlySet<string> = new Set(['uid', 'creationTimestamp', 'resourceVersion', 'time', 'deletionTimestamp']);
+const UNIQUE: ReadonlySet<string> = new Set([
+  'uid',
+  'creationTimestamp',
+  'resourceVersion',
+  'time',
+  'deletionTimestamp',
+]);
 
 function normalized(value: unknown, path = ''): unknown {
   if (Array.isArray(value)) return value.map((item, index) => normalized(item, `${path}[${index}]`));
@@ -93,10 +102,16 @@ function normalized(value: unknown, path = ''): unknown {
     const at = `${path}.${key}`;
     // Our own words; and ages of objects, which another run may have made.
     if (key === 'description' && path.includes('.columnDefinitions')) result[key] = 'description';
-    else if (key === 'cells') result[key] = (item as unknown[]).map((cell) => (/^\d+[smh]/.test(String(cell)) ? 'age' : cell));
+    else if (key === 'cells')
+      result[key] = (item as unknown[]).map((cell) => (/^\d+[smh]/.test(String(cell)) ? 'age' : cell));
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
     // In a dry run the reference counts up from the end of the range.
-    else if (/^(nodePort|healthCheckNodePort)$/.test(key) && typeof item === 'number' && item >= 30_000 && item < 32_800)
+    else if (
+      /^(nodePort|healthCheckNodePort)$/.test(key) &&
+      typeof item === 'number' &&
+      item >= 30_000 &&
+      item < 32_800
+    )
       result[key] = 'port';
     else if (key === 'continue' && item !== '') result[key] = 'token';
     else if (UNIQUE.has(key) && item !== null && item !== '0' && /\.metadata(\.managedFields\[\d+\])?$/.test(path))

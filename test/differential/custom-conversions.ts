@@ -32,8 +32,16 @@ function converted({ objects, desiredAPIVersion }: Request): Converted[] {
   });
 }
 
-const review = (response: unknown): Json => ({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', response });
-const answer = ({ uid }: Request, objects: unknown): Json => ({ uid, convertedObjects: objects, result: { status: 'Success' } });
+const review = (response: unknown): Json => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'ConversionReview',
+  response,
+});
+const answer = ({ uid }: Request, objects: unknown): Json => ({
+  uid,
+  convertedObjects: objects,
+  result: { status: 'Success' },
+});
 
 type Respond = (request: Request, response: ServerResponse) => void;
 const json = (of: (request: Request) => unknown): Respond => {
@@ -60,7 +68,10 @@ const BEHAVIOURS: Readonly<Record<string, Respond>> = {
   'no UID': json((request) => review({ convertedObjects: converted(request), result: { status: 'Success' } })),
   'another kind': json((request) => ({ ...review(answer(request, converted(request))), kind: 'Pod' })),
   'no kind': json(() => ({ response: {} })),
-  'another version': json((request) => ({ ...review(answer(request, [])), apiVersion: 'apiextensions.k8s.io/v1beta1' })),
+  'another version': json((request) => ({
+    ...review(answer(request, [])),
+    apiVersion: 'apiextensions.k8s.io/v1beta1',
+  })),
   'no response': json(() => ({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview' })),
   'a failure': json(({ uid }) => review({ uid, result: { status: 'Failure', message: 'not today' } })),
   'no result': json((request) => review({ uid: request.uid, convertedObjects: converted(request) })),
@@ -137,7 +148,12 @@ export async function compareConversions(ours: Server, theirs: Server, report: R
       respond = right;
       await compare(
         title,
-        shotOf('PATCH', `${collection('v2')}/${name}`, { spec: { length: 100 + index } }, 'application/merge-patch+json'),
+        shotOf(
+          'PATCH',
+          `${collection('v2')}/${name}`,
+          { spec: { length: 100 + index } },
+          'application/merge-patch+json',
+        ),
       );
       await compare(title, shotOf('GET', `${collection('v1')}/${name}`));
     }
@@ -149,7 +165,12 @@ export async function compareConversions(ours: Server, theirs: Server, report: R
 }
 
 function creation(version: string, name: string, spec: Json): Shot {
-  return shotOf('POST', collection(version), { apiVersion: `${GROUP}/${version}`, kind: 'Length', metadata: { name }, spec });
+  return shotOf('POST', collection(version), {
+    apiVersion: `${GROUP}/${version}`,
+    kind: 'Length',
+    metadata: { name },
+    spec,
+  });
 }
 
 function shotOf(method: string, path: string, body?: unknown, type = 'application/json'): Shot {

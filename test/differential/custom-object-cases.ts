@@ -92,7 +92,12 @@ class Requests {
 
   apply(name: string, fields: Json, manager = 'me', query = ''): Shot {
     const [plain = name] = name.split(/[/?]/);
-    return shot('PATCH', `${this.#collection}/${name}?fieldManager=${manager}${query}`, this.object(plain, fields), APPLY);
+    return shot(
+      'PATCH',
+      `${this.#collection}/${name}?fieldManager=${manager}${query}`,
+      this.object(plain, fields),
+      APPLY,
+    );
   }
 
   delete(name: string, body?: Body): Shot {
@@ -117,7 +122,11 @@ const crontabSchema: Json = {
         type: 'array',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],
-        items: { type: 'object', required: ['name'], properties: { name: { type: 'string' }, number: { type: 'integer' } } },
+        items: {
+          type: 'object',
+          required: ['name'],
+          properties: { name: { type: 'string' }, number: { type: 'integer' } },
+        },
       },
       tags: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
       atoms: { type: 'array', 'x-kubernetes-list-type': 'atomic', items: { type: 'string' } },
@@ -126,7 +135,10 @@ const crontabSchema: Json = {
       free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     },
   },
-  status: { type: 'object', properties: { replicas: { type: 'integer' }, phase: { type: 'string', enum: ['A', 'B'] } } },
+  status: {
+    type: 'object',
+    properties: { replicas: { type: 'integer' }, phase: { type: 'string', enum: ['A', 'B'] } },
+  },
 };
 
 const plain: CustomObjectCase = {
@@ -145,7 +157,10 @@ const plain: CustomObjectCase = {
     crontabs.create('b', { spec: null }),
     crontabs.create('b', { spec: 1 }),
     crontabs.create('b', { spec: { schedule: '* *', replicas: 11, image: 3 }, status: { phase: 'C' } }),
-    crontabs.create('b', { spec: { schedule: '* *', unknown: 1, free: { x: { y: 1 } }, nothing: null, image: null }, top: true }),
+    crontabs.create('b', {
+      spec: { schedule: '* *', unknown: 1, free: { x: { y: 1 } }, nothing: null, image: null },
+      top: true,
+    }),
     crontabs.create('c', { spec: { schedule: '* *', unknown: 1 }, top: true }, '?fieldValidation=Strict'),
     crontabs.create('c', { spec: { schedule: '* *', unknown: 1 }, top: true }, '?fieldValidation=Ignore&dryRun=All'),
     crontabs.create('c', { spec: { schedule: '* *', unknown: 1 }, top: true }, '?fieldValidation=Warn&dryRun=All'),
@@ -167,7 +182,9 @@ const plain: CustomObjectCase = {
       finalizers: ['nodomain', 'with.dot', 'bad finalizer', 'a.b/c', 'orphan'],
       ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p' }],
     }),
-    crontabs.create('fin', { spec: { schedule: '* *' } }, '', { finalizers: ['nodomain', 'with.dot', 'a.b/c', 'orphan'] }),
+    crontabs.create('fin', { spec: { schedule: '* *' } }, '', {
+      finalizers: ['nodomain', 'with.dot', 'a.b/c', 'orphan'],
+    }),
     crontabs.patch('fin', { metadata: { finalizers: ['nodomain', 'other'] } }),
     crontabs.patch('fin', { metadata: { finalizers: null } }),
     crontabs.create('labels', { spec: { schedule: '* *' } }, '', { labels: { a: 1 } }),
@@ -261,7 +278,12 @@ const plain: CustomObjectCase = {
     crontabs.apply('t', { spec: {} }),
     crontabs.delete('a', { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'x' } }),
     crontabs.delete('a', { kind: 'DeleteOptions', apiVersion: 'v1', dryRun: ['All'] }),
-    crontabs.delete('a', { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground', gracePeriodSeconds: 5 }),
+    crontabs.delete('a', {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      propagationPolicy: 'Foreground',
+      gracePeriodSeconds: 5,
+    }),
     crontabs.get('a'),
     crontabs.patch('a', { metadata: { finalizers: ['foregroundDeletion', 'x.y/z'] } }),
     crontabs.patch('a', { metadata: { finalizers: null } }),
@@ -395,7 +417,9 @@ const scaled: CustomObjectCase = {
     scalers.get('missing/status'),
     scalers.list('', TABLE),
     scalers.patch('a', { status: { replicas: 3 } }),
-    scalers.patch('a/status', { status: { replicas: 3, selector: 'a=b', conditions: [{ type: 'Ready', status: 'True' }] } }),
+    scalers.patch('a/status', {
+      status: { replicas: 3, selector: 'a=b', conditions: [{ type: 'Ready', status: 'True' }] },
+    }),
     scalers.patch('a/status', { spec: { color: 'green' }, metadata: { labels: { x: 'y' } }, status: { replicas: 4 } }),
     scalers.patch('a/status', { status: null }),
     scalers.patch('a/status', { status: { replicas: -1 } }),
@@ -420,9 +444,19 @@ const scaled: CustomObjectCase = {
     scalers.patch('c/scale', { spec: { replicas: 6 } }),
     scalers.patch('c/scale', { metadata: { labels: { a: 'b' } } }),
     scalers.patch('b/scale', { metadata: { labels: { a: 'b' } } }),
-    scalers.put('a/scale', { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' }, spec: { replicas: 8 } }),
+    scalers.put('a/scale', {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: 'a' },
+      spec: { replicas: 8 },
+    }),
     scalers.put('a/scale', { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' } }),
-    scalers.put('a/scale', { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'b' }, spec: { replicas: 8 } }),
+    scalers.put('a/scale', {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: 'b' },
+      spec: { replicas: 8 },
+    }),
     scalers.get('a'),
     shot('POST', `/apis/${GROUP}/v1/scalers/a/scale`, {}),
     shot('DELETE', `/apis/${GROUP}/v1/scalers/a/scale`),
@@ -450,7 +484,9 @@ const scaled: CustomObjectCase = {
 const oldies = new Requests('oldies', 'Oldie', { version: 'v1alpha1' });
 const older = new Requests('oldies', 'Oldie', { version: 'v1beta1' });
 const newest = new Requests('oldies', 'Oldie', { version: 'v1' });
-const field = (name: string): Json => ({ spec: { type: 'object', properties: { [name]: { type: 'string', default: name } } } });
+const field = (name: string): Json => ({
+  spec: { type: 'object', properties: { [name]: { type: 'string', default: name } } },
+});
 const versions: CustomObjectCase = {
   name: 'several versions',
   definition: definition({
@@ -459,7 +495,11 @@ const versions: CustomObjectCase = {
     names: { singular: 'oldy', listKind: 'OldieCollection' },
     versions: [
       version('v1alpha1', field('alpha'), { storage: false, deprecated: true }),
-      version('v1beta1', { ...field('beta') }, { storage: true, deprecated: true, deprecationWarning: 'use "v1", please' }),
+      version(
+        'v1beta1',
+        { ...field('beta') },
+        { storage: true, deprecated: true, deprecationWarning: 'use "v1", please' },
+      ),
       version('v1', field('one'), { storage: false }),
       version('v2', field('two'), { storage: false, served: false }),
     ],

@@ -27,7 +27,10 @@ export function publishedParts(document: unknown, group: string): unknown {
       path,
       Object.fromEntries(Object.entries(item).flatMap(([method, value]) => operationOf(method, value))),
     ]);
-  return { operations: Object.fromEntries(operations), definitions: withoutForeignDescriptions(Object.fromEntries(own)) };
+  return {
+    operations: Object.fromEntries(operations),
+    definitions: withoutForeignDescriptions(Object.fromEntries(own)),
+  };
 }
 
 function operationOf(method: string, value: unknown): [string, unknown][] {

@@ -1,6 +1,12 @@
 // What upstream's API server makes of custom resources: the cases of the structural codec, sent to it one by one.
 
-import { type Body, cases, type SchemaCase, wholeBody, wholeSchema } from '#api/machinery/codec/structural/testing/cases.ts';
+import {
+  type Body,
+  cases,
+  type SchemaCase,
+  wholeBody,
+  wholeSchema,
+} from '#api/machinery/codec/structural/testing/cases.ts';
 import {
   answer,
   type Answers,
@@ -104,7 +110,12 @@ class CustomKind {
     for (const [index, [, [old]]] of updates.entries()) await this.#createOld(old, `old-${index}`);
     for (const [index, [, [old]]] of statusUpdates.entries()) await this.#createOld(old, `status-${index}`);
     const definition = (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined)).body as { metadata: Body };
-    const changed = await this.#define('PUT', `${DEFINITIONS}/${this.#name}`, wholeSchema(this.#given), definition.metadata);
+    const changed = await this.#define(
+      'PUT',
+      `${DEFINITIONS}/${this.#name}`,
+      wholeSchema(this.#given),
+      definition.metadata,
+    );
     if (changed.code !== 200) return { schema: causesOf(changed) };
     // The new schema is in force once a field that no case has is dropped.
     await this.#until(async () => {
@@ -135,7 +146,9 @@ class CustomKind {
       const object = `${prefix}-${index}`;
       const old = (await this.#send('GET', this.#path(`/${object}`), undefined)).body as { metadata: Body };
       const body = { ...this.#typed(wholeBody(this.#given, updated), object), metadata: old.metadata };
-      answers[name] = this.#answerOf(await this.#send('PUT', `${this.#path(`/${object}${subresource}`)}?dryRun=All`, body));
+      answers[name] = this.#answerOf(
+        await this.#send('PUT', `${this.#path(`/${object}${subresource}`)}?dryRun=All`, body),
+      );
     }
     return answers;
   }
@@ -163,7 +176,12 @@ class CustomKind {
     };
     const names = { kind: this.#kind, plural: this.#plural };
     const spec = { group: this.#group, scope: 'Cluster', names, versions: [version] };
-    return this.#send(method, path, { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata, spec });
+    return this.#send(method, path, {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata,
+      spec,
+    });
   }
 
   async delete(): Promise<void> {
@@ -193,9 +211,14 @@ class CustomKind {
 }
 
 function causesOf({ body }: Answer): string[] {
-  const { details, message = '' } = body as { message?: string; details?: { causes?: { field: string; message: string }[] } };
+  const { details, message = '' } = body as {
+    message?: string;
+    details?: { causes?: { field: string; message: string }[] };
+  };
   const causes = details?.causes ?? [];
-  return causes.length === 0 ? [message] : messagesOf(causes.map((cause) => ({ field: cause.field, body: cause.message })));
+  return causes.length === 0
+    ? [message]
+    : messagesOf(causes.map((cause) => ({ field: cause.field, body: cause.message })));
 }
 
 /** Asks the reference server for its answer to every case, and for its documents. `report` is called for each difference. */
@@ -203,7 +226,8 @@ export async function askUpstream(reference: Reference, report: (text: string) =
   const answers = await answersOf(reference, cases, report);
   const documents = await publishedBy(reference);
   for (const given of publishedCases) {
-    if (!deepEqual(documents[given.name], published(given))) report(`custom resources: ${given.name}: the definitions differ`);
+    if (!deepEqual(documents[given.name], published(given)))
+      report(`custom resources: ${given.name}: the definitions differ`);
   }
   return { answers, published: documents };
 }
@@ -244,7 +268,10 @@ async function publishedBy(reference: Reference): Promise<Record<string, Publish
   for (const [, kind] of kinds) await kind.publish();
   const found: Record<string, PublishedAnswer> = {};
   await wait.pollImmediately({ clock: systemClock, intervalMs: 1000, timeoutMs: 120_000 }, async () => {
-    const [v2, v3] = [await schemasOf(reference, '/openapi/v2'), await schemasOf(reference, `/openapi/v3/apis/${GROUP}/v1`)];
+    const [v2, v3] = [
+      await schemasOf(reference, '/openapi/v2'),
+      await schemasOf(reference, `/openapi/v3/apis/${GROUP}/v1`),
+    ];
     for (const [name, kind] of kinds) {
       const [two, three] = [kind.publishedIn(v2), kind.publishedIn(v3)];
       if (two !== undefined && three !== undefined) found[name] = { v2: two, v3: three };
@@ -257,6 +284,9 @@ async function publishedBy(reference: Reference): Promise<Record<string, Publish
 
 async function schemasOf(reference: Reference, path: string): Promise<Readonly<Record<string, unknown>>> {
   const { body } = await reference.send({ method: 'GET', path, type: 'application/json', body: '', changes: [] });
-  const document = body as { definitions?: Record<string, unknown>; components?: { schemas?: Record<string, unknown> } };
+  const document = body as {
+    definitions?: Record<string, unknown>;
+    components?: { schemas?: Record<string, unknown> };
+  };
   return document.definitions ?? document.components?.schemas ?? {};
 }

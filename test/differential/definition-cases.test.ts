@@ -8,7 +8,10 @@ import type { Outcome, Server } from './compare-definitions.ts';
 import { definitionCases } from './definition-cases.ts';
 import { Ours } from './ours.ts';
 
-const recorded = JSON.parse(readFileSync(new URL('definition-answers.json', import.meta.url), 'utf8')) as Record<string, Outcome>;
+const recorded = JSON.parse(readFileSync(new URL('definition-answers.json', import.meta.url), 'utf8')) as Record<
+  string,
+  Outcome
+>;
 
 let server: Server & Pick<Ours, 'stop'>;
 beforeAll(async () => {

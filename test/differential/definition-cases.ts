@@ -60,7 +60,10 @@ const keyed = (more: Json, items: Json): Json =>
 const approved = (approval: string | undefined, group = 'definitions.k8s.io'): Json =>
   definition(
     { group },
-    { name: `widgets.${group}`, ...(approval !== undefined && { annotations: { 'api-approved.kubernetes.io': approval } }) },
+    {
+      name: `widgets.${group}`,
+      ...(approval !== undefined && { annotations: { 'api-approved.kubernetes.io': approval } }),
+    },
   );
 const webhook = (clientConfig: unknown, versionsOf: unknown = ['v1'], strategy = 'Webhook'): Json =>
   definition({ conversion: { strategy, webhook: { clientConfig, conversionReviewVersions: versionsOf } } });
@@ -102,8 +105,16 @@ const created: Readonly<Record<string, Json>> = {
   good: definition(),
   'defaults: names': definition({ names: { plural: 'widgets', kind: 'Widget' } }),
   'defaults: port of the service': service({}),
-  'no spec': { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `widgets.${GROUP}` } },
-  'status is dropped': definition({}, {}, { status: { storedVersions: ['v9'], acceptedNames: { plural: 'x', kind: 'X' } } }),
+  'no spec': {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `widgets.${GROUP}` },
+  },
+  'status is dropped': definition(
+    {},
+    {},
+    { status: { storedVersions: ['v9'], acceptedNames: { plural: 'x', kind: 'X' } } },
+  ),
 
   'name: another': definition({}, { name: 'other' }),
   'name: upper case': definition({}, { name: `Widgets.${GROUP}` }),
@@ -131,7 +142,12 @@ const created: Readonly<Record<string, Json>> = {
   'names: kind and list kind': names({ listKind: 'Widget' }),
   'names: short name': names({ shortNames: ['wi', 'W'] }),
   'names: category': names({ categories: ['all', 'A b'] }),
-  'names: long': names({ plural: 'w'.repeat(64), singular: 's'.repeat(64), kind: 'K'.repeat(64), listKind: 'L'.repeat(64) }),
+  'names: long': names({
+    plural: 'w'.repeat(64),
+    singular: 's'.repeat(64),
+    kind: 'K'.repeat(64),
+    listKind: 'L'.repeat(64),
+  }),
   'names: empty short name': names({ shortNames: [''] }),
   'names: same short names': names({ shortNames: ['wi', 'wi'] }),
 
@@ -150,7 +166,10 @@ const created: Readonly<Record<string, Json>> = {
     version(),
     version({ schema: undefined, served: false }, 'v2', false),
   ),
-  'versions: twice with schemas': versions(version(), version({ schema: { openAPIV3Schema: object({ a: text }) } }, 'v1', false)),
+  'versions: twice with schemas': versions(
+    version(),
+    version({ schema: { openAPIV3Schema: object({ a: text }) } }, 'v1', false),
+  ),
   'versions: shown with everything': versions(
     version({
       deprecated: true,
@@ -162,8 +181,17 @@ const created: Readonly<Record<string, Json>> = {
         openAPIV3Schema: object(
           {
             a: { type: 'string', default: 'x', enum: ['x', 'y'], maxLength: 3, pattern: '<' },
-            l: { type: 'array', maxItems: 2, items: { type: 'number', minimum: 0.5 }, 'x-kubernetes-list-type': 'atomic' },
-            m: { type: 'object', additionalProperties: { type: 'boolean' }, externalDocs: { description: 'd', url: 'u' } },
+            l: {
+              type: 'array',
+              maxItems: 2,
+              items: { type: 'number', minimum: 0.5 },
+              'x-kubernetes-list-type': 'atomic',
+            },
+            m: {
+              type: 'object',
+              additionalProperties: { type: 'boolean' },
+              externalDocs: { description: 'd', url: 'u' },
+            },
             r: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 0', message: 'm' }] },
           },
           { anyOf: [{ required: ['a'] }], not: { required: ['b'] }, required: ['a'] },
@@ -292,7 +320,9 @@ const created: Readonly<Record<string, Json>> = {
     ),
   ),
   'schema: embedded resource in metadata': schema(
-    object({ metadata: object({ name: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { a: text } } }) }),
+    object({
+      metadata: object({ name: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { a: text } } }),
+    }),
   ),
   'schema: metadata': schema(object({ metadata: { type: 'object' } })),
   'schema: metadata of another type': schema(object({ metadata: text })),
@@ -347,7 +377,11 @@ const created: Readonly<Record<string, Json>> = {
   'list: keys of a set': list({ 'x-kubernetes-list-type': 'set', 'x-kubernetes-list-map-keys': ['a'] }),
   'list: map without keys': list({ 'x-kubernetes-list-type': 'map' }, object({ k: text })),
   'list: map of texts': keyed({}, text),
-  'list: map without items': field({ type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] }),
+  'list: map without items': field({
+    type: 'array',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['k'],
+  }),
   'list: map with a list of items': field({
     type: 'array',
     'x-kubernetes-list-type': 'map',
@@ -355,21 +389,32 @@ const created: Readonly<Record<string, Json>> = {
     items: [object({ k: text })],
   }),
   'list: map with an unknown key': keyed({}, object({ a: text })),
-  'list: map with a key twice': keyed({ 'x-kubernetes-list-map-keys': ['k', 'k'] }, object({ k: text }, { required: ['k'] })),
+  'list: map with a key twice': keyed(
+    { 'x-kubernetes-list-map-keys': ['k', 'k'] },
+    object({ k: text }, { required: ['k'] }),
+  ),
   'list: map with a list as its key': keyed({}, object({ k: { type: 'array', items: text } }, { required: ['k'] })),
   'list: map with an optional key': keyed({}, object({ k: text })),
   'list: map with a key that has a default': keyed({}, object({ k: { type: 'string', default: 'a' } })),
-  'list: map with a key that may be null': keyed({}, object({ k: { type: 'string', nullable: true } }, { required: ['k'] })),
+  'list: map with a key that may be null': keyed(
+    {},
+    object({ k: { type: 'string', nullable: true } }, { required: ['k'] }),
+  ),
   'list: map with nulls': keyed({}, { ...object({ k: text }, { required: ['k'] }), nullable: true }),
   'list: good map': keyed({}, object({ k: text }, { required: ['k'] })),
   'map: unknown type': field(object({ b: text }, { 'x-kubernetes-map-type': 'loose' })),
   'map: type of a string': field({ type: 'string', 'x-kubernetes-map-type': 'atomic' }),
-  'map: type without a type': field({ 'x-kubernetes-map-type': 'atomic', 'x-kubernetes-preserve-unknown-fields': true }),
+  'map: type without a type': field({
+    'x-kubernetes-map-type': 'atomic',
+    'x-kubernetes-preserve-unknown-fields': true,
+  }),
 
   'status: good': schema(object({ spec: text, status: text }), { subresources: { status: {} } }),
   'status: root of another type': schema({ type: 'array' }, { subresources: { status: {} } }),
   'status: keyword at the root': schema(object({ a: text }, { maxProperties: 3 }), { subresources: { status: {} } }),
-  'status: anyOf at the root': schema(object({ a: text }, { anyOf: [{ required: ['a'] }] }), { subresources: { status: {} } }),
+  'status: anyOf at the root': schema(object({ a: text }, { anyOf: [{ required: ['a'] }] }), {
+    subresources: { status: {} },
+  }),
   'status: required at the root': schema(object({ a: text }, { required: ['a'], description: 'd' }), {
     subresources: { status: {} },
   }),
@@ -385,7 +430,11 @@ const created: Readonly<Record<string, Json>> = {
   'scale: spec path': scale({ specReplicasPath: '.status.r' }),
   'scale: spec path alone': scale({ specReplicasPath: '.spec' }),
   'scale: status path': scale({ statusReplicasPath: '.spec.r' }),
-  'scale: paths without dots': scale({ specReplicasPath: 'spec.r', statusReplicasPath: 'status.r', labelSelectorPath: 'a' }),
+  'scale: paths without dots': scale({
+    specReplicasPath: 'spec.r',
+    statusReplicasPath: 'status.r',
+    labelSelectorPath: 'a',
+  }),
   'scale: selector path': scale({ labelSelectorPath: '.metadata.<a>' }),
   'scale: empty selector path': scale({ labelSelectorPath: '' }),
   'scale: of the second version': second(text, { subresources: { scale: {} } }),
@@ -431,7 +480,11 @@ const created: Readonly<Record<string, Json>> = {
   'selectable: no schema': one({ schema: undefined, selectableFields: [{ jsonPath: '.a' }] }),
   'selectable: the same for two schemas': versions(
     version({ schema: { openAPIV3Schema: object({ a: text }) }, selectableFields: [{ jsonPath: '.a' }] }),
-    version({ schema: { openAPIV3Schema: object({ a: text, b: text }) }, selectableFields: [{ jsonPath: '.a' }] }, 'v2', false),
+    version(
+      { schema: { openAPIV3Schema: object({ a: text, b: text }) }, selectableFields: [{ jsonPath: '.a' }] },
+      'v2',
+      false,
+    ),
   ),
   'selectable: others for two schemas': versions(
     version({ schema: { openAPIV3Schema: object({ a: text }) }, selectableFields: [{ jsonPath: '.a' }] }),
@@ -529,7 +582,10 @@ const status = (more: Json, body: Json = definition()): Json => ({
   status: { acceptedNames: NAMES, conditions: [], storedVersions: ['v1'], ...more },
 });
 const established = (body: Json): Json =>
-  status({ conditions: [{ type: 'Established', status: 'True', lastTransitionTime: null, reason: 'r', message: 'm' }] }, body);
+  status(
+    { conditions: [{ type: 'Established', status: 'True', lastTransitionTime: null, reason: 'r', message: 'm' }] },
+    body,
+  );
 const old = definition();
 const unserved = { served: false };
 
@@ -556,7 +612,10 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
   'update: unheard-of format': { old, body: field({ type: 'string', format: 'unheard-of' }) },
   'update: format that was there': {
     old: field({ type: 'string', format: 'unheard-of' }),
-    body: { ...field({ type: 'string', format: 'unheard-of' }), metadata: { name: `widgets.${GROUP}`, labels: { a: 'b' } } },
+    body: {
+      ...field({ type: 'string', format: 'unheard-of' }),
+      metadata: { name: `widgets.${GROUP}`, labels: { a: 'b' } },
+    },
   },
   'update: approval removed': { old: approved('unapproved'), body: approved(undefined) },
   'update: approval given': { old: approved('unapproved'), body: approved('https://k8s.io/x') },
@@ -576,7 +635,10 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
     stored: established(one({ schema: undefined })),
     body: established(one({ schema: undefined, served: false })),
   },
-  'stored: no schema, still served': { stored: established(one({ schema: undefined })), body: one({ schema: undefined }) },
+  'stored: no schema, still served': {
+    stored: established(one({ schema: undefined })),
+    body: one({ schema: undefined }),
+  },
   'stored: preserves, no schema': {
     stored: established(definition({ preserveUnknownFields: true, versions: [version({ schema: undefined })] })),
     body: definition({ preserveUnknownFields: true, versions: [version({ schema: undefined })] }),
@@ -591,7 +653,10 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
   },
   'stored: preserves, default added': {
     stored: established({ ...field({}), spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true } }),
-    body: { ...field({ default: 1 }), spec: { ...(field({ default: 1 })['spec'] as Json), preserveUnknownFields: true } },
+    body: {
+      ...field({ default: 1 }),
+      spec: { ...(field({ default: 1 })['spec'] as Json), preserveUnknownFields: true },
+    },
   },
   'stored: not structural': { stored: established(field({})), body: field({}) },
   'stored: unknown type': { stored: established(field({ type: 'text' })), body: field({ type: 'text' }) },

@@ -23,7 +23,8 @@ import {
 import type { Request, Step } from './steps.ts';
 
 const at = (name: string): string => `${DEFINITIONS}/${name}.${GROUP}`;
-const objects = (plural: string, ofVersion = 'v1'): string => `/apis/${GROUP}/${ofVersion}/namespaces/default/${plural}`;
+const objects = (plural: string, ofVersion = 'v1'): string =>
+  `/apis/${GROUP}/${ofVersion}/namespaces/default/${plural}`;
 const object = (kind: string, name: string, more: Json = {}, ofVersion = 'v1'): Json => ({
   apiVersion: `${GROUP}/${ofVersion}`,
   kind,
@@ -42,7 +43,9 @@ const columns = (...additionalPrinterColumns: Json[]): Json => withSchema(ANYTHI
 const subresources = (value: Json): Json => withSchema(ANYTHING, { subresources: value });
 const selectable = (...selectableFields: Json[]): Json =>
   withSchema(
-    schema({ spec: schema({ a: { type: 'string' }, n: { type: 'object' }, l: { type: 'array', items: { type: 'string' } } }) }),
+    schema({
+      spec: schema({ a: { type: 'string' }, n: { type: 'object' }, l: { type: 'array', items: { type: 'string' } } }),
+    }),
     {
       selectableFields,
     },
@@ -96,7 +99,9 @@ const validation: readonly Step[] = [
     { kind: 'x'.repeat(64) },
     { listKind: 'Anchor' },
   ].map(withNames),
-  ...[{ singular: 'A' }, { shortNames: ['a', 'A'] }, { categories: ['all', '-'] }, { shortNames: ['a', 'a'] }].map(withNames),
+  ...[{ singular: 'A' }, { shortNames: ['a', 'A'] }, { categories: ['all', '-'] }, { shortNames: ['a', 'a'] }].map(
+    withNames,
+  ),
   ...[{}, { type: 'string' }, { type: 'object' }, { type: 'array' }, { type: 'nothing' }].map((one) => withSchema(one)),
   ...[
     {},
@@ -172,7 +177,13 @@ const validation: readonly Step[] = [
     { scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } },
     { scale: { specReplicasPath: '.status.replicas', statusReplicasPath: '.spec.replicas' } },
     { scale: { specReplicasPath: 'spec.replicas', statusReplicasPath: '.status.replicas' } },
-    { scale: { specReplicasPath: '.spec.a[0]', statusReplicasPath: '.status.replicas', labelSelectorPath: '.metadata.x' } },
+    {
+      scale: {
+        specReplicasPath: '.spec.a[0]',
+        statusReplicasPath: '.status.replicas',
+        labelSelectorPath: '.metadata.x',
+      },
+    },
   ].map(subresources),
   selectable({ jsonPath: '.spec.a' }),
   selectable({ jsonPath: '.spec.a' }, { jsonPath: '.spec.a' }),
@@ -206,7 +217,10 @@ const validation: readonly Step[] = [
       spec: schema({
         list: {
           type: 'array',
-          items: { type: 'array', items: { type: 'string', 'x-kubernetes-validations': [{ rule: "self.contains('x')" }] } },
+          items: {
+            type: 'array',
+            items: { type: 'string', 'x-kubernetes-validations': [{ rule: "self.contains('x')" }] },
+          },
         },
       }),
     }),
@@ -243,7 +257,11 @@ const validation: readonly Step[] = [
 
 /** One definition: how it is read and changed. */
 const life: readonly Step[] = [
-  send('POST', DEFINITIONS, definition('anchors', 'Anchor', { names: { shortNames: ['anc'], categories: ['all', 'harbour'] } })),
+  send(
+    'POST',
+    DEFINITIONS,
+    definition('anchors', 'Anchor', { names: { shortNames: ['anc'], categories: ['all', 'harbour'] } }),
+  ),
   condition(`anchors.${GROUP}`, 'Established', 'True'),
   send('POST', DEFINITIONS, definition('anchors', 'Anchor')),
   get(at('anchors')),
@@ -328,7 +346,12 @@ const conflicts: readonly Step[] = [
   ),
   condition(`chains.${GROUP}`, 'NamesAccepted', 'False'),
   get(at('chains')),
-  send('PATCH', at('chains'), { spec: { names: { shortNames: null, singular: 'chain', listKind: 'ChainList' } } }, MERGE),
+  send(
+    'PATCH',
+    at('chains'),
+    { spec: { names: { shortNames: null, singular: 'chain', listKind: 'ChainList' } } },
+    MERGE,
+  ),
   condition(`chains.${GROUP}`, 'Established', 'True'),
   get(at('chains')),
   remove(at('chains')),
@@ -338,13 +361,19 @@ const conflicts: readonly Step[] = [
 /** Two of upstream's controllers add conditions, in any order. */
 const sortedConditions: Request['part'] = (body) => {
   const { status, ...rest } = body as { status: { conditions?: readonly { type: string }[] } };
-  return { ...rest, status: { ...status, conditions: status.conditions?.toSorted((a, b) => (a.type < b.type ? -1 : 1)) } };
+  return {
+    ...rest,
+    status: { ...status, conditions: status.conditions?.toSorted((a, b) => (a.type < b.type ? -1 : 1)) },
+  };
 };
 
 const approval: readonly Step[] = [
   send('POST', DEFINITIONS, {
     ...withSpec({ group: 'differential.k8s.io' }),
-    metadata: { name: 'anchors.differential.k8s.io', annotations: { 'api-approved.kubernetes.io': 'unapproved, experimental' } },
+    metadata: {
+      name: 'anchors.differential.k8s.io',
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, experimental' },
+    },
   }),
   condition('anchors.differential.k8s.io', 'Established', 'True'),
   condition('anchors.differential.k8s.io', 'KubernetesAPIApprovalPolicyConformant', 'False'),
@@ -353,7 +382,9 @@ const approval: readonly Step[] = [
     ...send(
       'PATCH',
       `${DEFINITIONS}/anchors.differential.k8s.io`,
-      { metadata: { annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1' } } },
+      {
+        metadata: { annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1' } },
+      },
       MERGE,
     ),
     part: sortedConditions,
@@ -393,4 +424,11 @@ const deletion: readonly Step[] = [
   get(objects('hooks')),
 ];
 
-export const definitionSteps: readonly Step[] = [...validation, ...life, ...versions, ...conflicts, ...approval, ...deletion];
+export const definitionSteps: readonly Step[] = [
+  ...validation,
+  ...life,
+  ...versions,
+  ...conflicts,
+  ...approval,
+  ...deletion,
+];

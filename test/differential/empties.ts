@@ -25,7 +25,12 @@ const POD_SPEC = 'core/v1.PodSpec';
 const SKIPPED: ReadonlySet<string> = new Set(['metadata.managedFields', 'metadata.ownerReferences']);
 
 /** Yields the places of a manifest: every list and map, and every object that a pointer may lead to. */
-export function* emptyPlaces(message: MessageDescriptor, manifest: unknown, path: Path = [], added = 0): Generator<Place> {
+export function* emptyPlaces(
+  message: MessageDescriptor,
+  manifest: unknown,
+  path: Path = [],
+  added = 0,
+): Generator<Place> {
   const object = isObject(manifest) ? manifest : {};
   if (message.key === POD_SPEC && path.length > 1) return;
   for (const field of message.fields) {
@@ -62,7 +67,8 @@ export type Way = (typeof WAYS)[number];
  * Reports whether `told-apart.tsv` records the place. Messages are left out since nobody takes an empty one for a missing one, and patches
  * since they are decoded and checked as updates are.
  */
-export const isRecorded = ({ isMessage }: Place, way: Way): boolean => !isMessage && (way === 'create' || way === 'update');
+export const isRecorded = ({ isMessage }: Place, way: Way): boolean =>
+  !isMessage && (way === 'create' || way === 'update');
 
 /** Returns a line of `told-apart.tsv`. */
 export const recordLine = ({ kind, name }: Target, place: Place, way: Way, outcome: string): string =>
@@ -85,7 +91,13 @@ export function emptyShot({ manifest, collection, name }: Target, place: Place, 
     case 'create': {
       const metadata = object['metadata'] as { name?: string };
       const fresh = /[:.]/.test(name) ? object : { ...object, metadata: { ...metadata, name: 'fresh' } };
-      return { method: 'POST', path: `${collection}?dryRun=All`, type: 'application/json', body: JSON.stringify(fresh), changes };
+      return {
+        method: 'POST',
+        path: `${collection}?dryRun=All`,
+        type: 'application/json',
+        body: JSON.stringify(fresh),
+        changes,
+      };
     }
     case 'update':
       return { method: 'PUT', path: `${path}?dryRun=All`, type: 'application/json', body, changes };
@@ -125,7 +137,8 @@ const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 function causesOf(body: unknown): string[] {
   if (!isObject(body) || body['kind'] !== 'Status') return [];
-  const causes = (body['details'] as { readonly causes?: readonly Readonly<Record<string, string>>[] } | undefined)?.causes;
+  const causes = (body['details'] as { readonly causes?: readonly Readonly<Record<string, string>>[] } | undefined)
+    ?.causes;
   // What a list of causes repeats, or dumps of Go's own structures, is no part of the rule.
   if (causes === undefined) return [String(body['message'])];
   return causes.map(({ reason, field }) => `${field}: ${reason}`);
@@ -154,7 +167,8 @@ function leaves(value: unknown, path: string): string[] {
     const names = Object.keys(value).filter((name) => !UNIQUE.has(name) && !TIMES.test(name));
     if (names.length > 0) return names.flatMap((name) => leaves(value[name], path === '' ? name : `${path}.${name}`));
   }
-  if (Array.isArray(value) && value.length > 0) return value.flatMap((item, index) => leaves(item, `${path}[${index}]`));
+  if (Array.isArray(value) && value.length > 0)
+    return value.flatMap((item, index) => leaves(item, `${path}[${index}]`));
   return [`${path}=${JSON.stringify(value)}`.replaceAll(UID, 'UID')];
 }
 
@@ -172,4 +186,5 @@ function withValue(object: Readonly<JsonObject>, path: Path, value: unknown): Js
   return copy;
 }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

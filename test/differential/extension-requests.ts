@@ -40,7 +40,9 @@ export const condition = (name: string, type: string, status: string, reason?: s
   path: `${DEFINITIONS}/${name}`,
   until: ({ body }) => {
     const found = (body as { status?: { conditions?: readonly Json[] } }).status?.conditions ?? [];
-    return found.some((one) => one['type'] === type && one['status'] === status && (reason ?? one['reason']) === one['reason']);
+    return found.some(
+      (one) => one['type'] === type && one['status'] === status && (reason ?? one['reason']) === one['reason'],
+    );
   },
 });
 

@@ -44,7 +44,9 @@ const { values: flags } = parseArgs({
   },
 });
 if (flags.reference === undefined) {
-  console.error('differential: --reference URL is needed: an API server to compare with, such as https://127.0.0.1:6443');
+  console.error(
+    'differential: --reference URL is needed: an API server to compare with, such as https://127.0.0.1:6443',
+  );
   process.exit(2);
 }
 /** What `--kinds` takes besides kinds. */
@@ -148,7 +150,9 @@ try {
     await removeFrom(target);
     const made = await Promise.all([server.send(creation(target)), reference.send(creation(target))]);
     report(creation(target), ...made);
-    for (const shot of onlyEmpties ? [] : shots(target, Number(flags.count), new SeededRandom(`${flags.seed} ${sample.kind}`))) {
+    for (const shot of onlyEmpties
+      ? []
+      : shots(target, Number(flags.count), new SeededRandom(`${flags.seed} ${sample.kind}`))) {
       report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
     }
     if (only === undefined || onlyEmpties) toldApart.push(...(await compareEmpties(target)));

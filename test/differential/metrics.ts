@@ -26,7 +26,8 @@ function familiesOf(text: string): ReadonlyMap<string, Family> {
     }
     const sample = /^([\w:]+)(?:\{(.*)\})? \S+/.exec(line);
     if (sample === null) continue;
-    const family = families.get(sample[1] as string) ?? families.get((sample[1] as string).replace(/_(bucket|sum|count)$/, ''));
+    const family =
+      families.get(sample[1] as string) ?? families.get((sample[1] as string).replace(/_(bucket|sum|count)$/, ''));
     if (family === undefined) continue;
     const labels = [...(sample[2] ?? '').matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(([, name]) => name as string);
     family.labels ??= labels

@@ -73,7 +73,10 @@ export class Mutator {
   }
 
   /** The object with one to three changes, and what they are. */
-  mutated(message: MessageDescriptor, object: JsonObject): { readonly object: JsonObject; readonly changes: readonly string[] } {
+  mutated(
+    message: MessageDescriptor,
+    object: JsonObject,
+  ): { readonly object: JsonObject; readonly changes: readonly string[] } {
     // By its JSON: what two places share in the sample is two things in the copy.
     const result = JSON.parse(JSON.stringify(object)) as JsonObject;
     const changes: string[] = [];
@@ -126,7 +129,8 @@ export class Mutator {
         return Array.from({ length: this.#random.int(3) }, () => this.#value(type.items, path, depth + 1));
       case 'map': {
         const map: JsonObject = {};
-        for (let left = this.#random.int(3); left > 0; left--) map[this.#pick(KEYS)] = this.#value(type.values, path, depth + 1);
+        for (let left = this.#random.int(3); left > 0; left--)
+          map[this.#pick(KEYS)] = this.#value(type.values, path, depth + 1);
         return map;
       }
     }
@@ -223,5 +227,7 @@ function* placesWithin(type: TypeRef, value: Json, path: string): Generator<Plac
 }
 
 const SERVERS: ReadonlySet<string> = new Set(
-  ['managedFields', 'uid', 'creationTimestamp', 'resourceVersion', 'generation', 'selfLink'].map((name) => `.metadata.${name}`),
+  ['managedFields', 'uid', 'creationTimestamp', 'resourceVersion', 'generation', 'selfLink'].map(
+    (name) => `.metadata.${name}`,
+  ),
 );

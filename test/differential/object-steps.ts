@@ -88,7 +88,11 @@ const schemaOf = (description: string): Json => ({
     },
     status: {
       type: 'object',
-      properties: { phase: { type: 'string', maxLength: 10 }, replicas: { type: 'integer' }, selector: { type: 'string' } },
+      properties: {
+        phase: { type: 'string', maxLength: 10 },
+        replicas: { type: 'integer' },
+        selector: { type: 'string' },
+      },
     },
   },
 });
@@ -128,7 +132,11 @@ const VESSELS = definition('vessels', 'Vessel', {
 const FLEETS = definition('fleets', 'Fleet', {
   spec: { scope: 'Cluster' },
   versions: [
-    version('v1', {}, { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } }),
+    version(
+      'v1',
+      {},
+      { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
+    ),
   ],
 });
 
@@ -157,7 +165,9 @@ const setUp: readonly Step[] = [
 type Definitions = Readonly<Record<string, unknown>>;
 const inGroup = (values: Definitions | undefined): Definitions =>
   Object.fromEntries(
-    Object.entries(values ?? {}).filter(([name]) => name.includes(GROUP) || name.startsWith('com.example.differential')),
+    Object.entries(values ?? {}).filter(
+      ([name]) => name.includes(GROUP) || name.startsWith('com.example.differential'),
+    ),
   );
 /** Parameters are compared by the tests of documents: upstream shares them between operations. */
 const operations = (paths: Definitions | undefined): unknown =>
@@ -177,7 +187,8 @@ const sortedResources: Request['part'] = (body) => {
   const { resources, ...rest } = body as { resources: readonly { name: string }[] };
   return { ...rest, resources: resources.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
 };
-const group: Request['part'] = (body) => (body as { groups: { name: string }[] }).groups.find(({ name }) => name === GROUP);
+const group: Request['part'] = (body) =>
+  (body as { groups: { name: string }[] }).groups.find(({ name }) => name === GROUP);
 
 const documents: readonly Step[] = [
   get('/apis', undefined, group),
@@ -200,12 +211,25 @@ const creation: readonly Step[] = [
   send(
     'POST',
     V1,
-    vessel('two', { flag: 'blue', berths: 3, crew: 2, afloat: true, port: 'http', speed: 1.5, launched: '2026-01-01T00:00:00Z' }),
+    vessel('two', {
+      flag: 'blue',
+      berths: 3,
+      crew: 2,
+      afloat: true,
+      port: 'http',
+      speed: 1.5,
+      launched: '2026-01-01T00:00:00Z',
+    }),
   ),
   send(
     'POST',
     OLD,
-    vessel('three', { flag: 'green', masts: [{ name: 'a' }, { name: 'b', height: 3 }], cargo: { tea: 5 } }, {}, 'v1beta1'),
+    vessel(
+      'three',
+      { flag: 'green', masts: [{ name: 'a' }, { name: 'b', height: 3 }], cargo: { tea: 5 } },
+      {},
+      'v1beta1',
+    ),
   ),
   send('POST', ALL, vessel('nowhere')),
   send('POST', V1, vessel('wrong', {}, {}, 'v1beta1')),
@@ -232,7 +256,9 @@ const creation: readonly Step[] = [
     '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},"spec":{"flag":"aa","flag":"bb"}}',
     STRICT,
   ),
-  dry('{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},"spec":{"flag":"aa","flag":"bb"}}'),
+  dry(
+    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},"spec":{"flag":"aa","flag":"bb"}}',
+  ),
   ...[
     { flag: undefined },
     { flag: 'x' },
@@ -280,7 +306,11 @@ const creation: readonly Step[] = [
   dry(vessel('probe'), '&fieldValidation=Sometimes'),
   { ...send('POST', V1, vessel('text')), type: 'text/plain' },
   {
-    ...send('POST', V1, 'apiVersion: differential.example.com/v1\nkind: Vessel\nmetadata: {name: yaml}\nspec: {flag: yam}\n'),
+    ...send(
+      'POST',
+      V1,
+      'apiVersion: differential.example.com/v1\nkind: Vessel\nmetadata: {name: yaml}\nspec: {flag: yam}\n',
+    ),
     type: 'application/yaml',
   },
   get(`${V1}/yaml`, 'application/vnd.kubernetes.protobuf'),
@@ -357,7 +387,13 @@ const changing: readonly Step[] = [
   ...['a', 'b'].flatMap((manager) =>
     [
       vessel('applied', { berths: 12, masts: [{ name: 'main' }], tags: ['x'], cargo: { tea: 1 }, fixed: { a: 'b' } }),
-      vessel('applied', { berths: 12, masts: [{ name: 'fore', height: 3 }], tags: ['y'], cargo: { rum: 1 }, fixed: { c: 'd' } }),
+      vessel('applied', {
+        berths: 12,
+        masts: [{ name: 'fore', height: 3 }],
+        tags: ['y'],
+        cargo: { rum: 1 },
+        fixed: { c: 'd' },
+      }),
       vessel('applied', { berths: 13, notes: { a: { b: 1 } }, unknown: 1 }),
       vessel('applied', { masts: [{ name: 'main' }, { name: 'main' }] }),
     ].flatMap((body) => [
@@ -366,7 +402,12 @@ const changing: readonly Step[] = [
       send('PATCH', `${V1}/applied?fieldManager=${manager}&force=true&fieldValidation=Strict`, body, APPLY),
     ]),
   ),
-  send('PATCH', `${OLD}/applied?fieldManager=a&force=true`, vessel('applied', { berths: 13, crew: 2 }, {}, 'v1beta1'), APPLY),
+  send(
+    'PATCH',
+    `${OLD}/applied?fieldManager=a&force=true`,
+    vessel('applied', { berths: 13, crew: 2 }, {}, 'v1beta1'),
+    APPLY,
+  ),
   send('PATCH', `${V1}/applied`, vessel('applied'), APPLY),
   send(
     'PATCH',
@@ -379,10 +420,24 @@ const changing: readonly Step[] = [
 ];
 
 const subresources: readonly Step[] = [
-  send('PUT', `${V1}/one/status`, vessel('one', { berths: 99 }, { status: { phase: 'ready', replicas: 2, selector: 'a=b' } })),
+  send(
+    'PUT',
+    `${V1}/one/status`,
+    vessel('one', { berths: 99 }, { status: { phase: 'ready', replicas: 2, selector: 'a=b' } }),
+  ),
   send('PATCH', `${V1}/one/status`, { status: { phase: 'much too long' } }, MERGE),
-  send('PATCH', `${V1}/one/status`, { status: { unknown: 1 }, metadata: { labels: { s: 't' } }, spec: { berths: 77 } }, MERGE),
-  send('PATCH', `${V1}/one/status?fieldManager=s`, { apiVersion: `${GROUP}/v1`, kind: 'Vessel', status: { phase: 'x' } }, APPLY),
+  send(
+    'PATCH',
+    `${V1}/one/status`,
+    { status: { unknown: 1 }, metadata: { labels: { s: 't' } }, spec: { berths: 77 } },
+    MERGE,
+  ),
+  send(
+    'PATCH',
+    `${V1}/one/status?fieldManager=s`,
+    { apiVersion: `${GROUP}/v1`, kind: 'Vessel', status: { phase: 'x' } },
+    APPLY,
+  ),
   send(
     'PATCH',
     `${V1}/one/status?fieldManager=s&force=true`,
@@ -413,7 +468,12 @@ const subresources: readonly Step[] = [
     spec: { replicas: 7 },
   }),
   send('PUT', `${V1}/one/scale`, { apiVersion: 'v1', kind: 'Scale', metadata: { name: 'one' }, spec: {} }),
-  send('PATCH', `${V1}/one/scale?fieldManager=q`, { apiVersion: 'autoscaling/v1', kind: 'Scale', spec: { replicas: 8 } }, APPLY),
+  send(
+    'PATCH',
+    `${V1}/one/scale?fieldManager=q`,
+    { apiVersion: 'autoscaling/v1', kind: 'Scale', spec: { replicas: 8 } },
+    APPLY,
+  ),
   get(`${V1}/none/scale`),
   remove(`${V1}/one/scale`),
   remove(`${V1}/one/status`),

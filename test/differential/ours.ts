@@ -62,7 +62,9 @@ export class Ours {
     const { storage } = this.#server;
     await storage.guaranteedUpdate(key, () =>
       Promise.resolve(
-        json === undefined ? { action: 'delete' } : { action: 'put', value: storedForm(JSON.parse(json) as StoredObject) },
+        json === undefined
+          ? { action: 'delete' }
+          : { action: 'put', value: storedForm(JSON.parse(json) as StoredObject) },
       ),
     );
   }

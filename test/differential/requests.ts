@@ -52,7 +52,10 @@ const pod = (name: string): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name, labels: { app: 'p' } },
-  spec: { containers: [{ name: 'c', image: 'busybox', env: [{ name: 'A', value: 'b' }] }], terminationGracePeriodSeconds: 0 },
+  spec: {
+    containers: [{ name: 'c', image: 'busybox', env: [{ name: 'A', value: 'b' }] }],
+    terminationGracePeriodSeconds: 0,
+  },
 });
 
 const LIST = `${CORE}/configmaps?labelSelector=set%3Dlist`;
@@ -97,7 +100,9 @@ export const requests: readonly Shot[] = [
   get(`${CORE}/configmaps?fieldSelector=data.a%3Db`),
   get(`${CORE}/configmaps?fieldSelector=metadata.name`),
   get(`/api/v1/configmaps?fieldSelector=metadata.namespace%3Ddefault&labelSelector=set`),
-  get(`/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending,spec.restartPolicy%3DAlways,spec.hostNetwork%3Dfalse`),
+  get(
+    `/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending,spec.restartPolicy%3DAlways,spec.hostNetwork%3Dfalse`,
+  ),
   get(`/api/v1/pods?fieldSelector=spec.nothing%3D`),
   get(LIST, TABLE),
   get(LIST, `${TABLE},application/json`),
@@ -202,7 +207,11 @@ export const requests: readonly Shot[] = [
     kind: 'ConfigMap',
     metadata: { name: 'list-a', resourceVersion: 'a' },
   }),
-  send('PUT', `${CORE}/configmaps/list-a`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'list-a', uid: 'wrong' } }),
+  send('PUT', `${CORE}/configmaps/list-a`, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'list-a', uid: 'wrong' },
+  }),
   send('PUT', `${CORE}/configmaps/list-a`, {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -250,7 +259,12 @@ export const requests: readonly Shot[] = [
   send('PATCH', `${CORE}/configmaps/list-b`, [{ op: 'add', path: '/spec', value: 1 }], JSON_PATCH),
   send('PATCH', `${CORE}/configmaps/list-b?fieldManager=a`, configMap('list-b', { data: { s: 't' } }), APPLY),
   send('PATCH', `${CORE}/configmaps/list-b?fieldManager=b`, configMap('list-b', { data: { s: 'u' } }), APPLY),
-  send('PATCH', `${CORE}/configmaps/list-b?fieldManager=b&force=true`, configMap('list-b', { data: { s: 'u' } }), APPLY),
+  send(
+    'PATCH',
+    `${CORE}/configmaps/list-b?fieldManager=b&force=true`,
+    configMap('list-b', { data: { s: 'u' } }),
+    APPLY,
+  ),
   send('PATCH', `${CORE}/configmaps/list-b?fieldManager=a`, configMap('list-b', { data: {} }), APPLY),
   send('PATCH', `${CORE}/configmaps/list-b`, configMap('list-b'), APPLY),
   send('PATCH', `${CORE}/configmaps/list-b?fieldManager=a&force=maybe`, configMap('list-b'), APPLY),
@@ -293,13 +307,21 @@ export const requests: readonly Shot[] = [
     {
       spec: {
         template: {
-          spec: { '$setElementOrder/containers': [{ name: 'z' }, { name: 'c' }], containers: [{ name: 'z', image: 'z' }] },
+          spec: {
+            '$setElementOrder/containers': [{ name: 'z' }, { name: 'c' }],
+            containers: [{ name: 'z', image: 'z' }],
+          },
         },
       },
     },
     STRATEGIC,
   ),
-  send('PATCH', `${APPS}/deployments/d`, { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } }, STRATEGIC),
+  send(
+    'PATCH',
+    `${APPS}/deployments/d`,
+    { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } },
+    STRATEGIC,
+  ),
   send('PATCH', `${APPS}/deployments/d`, { spec: { strategy: { $patch: 'replace', type: 'Recreate' } } }, STRATEGIC),
   send(
     'PATCH',
@@ -319,7 +341,12 @@ export const requests: readonly Shot[] = [
     { metadata: { finalizers: ['example.com/a'], '$deleteFromPrimitiveList/finalizers': ['example.com/b'] } },
     STRATEGIC,
   ),
-  send('PATCH', `${APPS}/deployments/d`, { metadata: { '$deleteFromPrimitiveList/finalizers': ['example.com/a'] } }, STRATEGIC),
+  send(
+    'PATCH',
+    `${APPS}/deployments/d`,
+    { metadata: { '$deleteFromPrimitiveList/finalizers': ['example.com/a'] } },
+    STRATEGIC,
+  ),
   send('PATCH', `${APPS}/deployments/d`, { spec: { template: { spec: { containers: [{ image: 'x' }] } } } }, STRATEGIC),
   send(
     'PATCH',
@@ -377,7 +404,12 @@ export const requests: readonly Shot[] = [
   send('DELETE', `${APPS}/deployments/d?dryRun=All`, ''),
   send('DELETE', `${APPS}/deployments/d?propagationPolicy=Foreground`, ''),
   get(`${APPS}/deployments/d`),
-  send('PATCH', `${APPS}/deployments/d`, { metadata: { finalizers: ['example.com/new', 'foregroundDeletion'] } }, MERGE),
+  send(
+    'PATCH',
+    `${APPS}/deployments/d`,
+    { metadata: { finalizers: ['example.com/new', 'foregroundDeletion'] } },
+    MERGE,
+  ),
   send('PATCH', `${APPS}/deployments/d`, { metadata: { finalizers: null } }, MERGE),
   get(`${APPS}/deployments/d`),
   // Pods
@@ -437,8 +469,16 @@ export const requests: readonly Shot[] = [
   get(`${CORE}/pods/p/status`),
   get(`${CORE}/pods/p/nothing`),
   send('POST', `${CORE}/pods/p/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'q' } }),
-  send('POST', `${CORE}/pods/nobody/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'nobody' } }),
-  send('POST', `${CORE}/pods/p/eviction?dryRun=All`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p' } }),
+  send('POST', `${CORE}/pods/nobody/eviction`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name: 'nobody' },
+  }),
+  send('POST', `${CORE}/pods/p/eviction?dryRun=All`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name: 'p' },
+  }),
   send('POST', `${CORE}/serviceaccounts/default/token`, {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',

@@ -46,7 +46,10 @@ const podSpec = {
     },
     podAntiAffinity: {
       preferredDuringSchedulingIgnoredDuringExecution: [
-        { weight: 1, podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: labels } } },
+        {
+          weight: 1,
+          podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: labels } },
+        },
       ],
     },
   },
@@ -235,7 +238,9 @@ const entries: readonly (readonly [
         },
         storageClassName: 'it',
         persistentVolumeReclaimPolicy: 'Retain',
-        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] }] } },
+        nodeAffinity: {
+          required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] }] },
+        },
       },
     },
   ],
@@ -256,7 +261,13 @@ const entries: readonly (readonly [
     'v1',
     'Node',
     'nodes',
-    { spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'], taints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }] } },
+    {
+      spec: {
+        podCIDR: '10.1.0.0/24',
+        podCIDRs: ['10.1.0.0/24'],
+        taints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }],
+      },
+    },
   ],
   [
     'v1',
@@ -374,7 +385,10 @@ const entries: readonly (readonly [
         podReplacementPolicy: 'Failed',
         managedBy: 'example.com/somebody',
         podFailurePolicy: { rules: [{ action: 'FailJob', onExitCodes: { operator: 'NotIn', values: [1] } }] },
-        template: { metadata: { labels }, spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] } },
+        template: {
+          metadata: { labels },
+          spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] },
+        },
       },
     },
   ],
@@ -389,7 +403,9 @@ const entries: readonly (readonly [
         concurrencyPolicy: 'Forbid',
         startingDeadlineSeconds: 10,
         jobTemplate: {
-          spec: { template: { spec: { restartPolicy: 'OnFailure', containers: [{ name: 'main', image: 'busybox' }] } } },
+          spec: {
+            template: { spec: { restartPolicy: 'OnFailure', containers: [{ name: 'main', image: 'busybox' }] } },
+          },
         },
       },
     },
@@ -432,7 +448,9 @@ const entries: readonly (readonly [
         rules: [
           {
             host: 'a.example.com',
-            http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'it', port: { name: 'http' } } } }] },
+            http: {
+              paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'it', port: { name: 'http' } } } }],
+            },
           },
         ],
       },
@@ -642,7 +660,12 @@ const entries: readonly (readonly [
     'networking.k8s.io/v1',
     'IngressClass',
     'ingressclasses',
-    { spec: { controller: 'a.example.com/b', parameters: { apiGroup: 'example.com', kind: 'P', name: 'p', scope: 'Cluster' } } },
+    {
+      spec: {
+        controller: 'a.example.com/b',
+        parameters: { apiGroup: 'example.com', kind: 'P', name: 'p', scope: 'Cluster' },
+      },
+    },
   ],
   ['networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs', { spec: { cidrs: ['10.78.0.0/24', 'fd00:78::/112'] } }],
   [
@@ -699,7 +722,11 @@ const entries: readonly (readonly [
     'CSINode',
     'csinodes',
     {
-      spec: { drivers: [{ name: 'a.example.com', nodeID: 'n', topologyKeys: ['example.com/zone'], allocatable: { count: 5 } }] },
+      spec: {
+        drivers: [
+          { name: 'a.example.com', nodeID: 'n', topologyKeys: ['example.com/zone'], allocatable: { count: 5 } },
+        ],
+      },
     },
   ],
   [
@@ -784,7 +811,9 @@ const entries: readonly (readonly [
         matchConstraints,
         matchConditions: [{ name: 'a', expression: 'true' }],
         variables: [{ name: 'v', expression: 'object.metadata.name' }],
-        validations: [{ expression: 'variables.v != "a"', message: 'm', reason: 'Forbidden', messageExpression: '"m"' }],
+        validations: [
+          { expression: 'variables.v != "a"', message: 'm', reason: 'Forbidden', messageExpression: '"m"' },
+        ],
         auditAnnotations: [{ key: 'k', valueExpression: '"v"' }],
       },
     },
@@ -813,7 +842,10 @@ const entries: readonly (readonly [
         reinvocationPolicy: 'IfNeeded',
         variables: [{ name: 'v', expression: '1' }],
         mutations: [
-          { patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{metadata: Object.metadata{}}' } },
+          {
+            patchType: 'ApplyConfiguration',
+            applyConfiguration: { expression: 'Object{metadata: Object.metadata{}}' },
+          },
           { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } },
         ],
       },

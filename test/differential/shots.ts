@@ -59,10 +59,30 @@ export function removal({ collection, name, kind }: Target): readonly Shot[] {
   const path = `${collection}/${name}`;
   const emptied = { apiVersion: 'v1', kind, metadata: { name }, spec: { finalizers: [] } };
   return [
-    { method: 'DELETE', path: `${path}?gracePeriodSeconds=0&propagationPolicy=Background`, type: '', body: '', changes: [] },
-    { method: 'PATCH', path, type: 'application/merge-patch+json', body: '{"metadata":{"finalizers":null}}', changes: [] },
+    {
+      method: 'DELETE',
+      path: `${path}?gracePeriodSeconds=0&propagationPolicy=Background`,
+      type: '',
+      body: '',
+      changes: [],
+    },
+    {
+      method: 'PATCH',
+      path,
+      type: 'application/merge-patch+json',
+      body: '{"metadata":{"finalizers":null}}',
+      changes: [],
+    },
     ...(kind === 'Namespace'
-      ? [{ method: 'PUT', path: `${path}/finalize`, type: 'application/json', body: JSON.stringify(emptied), changes: [] }]
+      ? [
+          {
+            method: 'PUT',
+            path: `${path}/finalize`,
+            type: 'application/json',
+            body: JSON.stringify(emptied),
+            changes: [],
+          },
+        ]
       : []),
   ];
 }
@@ -81,7 +101,9 @@ export function* shots(target: Target, count: number, random: SeededRandom): Gen
       // A name of its own: the one of the manifest is taken.
       const metadata = object['metadata'] as { name?: string } | undefined;
       const fresh =
-        metadata?.name === name && !/[:.]/.test(name) ? { ...object, metadata: { ...metadata, name: 'fresh' } } : object;
+        metadata?.name === name && !/[:.]/.test(name)
+          ? { ...object, metadata: { ...metadata, name: 'fresh' } }
+          : object;
       yield {
         method: 'POST',
         path: `${collection}?dryRun=All&fieldValidation=Strict`,

@@ -64,7 +64,11 @@ export async function compareSteps(steps: readonly Step[], comparison: Compariso
 async function compareRequest(request: Request, { ours, theirs, report }: Comparison): Promise<void> {
   const [own, other] = await Promise.all([ours.send(request), theirs.send(request)]);
   const pick = ({ code, body, warnings }: Answer): Answer => {
-    return { code, warnings, body: sortedManagers(code < 300 && request.part !== undefined ? request.part(body) : body) };
+    return {
+      code,
+      warnings,
+      body: sortedManagers(code < 300 && request.part !== undefined ? request.part(body) : body),
+    };
   };
   const found = isOurCodeOnPurpose(own, other) || isOldEtcd(other) ? [] : differences(pick(own), pick(other));
   report(`${request.method} ${request.path}: ${request.changes.join('; ')}`, found);
@@ -75,7 +79,10 @@ function isOldEtcd({ body }: Answer): boolean {
   return JSON.stringify(body).includes('required storage feature RequestWatchProgress is disabled');
 }
 
-async function settle({ settle: what, path, accept, until }: Settle, { ours, theirs, report }: Comparison): Promise<void> {
+async function settle(
+  { settle: what, path, accept, until }: Settle,
+  { ours, theirs, report }: Comparison,
+): Promise<void> {
   const reached = async (server: Server): Promise<string[]> => {
     let last: Answer | undefined;
     try {
@@ -123,4 +130,5 @@ function sortedManagers(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-const keyOf = (entry: object): string => JSON.stringify({ ...entry, time: '' }, Object.keys({ ...entry, time: '' }).sort());
+const keyOf = (entry: object): string =>
+  JSON.stringify({ ...entry, time: '' }, Object.keys({ ...entry, time: '' }).sort());

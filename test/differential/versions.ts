@@ -52,13 +52,23 @@ const cpu = (averageUtilization: number): object => ({
   type: 'Resource',
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
 });
-const memory = { type: 'Resource', resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } } };
+const memory = {
+  type: 'Resource',
+  resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } },
+};
 const external = {
   type: 'External',
-  external: { metric: { name: 'queue', selector: { matchLabels: { a: 'b' } } }, target: { type: 'Value', value: '30' } },
+  external: {
+    metric: { name: 'queue', selector: { matchLabels: { a: 'b' } } },
+    target: { type: 'Value', value: '30' },
+  },
 };
 const behavior = {
-  scaleDown: { stabilizationWindowSeconds: 60, policies: [{ type: 'Pods', value: 1, periodSeconds: 30 }], selectPolicy: 'Min' },
+  scaleDown: {
+    stabilizationWindowSeconds: 60,
+    policies: [{ type: 'Pods', value: 1, periodSeconds: 30 }],
+    selectPolicy: 'Min',
+  },
 };
 const conditions = [
   { type: 'AbleToScale', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'A', message: 'b' },
@@ -80,7 +90,9 @@ const autoscalers: readonly Shot[] = [
   get(`${V2}?fieldSelector=spec.maxReplicas%3D5`),
   get(`${V1}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dtwo`),
   get(`${V2}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Done`),
-  get(`${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`),
+  get(
+    `${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+  ),
   get(`${V2}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Done`, TABLE),
   // A change in one version keeps what the other one has.
   send('PATCH', `${V1}/two`, { spec: { maxReplicas: 9 } }, MERGE),
@@ -118,7 +130,11 @@ const autoscalers: readonly Shot[] = [
   send(
     'PATCH',
     `${V1}/ap/status?fieldManager=s&force=true`,
-    { apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler', status: { desiredReplicas: 4, currentReplicas: 4 } },
+    {
+      apiVersion: 'autoscaling/v1',
+      kind: 'HorizontalPodAutoscaler',
+      status: { desiredReplicas: 4, currentReplicas: 4 },
+    },
     APPLY,
   ),
   send(
@@ -188,12 +204,20 @@ const events: readonly Shot[] = [
   get(NEWER),
   get(CORE, TABLE),
   get(NEWER, TABLE),
-  ...['involvedObject.name', 'regarding.name', 'source', 'reportingComponent', 'reportingController', 'reason', 'type'].flatMap(
-    (label) => [CORE, NEWER].map((path) => get(`${path}?fieldSelector=${label}%3Dp`)),
-  ),
+  ...[
+    'involvedObject.name',
+    'regarding.name',
+    'source',
+    'reportingComponent',
+    'reportingController',
+    'reason',
+    'type',
+  ].flatMap((label) => [CORE, NEWER].map((path) => get(`${path}?fieldSelector=${label}%3Dp`))),
   get(`${CORE}?fieldSelector=involvedObject.name%3Dp,reason%3DStarted&watch=1&timeoutSeconds=1`),
   get(`${NEWER}?fieldSelector=regarding.name%3Dp&watch=1&timeoutSeconds=1`),
-  get(`${NEWER}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`),
+  get(
+    `${NEWER}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+  ),
   send('PATCH', `${NEWER}/e2`, { series }, MERGE),
   send('PATCH', `${NEWER}/e2`, { note: 'other' }, MERGE),
   send('PATCH', `${CORE}/e2`, { message: 'other', count: 3 }, STRATEGIC),

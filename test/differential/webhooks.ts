@@ -73,5 +73,6 @@ function differencesOf(ours: unknown, theirs: unknown, path = ''): string[] {
   return [...keys].flatMap((key) => differencesOf(ours[key], theirs[key], `${path}.${key}`));
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));

@@ -67,7 +67,10 @@ export const wireShots: readonly WireShot[] = [
     'scheduling.k8s.io/v1',
     'storage.k8s.io/v1',
   ].map((groupVersion) => ({ path: `/apis/${groupVersion}` })),
-  { path: '/apis/admissionregistration.k8s.io/v1', contentDiffers: 'upstream stores mutating policies in another version' },
+  {
+    path: '/apis/admissionregistration.k8s.io/v1',
+    contentDiffers: 'upstream stores mutating policies in another version',
+  },
   { path: '/apis/apps/v7' },
   { path: '/apis/nope' },
   { path: '/apis/nope/v1' },
@@ -85,8 +88,16 @@ export const wireShots: readonly WireShot[] = [
   { path: '/metrics/slis', contentDiffers: OWN_SET },
   { path: '/statusz', contentDiffers: OWN_VALUES },
   { path: '/statusz', headers: accept('application/json') },
-  { path: '/statusz', headers: accept('application/json;as=Statusz;v=v1beta1;g=config.k8s.io'), contentDiffers: OWN_VALUES },
-  { path: '/statusz', headers: accept('application/yaml;as=Statusz;v=v1alpha1;g=config.k8s.io'), contentDiffers: OWN_VALUES },
+  {
+    path: '/statusz',
+    headers: accept('application/json;as=Statusz;v=v1beta1;g=config.k8s.io'),
+    contentDiffers: OWN_VALUES,
+  },
+  {
+    path: '/statusz',
+    headers: accept('application/yaml;as=Statusz;v=v1alpha1;g=config.k8s.io'),
+    contentDiffers: OWN_VALUES,
+  },
   { path: '/flagz', contentDiffers: OWN_VALUES },
   { path: '/.well-known/openid-configuration', contentDiffers: OWN_VALUES },
   { path: '/.well-known/openid-configuration', method: 'POST' },
@@ -98,7 +109,11 @@ export const wireShots: readonly WireShot[] = [
   { path: `${NAMESPACES}/default`, headers: CURL },
   { path: `${NAMESPACES}/default?pretty=true` },
   { path: `${NAMESPACES}/default?pretty=false`, headers: CURL },
-  { path: `${NAMESPACES}/default`, headers: accept('application/yaml'), contentDiffers: 'upstream sorts the keys of YAML' },
+  {
+    path: `${NAMESPACES}/default`,
+    headers: accept('application/yaml'),
+    contentDiffers: 'upstream sorts the keys of YAML',
+  },
   { path: `${NAMESPACES}/default`, headers: { 'audit-id': 'an ID of the client' } },
   { path: `${NAMESPACES}/nope` },
   { path: `${NAMESPACES}/nope`, headers: CURL },
@@ -131,7 +146,10 @@ export const wireShots: readonly WireShot[] = [
     body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
   },
   { path: '/api/v1/namespaces/default/pods', headers: { 'impersonate-user': 'nobody' } },
-  { path: '/api/v1/namespaces/default/pods', headers: { 'impersonate-user': 'nobody', 'impersonate-group': 'system:masters' } },
+  {
+    path: '/api/v1/namespaces/default/pods',
+    headers: { 'impersonate-user': 'nobody', 'impersonate-group': 'system:masters' },
+  },
   { path: '/metrics', headers: { 'impersonate-user': 'nobody' } },
   { path: '/openapi/v3/apis/apps/v9' },
   { path: '/openapi/v3/apis/nothing.example.com/v1' },
@@ -145,7 +163,15 @@ export const wireShots: readonly WireShot[] = [
 ];
 
 /** Headers that must be the same. */
-const SAME_HEADERS = ['content-type', 'cache-control', 'vary', 'x-content-type-options', 'warning', 'allow', 'retry-after'];
+const SAME_HEADERS = [
+  'content-type',
+  'cache-control',
+  'vary',
+  'x-content-type-options',
+  'warning',
+  'allow',
+  'retry-after',
+];
 /** Headers that both must have, or none. */
 const PRESENT_HEADERS = ['audit-id', 'etag'];
 
@@ -153,10 +179,12 @@ const PRESENT_HEADERS = ['audit-id', 'etag'];
 export function wireDifferences(shot: WireShot, ours: WireAnswer, theirs: WireAnswer): readonly string[] {
   const found: string[] = [];
   const say = (what: string, own: unknown, other: unknown): void => {
-    if (own !== other) found.push(`${what}: ${JSON.stringify(own) ?? 'none'}, reference ${JSON.stringify(other) ?? 'none'}`);
+    if (own !== other)
+      found.push(`${what}: ${JSON.stringify(own) ?? 'none'}, reference ${JSON.stringify(other) ?? 'none'}`);
   };
   const compared = shot.headersDiffer === undefined;
-  for (const name of compared ? SAME_HEADERS : []) say(`header ${name}`, headerText(ours, name), headerText(theirs, name));
+  for (const name of compared ? SAME_HEADERS : [])
+    say(`header ${name}`, headerText(ours, name), headerText(theirs, name));
   for (const name of compared ? PRESENT_HEADERS : [])
     say(`header ${name} is there`, name in ours.headers, name in theirs.headers);
   const auditId = shot.headers?.['audit-id'];

@@ -12,7 +12,15 @@ import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
 import { findProgram } from '#cluster/install.ts';
 import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
 import { cacheDir, goBuild, requiredVersion } from '../conformance/binaries.ts';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 
 /** EndpointSlices cannot name the loopback address. */
 const address = Object.values(networkInterfaces())
@@ -151,7 +159,9 @@ describe.skipIf(built.missing !== undefined)(named('an aggregated API server', b
   };
 
   const availability = async (version = 'v1alpha1'): Promise<string> =>
-    kubectl.run(`get apiservice ${version}.${GROUP} -o jsonpath={.status.conditions[0].status},{.status.conditions[0].reason}`);
+    kubectl.run(
+      `get apiservice ${version}.${GROUP} -o jsonpath={.status.conditions[0].status},{.status.conditions[0].reason}`,
+    );
 
   beforeAll(async () => {
     [cluster, etcd] = await Promise.all([
@@ -217,8 +227,13 @@ describe.skipIf(built.missing !== undefined)(named('an aggregated API server', b
 
   test('explain and OpenAPI describe its kinds', async () => {
     expect(await kubectl.run('explain flunders.spec')).toContain('flunderReference');
-    expect(await kubectl.run('explain fischers --api-version=wardle.example.com/v1alpha1')).toContain('disallowedFlunders');
-    const v2 = JSON.parse(await kubectl.run('get --raw /openapi/v2')) as { readonly paths: object; readonly definitions: object };
+    expect(await kubectl.run('explain fischers --api-version=wardle.example.com/v1alpha1')).toContain(
+      'disallowedFlunders',
+    );
+    const v2 = JSON.parse(await kubectl.run('get --raw /openapi/v2')) as {
+      readonly paths: object;
+      readonly definitions: object;
+    };
     expect(Object.keys(v2.paths)).toContain(`/apis/${GROUP}/v1alpha1/namespaces/{namespace}/flunders`);
     expect(Object.keys(v2.definitions).filter((name) => /_v\d+$/.test(name))).toEqual([]);
   });
@@ -243,7 +258,11 @@ describe.skipIf(built.missing !== undefined)(named('an aggregated API server', b
     const owners = `, ownerReferences: [{ apiVersion: v1, kind: ConfigMap, name: owner, uid: ${uid} }]`;
     await kubectl.run('create -f -', { input: flunder('owned', owners) });
     await kubectl.run('delete configmap owner');
-    await eventually('the flunder is collected', async () => (await kubectl.try('get flunder owned')).status !== 0, 90_000);
+    await eventually(
+      'the flunder is collected',
+      async () => (await kubectl.try('get flunder owned')).status !== 0,
+      90_000,
+    );
   }, 120_000);
 
   test('objects go with their namespace', async () => {
@@ -269,7 +288,11 @@ describe.skipIf(built.missing !== undefined)(named('an aggregated API server', b
     );
     await startSample();
     await eventually('the API service is available', async () => (await availability()) === 'True,Passed', 90_000);
-    await eventually('the namespace is gone', async () => (await kubectl.try('get namespace waiting')).status !== 0, 90_000);
+    await eventually(
+      'the namespace is gone',
+      async () => (await kubectl.try('get namespace waiting')).status !== 0,
+      90_000,
+    );
   }, 300_000);
 
   test('kubectl top reads an aggregated metrics API', async () => {

@@ -113,7 +113,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(refused.stderr).toContain('with subresource "scale" using apps/v1: .spec.replicas');
       expect((await apply(manifest.replace(/^ {2}replicas: .*\n/m, ''))).status).toBe(0);
       expect(await kubectl.run(`get rs ${name} -o jsonpath={.spec.replicas}`)).toBe('2');
-      const managers = await kubectl.run(`get rs ${name} --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}`);
+      const managers = await kubectl.run(
+        `get rs ${name} --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}`,
+      );
       expect(managers.split(' ')).toEqual(expect.arrayContaining(['kubectl', 'kube-controller-manager']));
     });
 

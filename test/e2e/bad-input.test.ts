@@ -3,7 +3,15 @@
 import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { coxUp, type Kubectl, missingKubectl, named, readFileSync, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  type Kubectl,
+  missingKubectl,
+  named,
+  readFileSync,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
 interface Answer {
@@ -44,13 +52,18 @@ describe('bad input', () => {
         {
           method,
           ca: decode(config.clusters[0].cluster['certificate-authority-data']),
-          ...(withCertificate && { cert: decode(user['client-certificate-data']), key: decode(user['client-key-data']) }),
+          ...(withCertificate && {
+            cert: decode(user['client-certificate-data']),
+            key: decode(user['client-key-data']),
+          }),
           headers: { 'content-type': 'application/json', ...headers },
         },
         (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('end', () => resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
+          response.on('end', () =>
+            resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+          );
         },
       );
       request.on('error', reject);
@@ -79,7 +92,16 @@ describe('bad input', () => {
     ]
   >([
     ['JSON that is none', 'POST', configMaps, '{"kind": ', {}, 400, 'BadRequest', /./],
-    ['YAML that is none', 'POST', configMaps, 'a: [', { 'content-type': 'application/yaml' }, 400, 'BadRequest', /yaml|YAML/],
+    [
+      'YAML that is none',
+      'POST',
+      configMaps,
+      'a: [',
+      { 'content-type': 'application/yaml' },
+      400,
+      'BadRequest',
+      /yaml|YAML/,
+    ],
     ['no body', 'POST', configMaps, '', {}, 400, 'BadRequest', /./],
     ['a list where an object belongs', 'POST', configMaps, '[]', {}, 400, 'BadRequest', /./],
     [
@@ -132,7 +154,16 @@ describe('bad input', () => {
       'Invalid',
       /metadata\.name: Invalid value: "A B"/,
     ],
-    ['no name', 'POST', configMaps, configMap({ metadata: {} }), {}, 422, 'Invalid', /name or generateName is required/],
+    [
+      'no name',
+      'POST',
+      configMaps,
+      configMap({ metadata: {} }),
+      {},
+      422,
+      'Invalid',
+      /name or generateName is required/,
+    ],
     [
       'a label that is none',
       'POST',
@@ -195,8 +226,26 @@ describe('bad input', () => {
       'BadRequest',
       /field label not supported|not a known field selector/,
     ],
-    ['a resourceVersion that is none', 'GET', `${configMaps}?resourceVersion=abc`, undefined, {}, 400, 'BadRequest', /./],
-    ['a continue token that is none', 'GET', `${configMaps}?limit=1&continue=abc`, undefined, {}, 400, 'BadRequest', /continue/],
+    [
+      'a resourceVersion that is none',
+      'GET',
+      `${configMaps}?resourceVersion=abc`,
+      undefined,
+      {},
+      400,
+      'BadRequest',
+      /./,
+    ],
+    [
+      'a continue token that is none',
+      'GET',
+      `${configMaps}?limit=1&continue=abc`,
+      undefined,
+      {},
+      400,
+      'BadRequest',
+      /continue/,
+    ],
     ['a verb that is not served', 'DELETE', '/api/v1/namespaces', undefined, {}, 405, 'MethodNotAllowed', /./],
     [
       'a dry run that is none',
@@ -266,7 +315,9 @@ describe('bad input', () => {
   test('a resourceVersion that has been overtaken', async () => {
     const made = await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }));
     const object = made.status as unknown as { metadata: { resourceVersion: string } };
-    expect((await send('PUT', `${configMaps}/versions`, JSON.stringify({ ...object, data: { a: '1' } }))).code).toBe(200);
+    expect((await send('PUT', `${configMaps}/versions`, JSON.stringify({ ...object, data: { a: '1' } }))).code).toBe(
+      200,
+    );
     const stale = await send('PUT', `${configMaps}/versions`, JSON.stringify({ ...object, data: { a: '2' } }));
     expect([stale.code, stale.status.reason]).toEqual([409, 'Conflict']);
     expect(stale.status.message).toBe(
@@ -300,7 +351,9 @@ describe('bad input', () => {
         input: replicaSet('bad', 1).replace('matchLabels: { app: bad }', 'matchLabels: { app: good }'),
       });
       expect(result.status).toBe(1);
-      expect(result.stderr).toContain('The ReplicaSet "bad" is invalid: spec.template.metadata.labels: Invalid value: ');
+      expect(result.stderr).toContain(
+        'The ReplicaSet "bad" is invalid: spec.template.metadata.labels: Invalid value: ',
+      );
       expect(result.stderr).toContain('`selector` does not match template `labels`');
     });
 
@@ -324,13 +377,16 @@ describe('bad input', () => {
       expect((await kubectl.try('get --raw /api/v1/bananas')).stderr).toBe(
         'Error from server (NotFound): the server could not find the requested resource\n',
       );
-      expect((await kubectl.try('get bananas')).stderr).toBe('error: the server doesn\'t have a resource type "bananas"\n');
+      expect((await kubectl.try('get bananas')).stderr).toBe(
+        'error: the server doesn\'t have a resource type "bananas"\n',
+      );
     });
 
     test('a namespace on its way out', async () => {
       await kubectl.run('create ns leaving');
       await kubectl.run(`create -f -`, {
-        input: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, finalizers: [example.com/hold]}',
+        input:
+          'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, finalizers: [example.com/hold]}',
       });
       await kubectl.run('delete ns leaving --wait=false');
       const refused = await kubectl.try('create configmap late -n leaving');

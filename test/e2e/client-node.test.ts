@@ -56,7 +56,9 @@ describe.skipIf(loaded === undefined)(`${LIBRARY} (skipped where it is not insta
     const body = { metadata: { name: 'settings' }, data: { a: 'b' } };
     await core.createNamespacedConfigMap({ namespace: 'default', body });
     expect((await core.readNamespacedConfigMap({ namespace: 'default', name: 'settings' })).data).toEqual({ a: 'b' });
-    await expect(core.readNamespacedConfigMap({ namespace: 'default', name: 'none' })).rejects.toMatchObject({ code: 404 });
+    await expect(core.readNamespacedConfigMap({ namespace: 'default', name: 'none' })).rejects.toMatchObject({
+      code: 404,
+    });
 
     let found!: (type: string) => void;
     const seen = new Promise<string>((resolve) => (found = resolve));
@@ -100,7 +102,10 @@ describe.skipIf(loaded === undefined)(`${LIBRARY} (skipped where it is not insta
     const { agent } = cluster;
     const { KubeConfig } = (await loaded) as ClientNode;
     const config = new KubeConfig();
-    config.loadFromClusterAndUser({ name: 'embedded', server: 'http://coxswain', skipTLSVerify: true }, { name: 'admin' });
+    config.loadFromClusterAndUser(
+      { name: 'embedded', server: 'http://coxswain', skipTLSVerify: true },
+      { name: 'admin' },
+    );
     await use(Object.assign(config, { createAgent: () => agent }), cluster);
   });
 });

@@ -13,7 +13,8 @@ import { smokeTests } from '../conformance/smoke.ts';
 import { named, temporaryDir } from './harness.ts';
 
 const binaries = builtBinaries();
-const missing = binaries === undefined ? "upstream's suite has not been built: npm run conformance -- --smoke" : undefined;
+const missing =
+  binaries === undefined ? "upstream's suite has not been built: npm run conformance -- --smoke" : undefined;
 
 describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), () => {
   const dir = temporaryDir();

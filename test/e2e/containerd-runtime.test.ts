@@ -35,7 +35,8 @@ async function makeHost(podCidr: string): Promise<Host> {
   return {
     dir,
     bridge,
-    launch: () => launchContainerd({ dir: join(dir, 'containerd'), cniConfDir, cniBinDir: plugins!, logger: silentLogger }),
+    launch: () =>
+      launchContainerd({ dir: join(dir, 'containerd'), cniConfDir, cniBinDir: plugins!, logger: silentLogger }),
     async dispose() {
       await removeBridgeNetwork({ bridge, dataDir: cniConfDir });
       await rm(dir, { recursive: true, force: true });

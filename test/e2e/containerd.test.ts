@@ -70,7 +70,10 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
       async () => (await kubectl.run(`get rs ${app} -o jsonpath={.status.readyReplicas}`)) === String(count),
     );
   const phase = (pod: string, wanted: string) =>
-    eventually(`${pod} ${wanted}`, async () => (await kubectl.run(`get pod ${pod} -o jsonpath={.status.phase}`)) === wanted);
+    eventually(
+      `${pod} ${wanted}`,
+      async () => (await kubectl.run(`get pod ${pod} -o jsonpath={.status.phase}`)) === wanted,
+    );
 
   test('a ReplicaSet of two runs', async () => {
     expect(await apply(replicaSet('replicatest', 2))).toBe('replicaset.apps/replicatest created\n');
@@ -105,7 +108,9 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     await eventually('some lines', async () => (await kubectl.run(`logs ${pod}`)).includes('line 2\n'));
     expect(await kubectl.run(`logs ${pod}`)).toMatch(/^line 0\nline 1\nline 2\n/);
     expect(await kubectl.run(`logs ${pod} --tail=1`)).toMatch(/^line \d+\n$/);
-    expect(await kubectl.run(`logs ${pod} --timestamps --tail=1`)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z line \d+\n$/);
+    expect(await kubectl.run(`logs ${pod} --timestamps --tail=1`)).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z line \d+\n$/,
+    );
     expect((await kubectl.run(`logs ${pod} --limit-bytes=3`)).length).toBe(3);
     expect(await kubectl.run(`logs -l app=replicatest --tail=1 --prefix`)).toMatch(
       /^\[pod\/replicatest-\w{5}\/busybox\] line \d+\n/,
@@ -135,9 +140,13 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     const large = 'x'.repeat(200_000);
     expect((await cli.run(`exec -i ${pod} -- wc -c`, { input: large })).trim()).toBe('200000');
     // `script` gives kubectl a terminal of its own.
-    const terminal = await run('script', ['-qec', `${cli.path} exec -it ${pod} -- sh -c 'tty; stty size; exit 3'`, '/dev/null'], {
-      env: cli.env,
-    });
+    const terminal = await run(
+      'script',
+      ['-qec', `${cli.path} exec -it ${pod} -- sh -c 'tty; stty size; exit 3'`, '/dev/null'],
+      {
+        env: cli.env,
+      },
+    );
     expect(terminal.stdout).toMatch(/\/dev\/pts\/\d+/);
     expect(terminal.status).toBe(3);
     expect((await cli.try(`exec ${pod} -- /nowhere`)).status).not.toBe(0);
@@ -182,7 +191,17 @@ spec:
 `);
     await phase('volumes', 'Running');
     const node = await kubectl.run('get nodes -o jsonpath={.items[0].metadata.name}');
-    const lines = ['prepared', 'from the host', 'red', 'sesame', `red sesame ${node} 500`, 'volumes', 'app="volumes"', '1', ''];
+    const lines = [
+      'prepared',
+      'from the host',
+      'red',
+      'sesame',
+      `red sesame ${node} 500`,
+      'volumes',
+      'app="volumes"',
+      '1',
+      '',
+    ];
     await eventually('all lines', async () => (await kubectl.run('logs volumes -c main')) === lines.join('\n'));
     const uid = await kubectl.run('get pod volumes -o jsonpath={.metadata.uid}');
     const directory = join(dir.path, 'kubelet', 'pods', uid);
@@ -200,7 +219,9 @@ spec:
         `auth whoami --kubeconfig /dev/null --server ${serverUrl()} --insecure-skip-tls-verify --token ${token} -o jsonpath={.status.userInfo.username}`,
       ),
     ).toBe('system:serviceaccount:default:default');
-    expect(await kubectl.run('exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/namespace')).toBe('default');
+    expect(await kubectl.run('exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/namespace')).toBe(
+      'default',
+    );
     await kubectl.run('exec volumes -- touch /scratch/go');
     await phase('volumes', 'Succeeded');
     const pod = JSON.parse(await kubectl.run('get pod volumes -o json'));
@@ -263,7 +284,10 @@ spec:
   test('kill -9 of the whole process: objects and running containers are as they were, none started twice', async () => {
     const before = JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items;
     const ids = (
-      items: { metadata: { uid: string }; status: { containerStatuses: { containerID: string; restartCount: number }[] } }[],
+      items: {
+        metadata: { uid: string };
+        status: { containerStatuses: { containerID: string; restartCount: number }[] };
+      }[],
     ) =>
       items
         .map((pod) =>
@@ -278,7 +302,9 @@ spec:
     await start();
     await ready('replicatest', 2);
     const [pod] = await podsOf('replicatest');
-    await eventually('the node to be ready', async () => (await kubectl.run('get nodes --no-headers')).includes(' Ready '));
+    await eventually('the node to be ready', async () =>
+      (await kubectl.run('get nodes --no-headers')).includes(' Ready '),
+    );
     expect(await kubectl.run(`logs ${pod} --tail=1`)).toMatch(/^line \d+\n/);
     expect(await kubectl.run(`exec ${pod} -- echo here`)).toBe('here\n');
     expect(ids(JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items)).toEqual(ids(before));
@@ -299,9 +325,9 @@ spec:
     await ready('afterwards', 1);
     await kubectl.run('delete rs afterwards');
     await ready('replicatest', 2);
-    expect(await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}')).toBe(
-      before,
-    );
+    expect(
+      await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}'),
+    ).toBe(before);
   });
 
   test('a clean stop leaves the containers to the next start', async () => {
@@ -326,6 +352,9 @@ spec:
     await eventually('no tasks', async () => (await tasks()) === 0);
     await eventually('no containers', async () => (await ctr('containers ls -q')).stdout.trim() === '');
     await eventually('no pod directories', async () => readdirSync(join(dir.path, 'kubelet', 'pods')).length === 0);
-    await eventually('no network namespaces', async () => JSON.stringify(await networks()) === JSON.stringify(networksBefore));
+    await eventually(
+      'no network namespaces',
+      async () => JSON.stringify(await networks()) === JSON.stringify(networksBefore),
+    );
   });
 });

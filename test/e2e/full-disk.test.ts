@@ -4,10 +4,20 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRoot } from '#cluster/install.ts';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 
 const missing =
-  missingKubectl ?? (process.platform === 'linux' && isRoot() ? undefined : 'mounting a small disk needs Linux and root');
+  missingKubectl ??
+  (process.platform === 'linux' && isRoot() ? undefined : 'mounting a small disk needs Linux and root');
 
 describe.skipIf(missing !== undefined)(named('a full disk', missing), () => {
   let dir: ReturnType<typeof temporaryDir>;
@@ -54,7 +64,10 @@ describe.skipIf(missing !== undefined)(named('a full disk', missing), () => {
     expect(await kubectl.run('get configmap before -o jsonpath={.data.a}')).toBe('b');
     expect(cluster.process.exitCode).toBeNull();
     rmSync(ballast);
-    await eventually('writes again', async () => (await kubectl.try('create configmap after --from-literal=a=c')).status === 0);
+    await eventually(
+      'writes again',
+      async () => (await kubectl.try('create configmap after --from-literal=a=c')).status === 0,
+    );
     expect(await kubectl.run('get configmap after -o jsonpath={.data.a}')).toBe('c');
   });
 });

@@ -108,14 +108,21 @@ export class Kubectl {
   }
 
   /** Must succeed; answers stdout. */
-  async run(args: string, options: { input?: string; timeoutMs?: number; env?: NodeJS.ProcessEnv } = {}): Promise<string> {
+  async run(
+    args: string,
+    options: { input?: string; timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<string> {
     const result = await this.try(args, options);
-    if (result.status !== 0) throw new Error(`kubectl ${args} ended with ${result.status}:\n${result.stdout}\n${result.stderr}`);
+    if (result.status !== 0)
+      throw new Error(`kubectl ${args} ended with ${result.status}:\n${result.stdout}\n${result.stderr}`);
     return result.stdout;
   }
 
   spawn(args: string): ChildProcess {
-    return spawn(this.path, splitWords(args), { env: { ...process.env, ...this.env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    return spawn(this.path, splitWords(args), {
+      env: { ...process.env, ...this.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
   }
 }
 
@@ -146,8 +153,20 @@ export async function coxUp(
   options: { dataDir: string; port?: number; env?: NodeJS.ProcessEnv },
 ): Promise<RunningCluster> {
   const { dataDir } = options;
-  const args = [...coxArgs, 'up', '--data-dir', dataDir, '--secure-port', String(options.port ?? 0), '--no-install', ...flags];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env } });
+  const args = [
+    ...coxArgs,
+    'up',
+    '--data-dir',
+    dataDir,
+    '--secure-port',
+    String(options.port ?? 0),
+    '--no-install',
+    ...flags,
+  ];
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  });
   let stdout = '';
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));

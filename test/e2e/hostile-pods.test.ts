@@ -100,7 +100,9 @@ describe.each([
       expect(await kubectl.run('get --raw /readyz')).toBe('ok');
       await cluster.kill();
       await start();
-      await kubectl.run('run after --image=busybox --image-pull-policy=IfNotPresent --restart=Never --command -- sh -c "exit 0"');
+      await kubectl.run(
+        'run after --image=busybox --image-pull-policy=IfNotPresent --restart=Never --command -- sh -c "exit 0"',
+      );
       await eventually('a new pod has run', async () => (await field('after', '.status.phase')) === 'Succeeded');
       expect(await field('fifo-0', '.status.podIP')).not.toBe('');
       await kubectl.run('delete pods -l app=fifo --timeout=60s');
@@ -130,13 +132,17 @@ spec:
         await eventually(`${name} runs`, async () => (await field(name, '.status.phase')) === 'Running');
       }
       await eventually('the probe has failed', async () =>
-        (await kubectl.run('get events --field-selector reason=Unhealthy')).includes('HTTP probe failed with statuscode: 101'),
+        (await kubectl.run('get events --field-selector reason=Unhealthy')).includes(
+          'HTTP probe failed with statuscode: 101',
+        ),
       );
       await kubectl.run('delete pod switches stalls --timeout=30s');
     });
 
     test('whose probe is redirected to another host is ready, with a warning', async () => {
-      const port = await answering('HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example/\r\nContent-Length: 5\r\n\r\nhello');
+      const port = await answering(
+        'HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example/\r\nContent-Length: 5\r\n\r\nhello',
+      );
       await apply(`
 apiVersion: v1
 kind: Pod
@@ -159,7 +165,9 @@ spec:
     test('runs isolated, or the node says that it does not', async () => {
       const shown = await kubectl.run('describe nodes');
       if (runtime === 'process') {
-        expect(shown).toMatch(/coxswain\.dev\/ContainerIsolation +False .*HostProcesses +containers are processes of this host/);
+        expect(shown).toMatch(
+          /coxswain\.dev\/ContainerIsolation +False .*HostProcesses +containers are processes of this host/,
+        );
         expect(cluster.stderr()).toContain('without isolation');
       } else {
         expect(shown).not.toContain('ContainerIsolation');

@@ -66,7 +66,13 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     });
 
     test('get', async () => {
-      for (const output of ['', '-o wide', '--show-labels', '-o name', '-o custom-columns=NAME:.metadata.name --no-headers']) {
+      for (const output of [
+        '',
+        '-o wide',
+        '--show-labels',
+        '-o name',
+        '-o custom-columns=NAME:.metadata.name --no-headers',
+      ]) {
         expect({ output, lines: lines(await kubectl.run(`get -f ${file} ${output}`)).length >= count }).toEqual({
           output,
           lines: true,
@@ -89,7 +95,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       const again = lines(await kubectl.run(`apply -f ${file}`)).filter((line) => !line.endsWith(' unchanged'));
       expect(again.filter((line) => !line.endsWith(' configured'))).toEqual([]);
       const after = await revisions();
-      const sentAgain = kindManifests.filter(({ kind }) => again.some((line) => /^\w+/.exec(line)?.[0] === kind.toLowerCase()));
+      const sentAgain = kindManifests.filter(({ kind }) =>
+        again.some((line) => /^\w+/.exec(line)?.[0] === kind.toLowerCase()),
+      );
       const changed = sentAgain.filter(({ kind }) => after.get(kind) !== before.get(kind));
       expect(changed.map(({ kind }) => kind)).toEqual([]);
       const { stdout, stderr, status } = await kubectl.try(`diff -f ${file}`);
@@ -144,7 +152,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
 
     test('explain', async () => {
       for (const { resource, kind, manifest } of kindManifests) {
-        const text = await kubectl.run(`explain ${resource} --recursive --api-version=${String(manifest['apiVersion'])}`);
+        const text = await kubectl.run(
+          `explain ${resource} --recursive --api-version=${String(manifest['apiVersion'])}`,
+        );
         expect(text).toMatch(new RegExp(`^KIND: +${kind}$`, 'm'));
         expect(text).toMatch(/resourceVersion\s/);
       }
@@ -153,7 +163,10 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     test('delete', async () => {
       const deleted = lines(await kubectl.run(`delete --wait=false -f ${file}`));
       expect(deleted.filter((line) => !line.endsWith(' deleted') && !/ deleted from /.test(line))).toEqual([]);
-      await eventually('all to be gone', async () => (await kubectl.run(`get -f ${file} --ignore-not-found -o name`)) === '');
+      await eventually(
+        'all to be gone',
+        async () => (await kubectl.run(`get -f ${file} --ignore-not-found -o name`)) === '',
+      );
     });
   },
 );

@@ -35,8 +35,18 @@ const SIGNING_REQUEST = [
 const KINDS: readonly Entry[] = [
   ['v1', 'ConfigMap', 'configmaps', { data: { a: 'b' } }],
   ['v1', 'Endpoints', 'endpoints', { subsets: [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ port: 80 }] }] }],
-  ['v1', 'Event', 'events', { involvedObject: { kind: 'Pod', name: NAME, namespace: 'default' }, reason: 'It', type: 'Normal' }],
-  ['v1', 'LimitRange', 'limitranges', { spec: { limits: [{ type: 'PersistentVolumeClaim', max: { storage: '1Ti' } }] } }],
+  [
+    'v1',
+    'Event',
+    'events',
+    { involvedObject: { kind: 'Pod', name: NAME, namespace: 'default' }, reason: 'It', type: 'Normal' },
+  ],
+  [
+    'v1',
+    'LimitRange',
+    'limitranges',
+    { spec: { limits: [{ type: 'PersistentVolumeClaim', max: { storage: '1Ti' } }] } },
+  ],
   ['v1', 'Namespace', 'namespaces'],
   ['v1', 'Node', 'nodes', { spec: { unschedulable: true } }],
   [
@@ -60,7 +70,12 @@ const KINDS: readonly Entry[] = [
   ['v1', 'Secret', 'secrets', { data: { a: 'Yg==' } }],
   ['v1', 'Service', 'services', { spec: { ports: [{ port: 80 }] } }],
   ['v1', 'ServiceAccount', 'serviceaccounts'],
-  ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', { webhooks: [webhook] }],
+  [
+    'admissionregistration.k8s.io/v1',
+    'MutatingWebhookConfiguration',
+    'mutatingwebhookconfigurations',
+    { webhooks: [webhook] },
+  ],
   [
     'admissionregistration.k8s.io/v1',
     'ValidatingWebhookConfiguration',
@@ -87,7 +102,10 @@ const KINDS: readonly Entry[] = [
       spec: {
         matchConstraints,
         mutations: [
-          { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/metadata/labels/x"}]' } },
+          {
+            patchType: 'JSONPatch',
+            jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/metadata/labels/x"}]' },
+          },
         ],
         reinvocationPolicy: 'Never',
       },
@@ -104,7 +122,12 @@ const KINDS: readonly Entry[] = [
     'apps/v1',
     'DaemonSet',
     'daemonsets',
-    { spec: { selector: { matchLabels: { app: 'ds' } }, template: { ...template, metadata: { labels: { app: 'ds' } } } } },
+    {
+      spec: {
+        selector: { matchLabels: { app: 'ds' } },
+        template: { ...template, metadata: { labels: { app: 'ds' } } },
+      },
+    },
   ],
   ['apps/v1', 'Deployment', 'deployments', { spec: { replicas: 0, selector, template } }],
   ['apps/v1', 'ReplicaSet', 'replicasets', { spec: { replicas: 0, selector, template } }],
@@ -124,7 +147,12 @@ const KINDS: readonly Entry[] = [
     { spec: { request: SIGNING_REQUEST, signerName: 'nobody.example.com/it', usages: ['client auth'] } },
   ],
   ['coordination.k8s.io/v1', 'Lease', 'leases', { spec: { holderIdentity: NAME } }],
-  ['discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices', { addressType: 'IPv4', endpoints: [{ addresses: ['10.1.2.3'] }] }],
+  [
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    'endpointslices',
+    { addressType: 'IPv4', endpoints: [{ addresses: ['10.1.2.3'] }] },
+  ],
   [
     'flowcontrol.apiserver.k8s.io/v1',
     'FlowSchema',
@@ -154,7 +182,12 @@ const KINDS: readonly Entry[] = [
     { spec: { minAvailable: 0, selector: { matchLabels: { app: 'no' } } } },
   ],
   [`${RBAC}/v1`, 'ClusterRole', 'clusterroles', { rules: [{ verbs: ['get'], nonResourceURLs: ['/it'] }] }],
-  [`${RBAC}/v1`, 'ClusterRoleBinding', 'clusterrolebindings', { roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: NAME } }],
+  [
+    `${RBAC}/v1`,
+    'ClusterRoleBinding',
+    'clusterrolebindings',
+    { roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: NAME } },
+  ],
   [`${RBAC}/v1`, 'Role', 'roles', { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] }],
   [`${RBAC}/v1`, 'RoleBinding', 'rolebindings', { roleRef: { apiGroup: RBAC, kind: 'Role', name: NAME } }],
   ['resource.k8s.io/v1', 'DeviceClass', 'deviceclasses', { spec: {} }],
@@ -164,7 +197,9 @@ const KINDS: readonly Entry[] = [
     'resource.k8s.io/v1',
     'ResourceSlice',
     'resourceslices',
-    { spec: { driver: 'nobody.example.com', pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, allNodes: true } },
+    {
+      spec: { driver: 'nobody.example.com', pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, allNodes: true },
+    },
   ],
   ['scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses', { value: 5 }],
   ['storage.k8s.io/v1', 'CSIDriver', 'csidrivers', { spec: {} }],

@@ -62,8 +62,14 @@ proxyConformance({
     await client
       .resource(nodes)
       .patch('here', 'application/merge-patch+json', { status: { addresses } }, { subresource: 'status' });
-    writeFileSync(join(dir, 'config.yaml'), `${CONFIGURATION}clientConnection: { kubeconfig: ${join(dir, 'kubeconfig')} }\n`);
-    writeFileSync(join(dir, 'kubeconfig'), (cluster.kubeconfig ?? '').replace(/server: .*/, 'server: https://127.0.0.1:6443'));
+    writeFileSync(
+      join(dir, 'config.yaml'),
+      `${CONFIGURATION}clientConnection: { kubeconfig: ${join(dir, 'kubeconfig')} }\n`,
+    );
+    writeFileSync(
+      join(dir, 'kubeconfig'),
+      (cluster.kubeconfig ?? '').replace(/server: .*/, 'server: https://127.0.0.1:6443'),
+    );
     const inNode = (...args: string[]): ChildProcess => {
       const [command = '', ...rest] = [...lab.inside('node'), ...args];
       return spawn(command, rest, {
@@ -75,7 +81,9 @@ proxyConformance({
     const metric = async (name: string): Promise<number> => {
       const [command = '', ...rest] = [...lab.inside('node'), 'curl', '-s', 'http://127.0.0.1:10249/metrics'];
       const { stdout } = await run(command, rest);
-      return Number(new RegExp(`^kubeproxy_${name}(?:\\{ip_family="IPv4"\\})? (\\S+)`, 'm').exec(stdout)?.[1] ?? Number.NaN);
+      return Number(
+        new RegExp(`^kubeproxy_${name}(?:\\{ip_family="IPv4"\\})? (\\S+)`, 'm').exec(stdout)?.[1] ?? Number.NaN,
+      );
     };
     const until = async (condition: () => Promise<boolean>): Promise<void> => {
       for (let tries = 0; tries < 200 && !(await condition()); tries++) await systemClock.sleep(50);
@@ -117,7 +125,8 @@ proxyConformance({
       const { items } = await inDefault.list();
       let changes = 0;
       for (const { metadata } of items) {
-        if (metadata.name === 'kubernetes' || wanted.some((service) => service.metadata.name === metadata.name)) continue;
+        if (metadata.name === 'kubernetes' || wanted.some((service) => service.metadata.name === metadata.name))
+          continue;
         await inDefault.delete(metadata.name);
         changes++;
       }
@@ -134,7 +143,9 @@ proxyConformance({
         if ((status.loadBalancer.ingress ?? []).length > 0) {
           const balanced = { status: { loadBalancer: { ingress: [LOAD_BALANCER] } } };
           const before = written.metadata.resourceVersion;
-          written = await inDefault.patch(metadata.name, 'application/merge-patch+json', balanced, { subresource: 'status' });
+          written = await inDefault.patch(metadata.name, 'application/merge-patch+json', balanced, {
+            subresource: 'status',
+          });
           if (written.metadata.resourceVersion !== before) changes++;
         }
       }

@@ -47,7 +47,10 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         return replicas === (count === 0 ? '' : String(count));
       });
     const gone = (what: string) =>
-      eventually(`${what} to be gone`, async () => (await kubectl.run(`get ${what} --ignore-not-found -o name`)) === '');
+      eventually(
+        `${what} to be gone`,
+        async () => (await kubectl.run(`get ${what} --ignore-not-found -o name`)) === '',
+      );
 
     test('nodes and namespaces, with the columns of Kubernetes', async () => {
       await kubectl.run('wait --for=condition=Ready node --all --timeout=20s');
@@ -61,7 +64,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         'NAME STATUS AGE\ndefault Active AGE\nkube-node-lease Active AGE\nkube-public Active AGE\nkube-system Active AGE\n',
       );
       const services = shape(await kubectl.run('get svc'));
-      expect(services).toBe('NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE\nkubernetes ClusterIP 10.96.0.1 <none> 443/TCP AGE\n');
+      expect(services).toBe(
+        'NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE\nkubernetes ClusterIP 10.96.0.1 <none> 443/TCP AGE\n',
+      );
     });
 
     test('applies a ReplicaSet, and its pods run', async () => {
@@ -74,7 +79,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       const wide = shape(await kubectl.run('get pods -o wide'));
       expect(wide.split('\n')[0]).toBe('NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES');
       expect(wide).toMatch(/replicatest-XXXXX 1\/1 Running 0 AGE POD-IP \S+ <none> <none>/);
-      expect(shape(await kubectl.run('get rs -o wide'))).toContain('replicatest 2 2 2 AGE busybox busybox app=replicatest');
+      expect(shape(await kubectl.run('get rs -o wide'))).toContain(
+        'replicatest 2 2 2 AGE busybox busybox app=replicatest',
+      );
       expect(await apply(replicaSet('replicatest', 2))).toBe('replicaset.apps/replicatest unchanged\n');
     });
 
@@ -88,7 +95,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         status: { readyReplicas: 2, observedGeneration: 1 },
       });
       expect(await kubectl.run('get rs replicatest -o yaml')).toMatch(/^apiVersion: apps\/v1\nkind: ReplicaSet\n/);
-      expect(await kubectl.run(`get pods -o jsonpath='{range .items[*]}{.status.phase}{";"}{end}'`)).toBe('Running;Running;');
+      expect(await kubectl.run(`get pods -o jsonpath='{range .items[*]}{.status.phase}{";"}{end}'`)).toBe(
+        'Running;Running;',
+      );
       expect(await kubectl.run('get rs -o custom-columns=NAME:.metadata.name,WANT:.spec.replicas')).toBe(
         'NAME          WANT\nreplicatest   2\n',
       );
@@ -97,7 +106,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(await kubectl.run('get pods -l app!=replicatest -o name')).toBe('');
       expect(await kubectl.run('get pods --field-selector=status.phase=Pending -o name')).toBe('');
       expect(await kubectl.run('get pods -A --sort-by=.metadata.name -o name')).toMatch(/replicatest/);
-      expect(await kubectl.run('get --raw /api/v1/namespaces/default/pods?limit=1')).toContain('"remainingItemCount":1');
+      expect(await kubectl.run('get --raw /api/v1/namespaces/default/pods?limit=1')).toContain(
+        '"remainingItemCount":1',
+      );
     });
 
     test('describes objects with their events', async () => {
@@ -108,9 +119,13 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       const pod = await kubectl.run('describe pods -l app=replicatest');
       expect(pod).toMatch(/^Controlled By: +ReplicaSet\/replicatest$/m);
       expect(pod).toMatch(/^QoS Class: +BestEffort$/m);
-      expect(pod).toMatch(/Normal +Scheduled .* default-scheduler +Successfully assigned default\/replicatest-\w{5} to \S+/);
+      expect(pod).toMatch(
+        /Normal +Scheduled .* default-scheduler +Successfully assigned default\/replicatest-\w{5} to \S+/,
+      );
       expect(pod).toMatch(/Normal +Started .* kubelet/);
-      expect(await kubectl.run('describe nodes')).toMatch(/^  Ready +True .* KubeletReady +kubelet is posting ready status$/m);
+      expect(await kubectl.run('describe nodes')).toMatch(
+        /^  Ready +True .* KubeletReady +kubelet is posting ready status$/m,
+      );
       expect(await kubectl.run('describe ns default')).toMatch(/^Status: +Active$/m);
       expect(await kubectl.run('get events')).toMatch(/SuccessfulCreate/);
     });
@@ -143,21 +158,27 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await kubectl.run('scale rs replicatest --replicas=2');
       await ready('replicatest', 2);
       expect(await kubectl.run('label rs replicatest tier=front')).toBe('replicaset.apps/replicatest labeled\n');
-      expect(await kubectl.run('annotate rs replicatest note=hello')).toMatch(/^replicaset\.apps\/replicatest annotated?\n$/);
+      expect(await kubectl.run('annotate rs replicatest note=hello')).toMatch(
+        /^replicaset\.apps\/replicatest annotated?\n$/,
+      );
       expect(await kubectl.run('get rs -l tier=front -o name')).toBe('replicaset.apps/replicatest\n');
       expect(await kubectl.run(`patch rs replicatest -p '{"metadata":{"labels":{"tier":"back"}}}'`)).toBe(
         'replicaset.apps/replicatest patched\n',
       );
-      expect(await kubectl.run(`patch rs replicatest --type=merge -p '{"metadata":{"annotations":{"note":null}}}'`)).toBe(
-        'replicaset.apps/replicatest patched\n',
-      );
       expect(
-        await kubectl.run(`patch rs replicatest --type=json -p '[{"op":"add","path":"/metadata/labels/zone","value":"z"}]'`),
+        await kubectl.run(`patch rs replicatest --type=merge -p '{"metadata":{"annotations":{"note":null}}}'`),
+      ).toBe('replicaset.apps/replicatest patched\n');
+      expect(
+        await kubectl.run(
+          `patch rs replicatest --type=json -p '[{"op":"add","path":"/metadata/labels/zone","value":"z"}]'`,
+        ),
       ).toBe('replicaset.apps/replicatest patched\n');
       expect(await kubectl.run('get rs replicatest -o jsonpath={.metadata.labels}')).toBe(
         '{"app":"replicatest","tier":"back","zone":"z"}',
       );
-      const edited = await kubectl.run('edit rs replicatest', { env: { EDITOR: 'sed -i s/replicas:.2/replicas:\\ 3/' } });
+      const edited = await kubectl.run('edit rs replicatest', {
+        env: { EDITOR: 'sed -i s/replicas:.2/replicas:\\ 3/' },
+      });
       expect(edited).toBe('replicaset.apps/replicatest edited\n');
       await ready('replicatest', 3);
       expect(await kubectl.run('get rs replicatest -o jsonpath={.metadata.generation}')).toMatch(/^[45]$/);
@@ -174,7 +195,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     });
 
     test('waits for conditions', async () => {
-      expect(await kubectl.run(`wait --for=condition=Ready pod -l app=replicatest --timeout=20s`)).toMatch(/condition met/);
+      expect(await kubectl.run(`wait --for=condition=Ready pod -l app=replicatest --timeout=20s`)).toMatch(
+        /condition met/,
+      );
       expect(await kubectl.run(`wait --for=jsonpath='{.status.readyReplicas}'=3 rs/replicatest --timeout=20s`)).toBe(
         'replicaset.apps/replicatest condition met\n',
       );
@@ -195,16 +218,23 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
 
     test('creates and replaces the other kinds', async () => {
       await kubectl.run('create ns other');
-      expect(await kubectl.run('create configmap settings -n other --from-literal=a=b')).toBe('configmap/settings created\n');
+      expect(await kubectl.run('create configmap settings -n other --from-literal=a=b')).toBe(
+        'configmap/settings created\n',
+      );
       expect(await kubectl.run('create secret generic hidden -n other --from-literal=password=x')).toBe(
         'secret/hidden created\n',
       );
       await kubectl.run('create sa robot -n other');
       expect(shape(await kubectl.run('get cm,secret,sa -n other'))).toContain('secret/hidden Opaque 1 AGE');
-      await eventually('the root certificate', async () => (await kubectl.try('get cm kube-root-ca.crt -n other')).status === 0);
+      await eventually(
+        'the root certificate',
+        async () => (await kubectl.try('get cm kube-root-ca.crt -n other')).status === 0,
+      );
       await eventually('the default account', async () => (await kubectl.try('get sa default -n other')).status === 0);
       expect(await kubectl.run('create service clusterip web -n other --tcp=80:8080')).toBe('service/web created\n');
-      expect(shape(await kubectl.run('get svc web -n other'))).toMatch(/web ClusterIP 10\.96\.\d+\.\d+ <none> 80\/TCP AGE/);
+      expect(shape(await kubectl.run('get svc web -n other'))).toMatch(
+        /web ClusterIP 10\.96\.\d+\.\d+ <none> 80\/TCP AGE/,
+      );
       const configMap = await kubectl.run('get cm settings -n other -o yaml');
       expect(await kubectl.run('replace -f -', { input: configMap.replace('a: b', 'a: c') })).toBe(
         'configmap/settings replaced\n',
@@ -212,7 +242,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await kubectl.run('run lone -n other --image=busybox --restart=Never -- sleep 3600');
       await kubectl.run('wait --for=condition=Ready pod/lone -n other --timeout=20s');
       expect(await kubectl.run('delete ns other --timeout=60s')).toBe('namespace "other" deleted\n');
-      expect((await kubectl.try('get ns other')).stderr).toBe('Error from server (NotFound): namespaces "other" not found\n');
+      expect((await kubectl.try('get ns other')).stderr).toBe(
+        'Error from server (NotFound): namespaces "other" not found\n',
+      );
     });
 
     test('cordons, drains and uncordons', async () => {
@@ -234,9 +266,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await apply(replicaSet('orphaner', 2));
       await ready('orphaner', 2);
       expect((await kubectl.run('get pods -l app=orphaner -o name')).split('\n').sort()).toEqual(pods);
-      expect(await kubectl.run('get pods -l app=orphaner -o jsonpath={.items[*].metadata.ownerReferences[*].name}')).toBe(
-        'orphaner orphaner',
-      );
+      expect(
+        await kubectl.run('get pods -l app=orphaner -o jsonpath={.items[*].metadata.ownerReferences[*].name}'),
+      ).toBe('orphaner orphaner');
       await kubectl.run('delete rs orphaner');
     });
 

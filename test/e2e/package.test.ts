@@ -2,7 +2,16 @@
 
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -113,7 +122,9 @@ describe('the package as it is published', () => {
 
   test('has declarations that strict compilers accept, for ES modules and CommonJS', async () => {
     const names = Object.keys(packageExports()).map((subpath) => `coxswain${subpath.slice(1)}`);
-    const imports = names.map((name, index) => `import * as entry${index} from '${name}';\nexport { entry${index} };\n`).join('');
+    const imports = names
+      .map((name, index) => `import * as entry${index} from '${name}';\nexport { entry${index} };\n`)
+      .join('');
     const use = `
 import { startCluster, type EmbeddedCluster } from 'coxswain';
 import { deployments, type Deployment } from 'coxswain/api/apps/v1';
@@ -164,7 +175,8 @@ export const run = async (): Promise<number | undefined> => {
   });
 
   test('shows the places of errors in the sources, if Node is asked to', async () => {
-    const program = "(await import('coxswain')).startCluster({ podCidr: 'none' }).catch((err) => console.log(err.stack))";
+    const program =
+      "(await import('coxswain')).startCluster({ podCidr: 'none' }).catch((err) => console.log(err.stack))";
     expect(await node('--input-type=module', '--eval', program)).toMatch(/dist\/program\.js:\d+:\d+/);
     const mapped = await node('--enable-source-maps', '--input-type=module', '--eval', program);
     expect(mapped).toMatch(/src\/cluster\/network-ranges\.ts:\d+:\d+/);

@@ -1,7 +1,16 @@
 // Pods as host processes: no containerd, no isolation, but the same life.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
 describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKubectl), () => {
@@ -32,9 +41,14 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
 
   test('a ReplicaSet of two runs, logs, takes commands, ends', async () => {
     await kubectl.run('apply -f -', {
-      input: replicaSet('host', 2, { command: `echo started ${marker()}; trap "exit 0" TERM; while true; do sleep 0.2; done` }),
+      input: replicaSet('host', 2, {
+        command: `echo started ${marker()}; trap "exit 0" TERM; while true; do sleep 0.2; done`,
+      }),
     });
-    await eventually('two ready', async () => (await kubectl.run('get rs host -o jsonpath={.status.readyReplicas}')) === '2');
+    await eventually(
+      'two ready',
+      async () => (await kubectl.run('get rs host -o jsonpath={.status.readyReplicas}')) === '2',
+    );
     const [pod = ''] = (await kubectl.run('get pods -l app=host -o jsonpath={.items[*].metadata.name}')).split(' ');
     expect(await kubectl.run(`logs ${pod}`)).toBe(`started ${marker()}\n`);
     expect((await kubectl.run(`exec ${pod} -- sh -c 'echo $POD_NAME'`)).trim()).toBe(pod);
@@ -44,13 +58,19 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
   });
 
   test('kill -9 of the cluster: the processes go on, and none is started twice', async () => {
-    const ids = () => kubectl.run('get pods -l app=host -o jsonpath={.items[*].status.containerStatuses[*].containerID}');
+    const ids = () =>
+      kubectl.run('get pods -l app=host -o jsonpath={.items[*].status.containerStatuses[*].containerID}');
     const before = await ids();
     await cluster.kill();
     expect(await processes()).toBe(running);
     await start();
-    await eventually('two ready', async () => (await kubectl.run('get rs host -o jsonpath={.status.readyReplicas}')) === '2');
-    await eventually('the node to be ready', async () => (await kubectl.run('get nodes --no-headers')).includes(' Ready '));
+    await eventually(
+      'two ready',
+      async () => (await kubectl.run('get rs host -o jsonpath={.status.readyReplicas}')) === '2',
+    );
+    await eventually('the node to be ready', async () =>
+      (await kubectl.run('get nodes --no-headers')).includes(' Ready '),
+    );
     expect(await ids()).toBe(before);
     expect(await processes()).toBe(running);
     await kubectl.run('delete rs host --cascade=foreground --timeout=60s');
@@ -77,7 +97,11 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
             apiVersion: 'v1',
             kind: 'Service',
             metadata: { name: 'web' },
-            spec: { type: 'NodePort', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 38_088, nodePort: 30_188 }] },
+            spec: {
+              type: 'NodePort',
+              selector: { app: 'web' },
+              ports: [{ port: 80, targetPort: 38_088, nodePort: 30_188 }],
+            },
           },
         ],
       }),

@@ -25,7 +25,8 @@ const FLAGS = ['--runtime', 'containerd', '--pod-cidr', '10.77.0.0/16', '--servi
 const POOL = ['--load-balancer-pool', '192.0.2.240-192.0.2.241'];
 const PORT = 30_177;
 const nft = await run('nft', ['list', 'tables']).catch(() => undefined);
-const missing = missingKubectl ?? missingContainerd ?? (nft?.status === 0 ? undefined : 'nft is not installed, or needs root');
+const missing =
+  missingKubectl ?? missingContainerd ?? (nft?.status === 0 ? undefined : 'nft is not installed, or needs root');
 
 const missingWrk = findProgram('wrk') === undefined ? 'wrk is not installed (apt-get install wrk)' : undefined;
 

@@ -34,7 +34,8 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const cox = (command: string, ...args: string[]) => run(process.execPath, [...coxArgs, command, '--data-dir', data(), ...args]);
+const cox = (command: string, ...args: string[]) =>
+  run(process.execPath, [...coxArgs, command, '--data-dir', data(), ...args]);
 const data = (): string => join(dir, 'data');
 const mounts = (): readonly string[] =>
   readFileSync('/proc/self/mountinfo', 'utf8')
@@ -152,7 +153,9 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
   const nat = async (): Promise<string> => (await run('iptables-save', ['-t', 'nat'])).stdout;
   const namespaces = (): readonly string[] => (existsSync('/run/netns') ? readdirSync('/run/netns') : []);
   const results = (): readonly string[] =>
-    (existsSync('/var/lib/cni/results') ? readdirSync('/var/lib/cni/results') : []).filter((name) => name.startsWith(bridge()));
+    (existsSync('/var/lib/cni/results') ? readdirSync('/var/lib/cni/results') : []).filter((name) =>
+      name.startsWith(bridge()),
+    );
 
   test('after kill -9 of the cluster, containerd and all shims', async () => {
     const before = namespaces();

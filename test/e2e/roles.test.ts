@@ -69,7 +69,18 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
 
   async function kubeconfig(role: string, index: number, ...flags: string[]): Promise<string> {
     const path = join(dir.path, `${role}-${index}.conf`);
-    await cox('certs', 'kubeconfig', role, '--cert-dir', certDir, '--server', servers[index] as string, '-o', path, ...flags);
+    await cox(
+      'certs',
+      'kubeconfig',
+      role,
+      '--cert-dir',
+      certDir,
+      '--server',
+      servers[index] as string,
+      '-o',
+      path,
+      ...flags,
+    );
     return path;
   }
 
@@ -89,12 +100,23 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   beforeAll(async () => {
     etcd = await startEtcd();
     await cox('certs', 'init', '--cert-dir', certDir, '--hosts', 'api.example.org,127.0.0.1');
-    const flags = ['--etcd-servers', etcd.endpoint, '--cert-dir', certDir, '--bind-address', '127.0.0.1', '--secure-port', '0'];
+    const flags = [
+      '--etcd-servers',
+      etcd.endpoint,
+      '--cert-dir',
+      certDir,
+      '--bind-address',
+      '127.0.0.1',
+      '--secure-port',
+      '0',
+    ];
     const apiServers = await Promise.all([1, 2].map(() => start('apiserver', ...flags)));
     servers = apiServers.map(({ description }) => /https:\S+/.exec(description)?.[0] as string);
     clients = await Promise.all(
       servers.map(async (_, index) =>
-        createClient(createHttpTransport({ ...(await loadKubeconfig(await kubeconfig('admin', index))), clock: systemClock })),
+        createClient(
+          createHttpTransport({ ...(await loadKubeconfig(await kubeconfig('admin', index))), clock: systemClock }),
+        ),
       ),
     );
     managers = [await startManager(0), await startManager(1)];
@@ -127,14 +149,18 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
         .namespace('default')
         .create({ metadata: { name, labels: { of: 'both' } }, spec: { type: 'NodePort', ports: [{ port: 80 }] } });
     const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
-    const made = await Promise.all(names.flatMap((name) => clients.map((client, index) => make(client, `${name}-${index}`))));
+    const made = await Promise.all(
+      names.flatMap((name) => clients.map((client, index) => make(client, `${name}-${index}`))),
+    );
     expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(200);
     expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(200);
     const held = await clients[1]?.resource(ipAddresses).list();
     // With that of the Service kubernetes.
     expect(held?.items).toHaveLength(201);
     await Promise.all(
-      clients.map((client) => client.resource(services).namespace('default').deleteCollection({ labelSelector: 'of=both' })),
+      clients.map((client) =>
+        client.resource(services).namespace('default').deleteCollection({ labelSelector: 'of=both' }),
+      ),
     );
     const left = await clients[0]?.resource(ipAddresses).list();
     expect(left?.items.map(({ metadata }) => metadata.name)).toEqual(['10.96.0.1']);
@@ -143,7 +169,9 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   test('pods are told of both servers', async () => {
     const ports = servers.map((url) => new URL(url).port).toSorted((a, b) => Number(a) - Number(b));
     expect(
-      await kubectl.run('get endpointslices -l kubernetes.io/service-name=kubernetes -o jsonpath={.items[*].ports[*].port}'),
+      await kubectl.run(
+        'get endpointslices -l kubernetes.io/service-name=kubernetes -o jsonpath={.items[*].ports[*].port}',
+      ),
     ).toBe(ports.join(' '));
   });
 
@@ -173,7 +201,9 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(await ask('/healthz')).toEqual({ code: 200, text: 'ok' });
     expect((await ask('/metrics')).code).toBe(403);
     expect((await ask('/metrics', token)).code).toBe(403);
-    await kubectl.run('create clusterrolebinding metrics --clusterrole=system:monitoring --serviceaccount=default:default');
+    await kubectl.run(
+      'create clusterrolebinding metrics --clusterrole=system:monitoring --serviceaccount=default:default',
+    );
     const { text } = await eventually('to be allowed', async () => {
       const answer = await ask('/metrics', token);
       return answer.code === 200 && answer;
@@ -220,8 +250,26 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       '-o',
       config,
     );
-    const flags = ['--hostname-override', 'worker-1', '--port', '0', '--runtime', 'simulated', '--pod-cidr', '10.244.2.0/24'];
-    const args = ['kubelet', '--kubeconfig', config, '--cert-dir', certDir, '--data-dir', join(dir.path, 'nowhere'), ...flags];
+    const flags = [
+      '--hostname-override',
+      'worker-1',
+      '--port',
+      '0',
+      '--runtime',
+      'simulated',
+      '--pod-cidr',
+      '10.244.2.0/24',
+    ];
+    const args = [
+      'kubelet',
+      '--kubeconfig',
+      config,
+      '--cert-dir',
+      certDir,
+      '--data-dir',
+      join(dir.path, 'nowhere'),
+      ...flags,
+    ];
     const child = spawn(process.execPath, [...coxArgs, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     await new Promise<void>((resolve) => {
@@ -248,7 +296,9 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(await refused('apiserver', '--etcd-servers', etcd.endpoint)).toMatch(
       /--service-account-signing-key-file is needed, or --cert-dir/,
     );
-    expect(await refused('scheduler', '--kubeconfig', join(dir.path, 'none'))).toMatch(/cox: --kubeconfig: cannot read/);
+    expect(await refused('scheduler', '--kubeconfig', join(dir.path, 'none'))).toMatch(
+      /cox: --kubeconfig: cannot read/,
+    );
     expect(await refused('controller-manager', '--kubeconfig', config, '--controllers', 'nonsense')).toMatch(
       /--controllers: "nonsense" is not in the list of known controllers/,
     );
@@ -259,32 +309,35 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   });
 });
 
-test.skipIf(missingKubectl !== undefined)(named('a node joins a cluster that began as one process', missingKubectl), async () => {
-  const dir = temporaryDir();
-  const cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], { dataDir: dir.path });
-  const certs = ['--cert-dir', join(dir.path, 'pki')];
-  const config = join(dir.path, 'worker.conf');
-  const server = /https:\S+/.exec(cluster.output)?.[0] as string;
-  let node: Role | undefined;
-  try {
-    await cox('certs', 'kubeconfig', 'kubelet', '--node', 'worker', ...certs, '--server', server, '-o', config);
-    await cox('certs', 'node', 'worker', ...certs, '--hosts', '127.0.0.1');
-    const at = ['--hostname-override', 'worker', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
-    const runtime = ['--runtime', 'simulated', '--data-dir', join(dir.path, 'worker')];
-    node = await startRole('kubelet', '--kubeconfig', config, ...certs, ...at, ...runtime);
-    const kubectl = cluster.kubectl();
-    await kubectl.run('wait --for=condition=Ready node/worker --timeout=30s');
-    const overrides = JSON.stringify({ spec: { nodeName: 'worker' } });
-    await kubectl.run(`run there --image=nginx --overrides='${overrides}'`);
-    await kubectl.run('wait --for=condition=Ready pod/there --timeout=30s');
-    await kubectl.run('logs there');
-    // The node has a range of the cluster's, and the pod an address of that.
-    expect(await kubectl.run('get node worker -o jsonpath={.spec.podCIDRs}')).toBe('["10.244.1.0/24"]');
-    expect(await kubectl.run('get pod there -o jsonpath={.status.podIP}')).toMatch(/^10\.244\.1\.\d+$/);
-  } finally {
-    node?.process.kill('SIGTERM');
-    await node?.ended;
-    await cluster.stop();
-    dir.remove();
-  }
-});
+test.skipIf(missingKubectl !== undefined)(
+  named('a node joins a cluster that began as one process', missingKubectl),
+  async () => {
+    const dir = temporaryDir();
+    const cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], { dataDir: dir.path });
+    const certs = ['--cert-dir', join(dir.path, 'pki')];
+    const config = join(dir.path, 'worker.conf');
+    const server = /https:\S+/.exec(cluster.output)?.[0] as string;
+    let node: Role | undefined;
+    try {
+      await cox('certs', 'kubeconfig', 'kubelet', '--node', 'worker', ...certs, '--server', server, '-o', config);
+      await cox('certs', 'node', 'worker', ...certs, '--hosts', '127.0.0.1');
+      const at = ['--hostname-override', 'worker', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
+      const runtime = ['--runtime', 'simulated', '--data-dir', join(dir.path, 'worker')];
+      node = await startRole('kubelet', '--kubeconfig', config, ...certs, ...at, ...runtime);
+      const kubectl = cluster.kubectl();
+      await kubectl.run('wait --for=condition=Ready node/worker --timeout=30s');
+      const overrides = JSON.stringify({ spec: { nodeName: 'worker' } });
+      await kubectl.run(`run there --image=nginx --overrides='${overrides}'`);
+      await kubectl.run('wait --for=condition=Ready pod/there --timeout=30s');
+      await kubectl.run('logs there');
+      // The node has a range of the cluster's, and the pod an address of that.
+      expect(await kubectl.run('get node worker -o jsonpath={.spec.podCIDRs}')).toBe('["10.244.1.0/24"]');
+      expect(await kubectl.run('get pod there -o jsonpath={.status.podIP}')).toMatch(/^10\.244\.1\.\d+$/);
+    } finally {
+      node?.process.kill('SIGTERM');
+      await node?.ended;
+      await cluster.stop();
+      dir.remove();
+    }
+  },
+);

@@ -99,15 +99,19 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await kubectl.run('rollout pause deploy/web');
       await kubectl.run('set image deploy/web c=app:3');
       await eventually('the change to be observed', async () => {
-        const seen = await kubectl.run('get deploy web -o jsonpath={.status.observedGeneration}={.metadata.generation}');
+        const seen = await kubectl.run(
+          'get deploy web -o jsonpath={.status.observedGeneration}={.metadata.generation}',
+        );
         return /^(\d+)=\1$/.test(seen);
       });
-      expect(await kubectl.run('get rs -l app=web -o jsonpath={.items[*].spec.template.spec.containers[0].image}')).not.toContain(
-        'app:3',
-      );
+      expect(
+        await kubectl.run('get rs -l app=web -o jsonpath={.items[*].spec.template.spec.containers[0].image}'),
+      ).not.toContain('app:3');
       await kubectl.run('rollout resume deploy/web');
       await finished('deploy/web');
-      expect(await kubectl.run('get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}')).toContain('app:3');
+      expect(await kubectl.run('get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}')).toContain(
+        'app:3',
+      );
       await kubectl.run('rollout restart deploy/web');
       expect(await finished('deploy/web')).toBe('deployment "web" successfully rolled out');
     });
@@ -124,7 +128,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       ]);
       await kubectl.run('rollout undo sts/db');
       await finished('sts/db');
-      expect(await kubectl.run('get pods -l app=db -o jsonpath={.items[*].spec.containers[0].image}')).toBe('app:1 app:1');
+      expect(await kubectl.run('get pods -l app=db -o jsonpath={.items[*].spec.containers[0].image}')).toBe(
+        'app:1 app:1',
+      );
       await kubectl.run('rollout restart sts/db');
       expect(await finished('sts/db')).toBe('partitioned roll out complete: 2 new pods have been updated...');
     });

@@ -41,9 +41,12 @@ profiles:
         enabled: [{ name: Random }]
 `,
     );
-    cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory', '--nodes', '3', '--scheduler-config', config], {
-      dataDir: join(dir.path, 'data'),
-    });
+    cluster = await coxUp(
+      ['--runtime', 'simulated', '--store', 'memory', '--nodes', '3', '--scheduler-config', config],
+      {
+        dataDir: join(dir.path, 'data'),
+      },
+    );
     const kubectl = cluster.kubectl();
     for (const scheduler of ['default-scheduler', 'by-chance']) {
       await kubectl.run('create -f -', {
@@ -52,7 +55,9 @@ profiles:
       await kubectl.run(`wait --for=condition=Ready pod/${scheduler} --timeout=20s`);
     }
     await eventually('the event', async () =>
-      /by-chance +Successfully assigned|Successfully assigned default\/by-chance/.test(await kubectl.run('get events -o wide')),
+      /by-chance +Successfully assigned|Successfully assigned default\/by-chance/.test(
+        await kubectl.run('get events -o wide'),
+      ),
     );
     expect(await kubectl.run('describe pod by-chance')).toMatch(
       /Scheduled .* by-chance +Successfully assigned default\/by-chance to /,

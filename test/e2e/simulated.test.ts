@@ -15,7 +15,9 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
   beforeAll(async () => {
     cluster = await coxUp(['--runtime', 'simulated', '--nodes', '3'], { dataDir: join(directory.path, 'data') });
     kubectl = cluster.kubectl();
-    await kubectl.run(`run sh --image=busybox --command -- sh -c 'for i in $(seq 1 3); do echo line $i; done; sleep infinity'`);
+    await kubectl.run(
+      `run sh --image=busybox --command -- sh -c 'for i in $(seq 1 3); do echo line $i; done; sleep infinity'`,
+    );
     await kubectl.run('run quiet --image=nginx --annotations=simulation.coxswain.dev/cpu=250m');
     await kubectl.run('wait --for=condition=Ready pod/sh pod/quiet --timeout=60s');
   });
@@ -62,7 +64,9 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
   });
 
   test('run -i reaches the first process', async () => {
-    const out = await kubectl.run('run cat --image=busybox --rm -i --restart=Never --quiet -- cat', { input: 'typed\n' });
+    const out = await kubectl.run('run cat --image=busybox --rm -i --restart=Never --quiet -- cat', {
+      input: 'typed\n',
+    });
     expect(out).toBe('typed\n');
   });
 

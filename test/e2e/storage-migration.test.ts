@@ -4,7 +4,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxArgs, coxUp, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxArgs,
+  coxUp,
+  type Kubectl,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 
 const SERVED = ['--runtime-config', 'storagemigration.k8s.io/v1beta1=true'];
 const key = (name: string, letter: string) => ({ name, secret: Buffer.from(letter.repeat(32)).toString('base64') });
@@ -12,7 +21,10 @@ const key = (name: string, letter: string) => ({ name, secret: Buffer.from(lette
 function encryption(dir: string, providers: readonly object[]): readonly string[] {
   const path = join(dir, 'encryption.json');
   const resources = [{ resources: ['secrets'], providers }];
-  writeFileSync(path, JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources }));
+  writeFileSync(
+    path,
+    JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources }),
+  );
   return ['--encryption-provider-config', path];
 }
 
@@ -25,7 +37,11 @@ describe.skipIf(missingKubectl !== undefined)(named('storage version migration',
     return cluster.kubectl();
   };
   const migrate = async (kubectl: Kubectl, name: string): Promise<void> => {
-    const migration = { apiVersion: 'storagemigration.k8s.io/v1beta1', kind: 'StorageVersionMigration', metadata: { name } };
+    const migration = {
+      apiVersion: 'storagemigration.k8s.io/v1beta1',
+      kind: 'StorageVersionMigration',
+      metadata: { name },
+    };
     const manifest = JSON.stringify({ ...migration, spec: { resource: { group: '', resource: 'secrets' } } });
     await kubectl.run('create -f -', { input: manifest });
     await kubectl.run(`wait --for=condition=Succeeded --timeout=60s storageversionmigration/${name}`);

@@ -108,14 +108,28 @@ describe('cox up', () => {
     ['an unknown flag', ['--frobnicate'], /unknown option '--frobnicate'/],
     ['a range that is none', ['--pod-cidr', 'banana'], /--pod-cidr/],
     ['a service range that is none', ['--service-cidr', '10.96.0.0/40'], /--service-cidr/],
-    ['a scheduler configuration that is not there', ['--scheduler-config', '/nowhere.yaml'], /there is no file \/nowhere\.yaml/],
+    [
+      'a scheduler configuration that is not there',
+      ['--scheduler-config', '/nowhere.yaml'],
+      /there is no file \/nowhere\.yaml/,
+    ],
     [
       'a runtime that does not answer',
       ['--runtime', 'containerd', '--container-runtime-endpoint', 'unix:///nowhere.sock'],
       /nowhere\.sock/,
     ],
   ])('refuses %s with a clear message', async (_, flags, message) => {
-    const result = await cox('up', '--data-dir', dir.path, '--secure-port', '0', '--no-install', '--store', 'memory', ...flags);
+    const result = await cox(
+      'up',
+      '--data-dir',
+      dir.path,
+      '--secure-port',
+      '0',
+      '--no-install',
+      '--store',
+      'memory',
+      ...flags,
+    );
     expect(result.status).toBe(1);
     expect(result.stderr).toMatch(message);
     expect(result.stderr).not.toContain('    at ');

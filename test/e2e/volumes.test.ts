@@ -58,7 +58,9 @@ metadata: {name: data}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `,
     });
-    expect(await kubectl.run('get pvc data -o jsonpath={.status.phase},{.spec.storageClassName}')).toBe('Pending,standard');
+    expect(await kubectl.run('get pvc data -o jsonpath={.status.phase},{.spec.storageClassName}')).toBe(
+      'Pending,standard',
+    );
     await kubectl.run('apply -f -', { input: pod('writer', 'echo written > $COXSWAIN_ROOT/data/file') });
     await eventually('the writer to end', async () => (await phaseOf('writer')) === 'Succeeded');
     const [volume = ''] = readdirSync(volumes());
@@ -70,7 +72,9 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
   test('what was written is there for the next pod, also in a part of the volume', async () => {
     await kubectl.run('delete pod writer');
     await kubectl.run('apply -f -', { input: pod('reader', 'cat $COXSWAIN_ROOT/data/file') });
-    await kubectl.run('apply -f -', { input: pod('part', 'echo more > $COXSWAIN_ROOT/data/file', ', subPath: sub/part') });
+    await kubectl.run('apply -f -', {
+      input: pod('part', 'echo more > $COXSWAIN_ROOT/data/file', ', subPath: sub/part'),
+    });
     await eventually(
       'both to end',
       async () => (await phaseOf('reader')) === 'Succeeded' && (await phaseOf('part')) === 'Succeeded',
@@ -134,7 +138,9 @@ spec:
       ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}
 `,
     });
-    await eventually('what the writer wrote', async () => (await kubectl.try('logs owner -c reader')).stdout.endsWith('mine\n'));
+    await eventually('what the writer wrote', async () =>
+      (await kubectl.try('logs owner -c reader')).stdout.endsWith('mine\n'),
+    );
     const refused = await kubectl.try('exec owner -c reader -- sh -c "echo x > /data/file"');
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('Read-only file system')]);
     const volumes = join(dir.path, 'kubelet', 'local-volumes');
@@ -171,7 +177,8 @@ spec:
 `,
     });
     await kubectl.run('wait --for=condition=Ready pod/viewer --timeout=60s');
-    const logs = async (container: string): Promise<string> => (await kubectl.try(`logs viewer -c ${container}`)).stdout;
+    const logs = async (container: string): Promise<string> =>
+      (await kubectl.try(`logs viewer -c ${container}`)).stdout;
     await eventually('the whole image, read-only', async () => (await logs('whole')).includes('Read-only file system'));
     expect(await logs('whole')).toContain('/image/bin/busybox');
     await eventually('a part of it', async () => (await logs('part')).startsWith('nobody:'));

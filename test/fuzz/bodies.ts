@@ -124,7 +124,12 @@ async function aim(random: SeededRandom, server: TestServer, { type }: Kind, ser
       preconditions: { uid: 'u' },
       gracePeriodSeconds: 0,
     });
-    return { method: 'DELETE', path: `${collection}/${name}${query}`, type: 'application/json', body: Buffer.from(options) };
+    return {
+      method: 'DELETE',
+      path: `${collection}/${name}${query}`,
+      type: 'application/json',
+      body: Buffer.from(options),
+    };
   }
   if (choice === 2) return patch(random, await patched(server, random), object);
   return { method: 'POST', path: `${collection}${query}`, ...encoded };
@@ -159,14 +164,20 @@ const SUBJECTS: readonly {
   readonly object: { readonly metadata: { readonly name: string }; readonly [field: string]: unknown };
 }[] = [
   { collection: '/api/v1/namespaces/default/configmaps', object: { metadata: { name: 'a' }, data: { k: 'v' } } },
-  { collection: '/api/v1/namespaces/default/pods', object: { metadata: { name: 'a' }, spec: { containers: CONTAINERS } } },
+  {
+    collection: '/api/v1/namespaces/default/pods',
+    object: { metadata: { name: 'a' }, spec: { containers: CONTAINERS } },
+  },
   {
     collection: '/apis/apps/v1/namespaces/default/replicasets',
     object: {
       metadata: { name: 'a' },
       spec: {
         selector: { matchLabels: LABELS },
-        template: { metadata: { labels: LABELS }, spec: { containers: CONTAINERS, volumes: [{ name: 'v', emptyDir: {} }] } },
+        template: {
+          metadata: { labels: LABELS },
+          spec: { containers: CONTAINERS, volumes: [{ name: 'v', emptyDir: {} }] },
+        },
       },
     },
   },

@@ -87,14 +87,17 @@ function pathsOf(value: unknown, at: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [at];
   return [
     at,
-    ...Object.entries(value).flatMap(([key, child]) => pathsOf(child, [...at, Array.isArray(value) ? Number(key) : key])),
+    ...Object.entries(value).flatMap(([key, child]) =>
+      pathsOf(child, [...at, Array.isArray(value) ? Number(key) : key]),
+    ),
   ];
 }
 
 function replaced(value: unknown, [first, ...rest]: Path, by: unknown): unknown {
   if (first === undefined) return by;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item, index) => (index === first ? replaced(item, rest, by) : (item as unknown)));
+  if (Array.isArray(value))
+    return value.map((item, index) => (index === first ? replaced(item, rest, by) : (item as unknown)));
   return Object.fromEntries(
     Object.entries(value).map(([key, child]) => [key, key === first ? replaced(child, rest, by) : (child as unknown)]),
   );

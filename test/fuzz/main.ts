@@ -39,14 +39,22 @@ const progress = (text: string): void => {
   if (terminal) process.stderr.write(`\r\u001b[K${text}`);
 };
 
-const trips = roundTrips({ fills: count('fills'), seed: values.seed, progress: (kind) => progress(`round trips: ${kind}`) });
+const trips = roundTrips({
+  fills: count('fills'),
+  seed: values.seed,
+  progress: (kind) => progress(`round trips: ${kind}`),
+});
 progress('');
 console.log(
   `${trips.objects} objects of ${trips.kinds} kinds, ${trips.conversions} conversions: ${trips.problems.length} came back changed`,
 );
 for (const problem of trips.problems) console.log(problem);
 
-const bodies = await sendBodies({ count: count('bodies'), seed: values.seed, progress: (sent) => progress(`bodies: ${sent}`) });
+const bodies = await sendBodies({
+  count: count('bodies'),
+  seed: values.seed,
+  progress: (sent) => progress(`bodies: ${sent}`),
+});
 progress('');
 const codes = [...bodies.codes].sort(([a], [b]) => a - b).map(([code, times]) => `${code}: ${times}`);
 console.log(

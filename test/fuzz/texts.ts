@@ -34,8 +34,24 @@ const BUDGET_MS = 150;
 const MAX_DEPTH = 9;
 
 /** Texts on which expressions that search, or go back, take long. */
-const TEXTS = ['a!', '1x', '0x', '/x', '-', '.x', ' x', ':x', 'a.!', '=x', ',', '%', '\\', '\nx', '-----BEGIN A-----\n'].map(
-  (text) => (text.length === 2 ? text[0]?.repeat(LENGTH) + (text[1] as string) : text.repeat(LENGTH / text.length)),
+const TEXTS = [
+  'a!',
+  '1x',
+  '0x',
+  '/x',
+  '-',
+  '.x',
+  ' x',
+  ':x',
+  'a.!',
+  '=x',
+  ',',
+  '%',
+  '\\',
+  '\nx',
+  '-----BEGIN A-----\n',
+].map((text) =>
+  text.length === 2 ? text[0]?.repeat(LENGTH) + (text[1] as string) : text.repeat(LENGTH / text.length),
 );
 
 interface Field {
@@ -111,7 +127,12 @@ function collectionOf({ type: { group, version, resource, namespaced } }: Kind):
 }
 
 /** Each field of each message once, wherever it is met first. */
-function* fieldsOf(message: MessageDescriptor, path: readonly string[], seen: Set<string>, depth: number): Generator<Field> {
+function* fieldsOf(
+  message: MessageDescriptor,
+  path: readonly string[],
+  seen: Set<string>,
+  depth: number,
+): Generator<Field> {
   if (depth > MAX_DEPTH) return;
   for (const { name, type } of message.fields) {
     const id = `${message.key}.${name}`;
@@ -176,7 +197,8 @@ function emptyOf(type: TypeRef): unknown {
 
 /** With a name of its own, and each other text of its own, too. */
 function filledOf(type: TypeRef, index: number): unknown {
-  if (type.kind !== 'message') return type.kind === 'scalar' && TEXT_SCALARS.has(type.scalar) ? `value-${index}` : emptyOf(type);
+  if (type.kind !== 'message')
+    return type.kind === 'scalar' && TEXT_SCALARS.has(type.scalar) ? `value-${index}` : emptyOf(type);
   const texts = type.message.fields.filter((field) => field.type.kind === 'scalar' && field.type.scalar === 'string');
   return Object.fromEntries(texts.slice(0, 4).map(({ name }) => [name, `value-${index}`]));
 }
@@ -186,6 +208,7 @@ function withValue(object: unknown, path: readonly string[], value: unknown): un
   const [first, ...rest] = path;
   if (first === undefined) return value;
   if (first === '0') return [withValue(Array.isArray(object) ? object[0] : undefined, rest, value)];
-  const own = typeof object === 'object' && object !== null && !Array.isArray(object) ? (object as Record<string, unknown>) : {};
+  const own =
+    typeof object === 'object' && object !== null && !Array.isArray(object) ? (object as Record<string, unknown>) : {};
   return { ...own, [first]: withValue(own[first], rest, value) };
 }

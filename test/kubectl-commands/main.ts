@@ -81,7 +81,8 @@ function runScript(tree: string, output: string, focus: string): Promise<number>
   const variables = `ETCD_VERSION=3.4.0 ETCD_LOGFILE='${output}/etcd.log'`;
   const command = `exec >'${output}/script.log' 2>&1; ${variables}; . hack/make-rules/test-cmd.sh`;
   const child = spawn('bash', ['-c', command], { cwd: tree, env, stdio: 'inherit', detached: true });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.kill(-(child.pid ?? 0), signal));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => process.kill(-(child.pid ?? 0), signal));
   return new Promise((resolveStatus, reject) => {
     child.once('error', reject);
     child.once('exit', (status) => resolveStatus(status ?? -1));
@@ -96,7 +97,8 @@ function report(output: string, status: number, complete: boolean): void {
   for (const { name, outcome, seconds } of results) {
     if (outcome !== 'skipped') process.stdout.write(`${outcome}\t${seconds} s\t${name}\t${causes.get(name) ?? ''}\n`);
   }
-  const count = (outcome: FunctionResult['outcome']): number => results.filter((result) => result.outcome === outcome).length;
+  const count = (outcome: FunctionResult['outcome']): number =>
+    results.filter((result) => result.outcome === outcome).length;
   process.stdout.write(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`);
   const problems = judge(results, causes, { scriptStatus: status, complete });
   for (const problem of problems) log(problem);

@@ -24,7 +24,8 @@ export function parseArguments(line: string): Arguments {
     const equals = part.indexOf('=');
     if (WITH_VALUE.has(part)) options.set(part, rest[++at] ?? '');
     else if (/^-[a-z]/i.test(part)) options.set(part, '');
-    else if (/^[a-z-]+$/i.test(part.slice(0, Math.max(equals, 0)))) options.set(part.slice(0, equals), part.slice(equals + 1));
+    else if (/^[a-z-]+$/i.test(part.slice(0, Math.max(equals, 0))))
+      options.set(part.slice(0, equals), part.slice(equals + 1));
     else words.push(part);
   }
   const used = new Set<string>();

@@ -141,7 +141,9 @@ describe.each(cases.filter(({ flag, placeholder }) => badValues[placeholder] !==
       const bad = value === 'BAD' ? join(dir, 'bad') : value;
       const base = baseArguments()[command] as readonly string[];
       const { status, text } = await stderrOf([command, ...base, `${flag}=${bad}`]);
-      const lines = text.split('\n').filter((line) => line !== '' && !/^(preparing|starting|connecting|registering)/.test(line));
+      const lines = text
+        .split('\n')
+        .filter((line) => line !== '' && !/^(preparing|starting|connecting|registering)/.test(line));
       expect(lines.filter((line) => !line.startsWith('cox: warning: '))).toEqual([lines.at(-1)]);
       expect(lines.at(-1)).toMatch(/^cox: (?!internal)/);
       expect(lines.at(-1)).toContain(flag);

@@ -8,7 +8,9 @@ import { WriteCounter } from './write-counter.ts';
 
 const NAMESPACES = ['one', 'two', 'three', 'four'];
 
-const spec = { containers: [{ name: 'c', image: 'busybox:1.36', resources: { requests: { cpu: '10m', memory: '16Mi' } } }] };
+const spec = {
+  containers: [{ name: 'c', image: 'busybox:1.36', resources: { requests: { cpu: '10m', memory: '16Mi' } } }],
+};
 const template = (app: string) => ({ metadata: { labels: { app } }, spec });
 const workload = (app: string, replicas: number) => ({
   replicas,
@@ -51,13 +53,22 @@ function objects(namespace: string): object[] {
       ),
     ),
     ...many(5, (name) => core('Job', name, { spec: { suspend: true, ...jobTemplate.spec } }, 'batch/v1')),
-    ...many(5, (name) => core('CronJob', name, { spec: { schedule: '* * * * *', suspend: true, jobTemplate } }, 'batch/v1')),
-    ...many(15, (name) => core('Service', name, { spec: { selector: { app: `deploy-${name}` }, ports: [{ port: 80 }] } })),
+    ...many(5, (name) =>
+      core('CronJob', name, { spec: { schedule: '* * * * *', suspend: true, jobTemplate } }, 'batch/v1'),
+    ),
+    ...many(15, (name) =>
+      core('Service', name, { spec: { selector: { app: `deploy-${name}` }, ports: [{ port: 80 }] } }),
+    ),
     ...many(6, (name, index) =>
       core(
         'PodDisruptionBudget',
         name,
-        { spec: { [index % 2 ? 'minAvailable' : 'maxUnavailable']: 1, selector: { matchLabels: { app: `deploy-${name}` } } } },
+        {
+          spec: {
+            [index % 2 ? 'minAvailable' : 'maxUnavailable']: 1,
+            selector: { matchLabels: { app: `deploy-${name}` } },
+          },
+        },
         'policy/v1',
       ),
     ),
@@ -65,18 +76,30 @@ function objects(namespace: string): object[] {
       core(
         'HorizontalPodAutoscaler',
         name,
-        { spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name }, minReplicas: 1, maxReplicas: 3 } },
+        {
+          spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name }, minReplicas: 1, maxReplicas: 3 },
+        },
         'autoscaling/v2',
       ),
     ),
     core('ResourceQuota', 'q', { spec: { hard: { pods: '100', configmaps: '200' } } }),
     core('LimitRange', 'l', { spec: { limits: [{ type: 'Container', min: { cpu: '1m' } }] } }),
     ...many(5, (name) =>
-      core('Role', name, { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] }, 'rbac.authorization.k8s.io/v1'),
+      core(
+        'Role',
+        name,
+        { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] },
+        'rbac.authorization.k8s.io/v1',
+      ),
     ),
     ...many(3, (name) => core('NetworkPolicy', name, { spec: { podSelector: {} } }, 'networking.k8s.io/v1')),
     ...many(2, (name) =>
-      core('Ingress', name, { spec: { defaultBackend: { service: { name, port: { number: 80 } } } } }, 'networking.k8s.io/v1'),
+      core(
+        'Ingress',
+        name,
+        { spec: { defaultBackend: { service: { name, port: { number: 80 } } } } },
+        'networking.k8s.io/v1',
+      ),
     ),
     core('PersistentVolumeClaim', 'waits', {
       spec: { storageClassName: 'nobody', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },

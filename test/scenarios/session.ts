@@ -98,7 +98,9 @@ export class Session {
       // Otherwise the server ends it after half an hour or more.
       const query = { ...request.query, resourceVersion: list.metadata.resourceVersion, timeoutSeconds: 10_000_000 };
       const events = await this.#up.client.transport.watch<Table>({ ...request, query, accept: AS_TABLE });
-      this.#watches.push(new TableWatch({ events, clock: this.#up.clock, columns: args.option('columns')?.split(',') }));
+      this.#watches.push(
+        new TableWatch({ events, clock: this.#up.clock, columns: args.option('columns')?.split(',') }),
+      );
       return '';
     },
 
@@ -149,9 +151,18 @@ export class Session {
       const [kind, name] = regarding?.split('/') ?? [];
       const path = resourcePath(resourceNamed('events'), args.option('-n') ?? DEFAULT_NAMESPACE);
       const fieldSelector =
-        kind === undefined ? undefined : `involvedObject.kind=${resourceNamed(kind).kind},involvedObject.name=${name ?? ''}`;
+        kind === undefined
+          ? undefined
+          : `involvedObject.kind=${resourceNamed(kind).kind},involvedObject.name=${name ?? ''}`;
       const table = await this.#table({ method: 'GET', path, query: { fieldSelector, includeObject: 'Object' } });
-      const columns = args.option('columns')?.split(',') ?? ['Last Seen', 'Count', 'Type', 'Reason', 'Object', 'Message'];
+      const columns = args.option('columns')?.split(',') ?? [
+        'Last Seen',
+        'Count',
+        'Type',
+        'Reason',
+        'Object',
+        'Message',
+      ];
       const { names, indexes } = selectColumns(table, { columns });
       const rows = table.rows.toSorted((a, b) => compareEvents(a.object, b.object));
       if (rows.length === 0) return 'No events found.';
@@ -207,9 +218,13 @@ export class Session {
       const labels = Object.fromEntries(
         args.rest().map((pair) => (pair.endsWith('-') ? [pair.slice(0, -1), null] : pair.split('='))),
       ) as Record<string, string | null>;
-      await this.#resourceIn(type, type.namespaced ? DEFAULT_NAMESPACE : undefined).patch(name, 'application/merge-patch+json', {
-        metadata: { labels },
-      });
+      await this.#resourceIn(type, type.namespaced ? DEFAULT_NAMESPACE : undefined).patch(
+        name,
+        'application/merge-patch+json',
+        {
+          metadata: { labels },
+        },
+      );
       return `${displayName(type, name)} labeled`;
     },
 
@@ -259,7 +274,11 @@ export class Session {
       for (const { metadata } of items) {
         const { name, ownerReferences = [], deletionTimestamp } = metadata;
         if (deletionTimestamp !== undefined || ownerReferences.some(({ kind }) => kind === 'DaemonSet')) continue;
-        const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: DEFAULT_NAMESPACE } };
+        const eviction = {
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name, namespace: DEFAULT_NAMESPACE },
+        };
         try {
           await inDefault.subresource(name, 'eviction', eviction);
           lines.push(`pod/${name} evicted`);
@@ -307,7 +326,10 @@ export class Session {
     return {
       method: 'GET',
       path,
-      query: { labelSelector: args.option('-l'), fieldSelector: name === undefined ? undefined : `metadata.name=${name}` },
+      query: {
+        labelSelector: args.option('-l'),
+        fieldSelector: name === undefined ? undefined : `metadata.name=${name}`,
+      },
     };
   }
 
@@ -333,5 +355,7 @@ async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
 
 function compareEvents(a: KubeObject, b: KubeObject): number {
   const lastSeen = (event: KubeObject): string => String(valuesAt(event, '.lastTimestamp')[0] ?? '');
-  return lastSeen(a).localeCompare(lastSeen(b)) || Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion);
+  return (
+    lastSeen(a).localeCompare(lastSeen(b)) || Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion)
+  );
 }

@@ -41,7 +41,8 @@ export class TableWatch {
       // Only the first event tells the columns.
       indexes ??= selectColumns(table, { columns }).indexes;
       const time = new Date(clock.now()).toISOString().slice(11, 19);
-      for (const { cells } of table.rows) this.#rows.push([time, type, ...indexes.map((index) => String(cells[index] ?? ''))]);
+      for (const { cells } of table.rows)
+        this.#rows.push([time, type, ...indexes.map((index) => String(cells[index] ?? ''))]);
     }
   }
 }

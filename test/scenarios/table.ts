@@ -14,14 +14,18 @@ export interface TableOptions {
 }
 
 /** Which cells of a row are shown. Throws if a column is asked for that is not there. */
-export function selectColumns(table: Table, { columns, wide = false }: TableOptions): { names: string[]; indexes: number[] } {
+export function selectColumns(
+  table: Table,
+  { columns, wide = false }: TableOptions,
+): { names: string[]; indexes: number[] } {
   const definitions = table.columnDefinitions ?? [];
   const indexes =
     columns === undefined
       ? definitions.flatMap(({ priority }, index) => (wide || priority === 0 ? [index] : []))
       : columns.map((wanted) => {
           const index = definitions.findIndex(({ name }) => name.toLowerCase() === wanted.toLowerCase());
-          if (index < 0) throw new Error(`no column ${wanted}: there are ${definitions.map(({ name }) => name).join(', ')}`);
+          if (index < 0)
+            throw new Error(`no column ${wanted}: there are ${definitions.map(({ name }) => name).join(', ')}`);
           return index;
         });
   return { names: indexes.map((index) => (definitions[index] as { name: string }).name.toUpperCase()), indexes };

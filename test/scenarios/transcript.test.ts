@@ -69,7 +69,10 @@ describe('a command line', () => {
 });
 
 test('paths lead into objects and lists', () => {
-  const object = { status: { conditions: [{ type: 'A' }, { type: 'B' }] }, metadata: { labels: { 'example.com/x': '1' } } };
+  const object = {
+    status: { conditions: [{ type: 'A' }, { type: 'B' }] },
+    metadata: { labels: { 'example.com/x': '1' } },
+  };
   expect(valuesAt(object, '.status.conditions[*].type')).toEqual(['A', 'B']);
   expect(valuesAt(object, '.status.conditions[1].type')).toEqual(['B']);
   expect(valuesAt(object, '.metadata.labels.example\\.com/x')).toEqual(['1']);

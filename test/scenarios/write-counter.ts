@@ -37,7 +37,9 @@ export class WriteCounter {
       path: '/apis',
     });
     for (const groupVersion of ['v1', ...groups.map((group) => group.preferredVersion.groupVersion)]) {
-      const [group, version] = groupVersion.includes('/') ? (groupVersion.split('/') as [string, string]) : ['', groupVersion];
+      const [group, version] = groupVersion.includes('/')
+        ? (groupVersion.split('/') as [string, string])
+        : ['', groupVersion];
       const path = groupVersionPath(group, version);
       const { resources } = await transport.request<Discovered>({ method: 'GET', path });
       for (const { name, verbs } of resources) {
@@ -62,9 +64,15 @@ export class WriteCounter {
     const total = (await this.#revision()) - this.#since;
     for (const watch of this.#watches) watch.stop();
     await Promise.all(this.#reading);
-    const rows = [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, count]) => [...key.split(' '), count]);
+    const rows = [...this.#counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, count]) => [...key.split(' '), count]);
     const seen = rows.reduce((sum, row) => sum + Number(row[2]), 0);
-    return formatRows([['RESOURCE', 'EVENT', 'COUNT'], ...rows, ...(seen === total ? [] : [['unseen', '', total - seen]])]);
+    return formatRows([
+      ['RESOURCE', 'EVENT', 'COUNT'],
+      ...rows,
+      ...(seen === total ? [] : [['unseen', '', total - seen]]),
+    ]);
   }
 
   async #revision(): Promise<number> {

@@ -29,7 +29,10 @@ describe('limits', () => {
     ['lists', '['.repeat(3 * MEBIBYTE - 10)],
     ['objects', '{"a":'.repeat(600_000)],
     ['lists in a field', `{"apiVersion":"v1","kind":"ConfigMap","data":${'['.repeat(MEBIBYTE)}`],
-    ['closed objects in a field', `{"metadata":{"name":"deep"},"data":${'{"a":'.repeat(400_000)}1${'}'.repeat(400_000)}}`],
+    [
+      'closed objects in a field',
+      `{"metadata":{"name":"deep"},"data":${'{"a":'.repeat(400_000)}1${'}'.repeat(400_000)}}`,
+    ],
   ])('nested %s are 400', async (_, body) => {
     expect(await create(body)).toMatchObject({ code: 400, json: { kind: 'Status', reason: 'BadRequest' } });
   });
@@ -38,7 +41,10 @@ describe('limits', () => {
     ['application/merge-patch+json', `${'{"data":'.repeat(300_000)}1${'}'.repeat(300_000)}`],
     ['application/strategic-merge-patch+json', `${'{"metadata":'.repeat(200_000)}1${'}'.repeat(200_000)}`],
     ['application/apply-patch+yaml', `${'{"metadata":'.repeat(200_000)}1${'}'.repeat(200_000)}`],
-    ['application/json-patch+json', `[{"op":"add","path":"/data","value":${'['.repeat(500_000)}${']'.repeat(500_000)}}]`],
+    [
+      'application/json-patch+json',
+      `[{"op":"add","path":"/data","value":${'['.repeat(500_000)}${']'.repeat(500_000)}}]`,
+    ],
   ])('a deep %s is an error of the client', async (type, body) => {
     await create({ metadata: { name: 'patched' }, data: { a: 'b' } });
     const path = `${CONFIG_MAPS}/patched${type.includes('apply') ? '?fieldManager=test' : ''}`;
@@ -50,7 +56,9 @@ describe('limits', () => {
 
   test('a JSON patch of more than 10,000 operations is 413', async () => {
     await create({ metadata: { name: 'operations' } });
-    const body = JSON.stringify(Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })));
+    const body = JSON.stringify(
+      Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
+    );
     const headers = { 'content-type': 'application/json-patch+json' };
     const answer = await cluster.request({ method: 'PATCH', path: `${CONFIG_MAPS}/operations`, body, headers });
     expect(answer.summary).toMatch(/^413 .*10000/);
@@ -110,17 +118,26 @@ describe.each(NAMES)('the name %s', (name) => {
     ['application/merge-patch+json', (value: string) => `{"data":${member(name, value)}}`],
     ['application/strategic-merge-patch+json', (value: string) => `{"data":${member(name, value)}}`],
     ['application/json-patch+json', (value: string) => `[{"op":"add","path":"/data/${name}","value":${value}}]`],
-    ['application/apply-patch+yaml', (value: string) => `{"apiVersion":"v1","kind":"ConfigMap","data":${member(name, value)}}`],
+    [
+      'application/apply-patch+yaml',
+      (value: string) => `{"apiVersion":"v1","kind":"ConfigMap","data":${member(name, value)}}`,
+    ],
   ])('is plain data in a %s', async (type, patch) => {
     const path = `${CONFIG_MAPS}/p-${object}-${type.length}`;
-    if (!type.includes('apply')) await create({ metadata: { name: path.slice(path.lastIndexOf('/') + 1) }, data: { kept: 'a' } });
+    if (!type.includes('apply'))
+      await create({ metadata: { name: path.slice(path.lastIndexOf('/') + 1) }, data: { kept: 'a' } });
     const query = type.includes('apply') ? '?fieldManager=t' : '';
     const headers = { 'content-type': type };
     const answer = await cluster.request({ method: 'PATCH', path: path + query, body: patch('"v"'), headers });
     // JSON patch refuses a path through a prototype; everything else keeps the name as data.
     if (answer.code >= 400) expect([400, 422]).toContain(answer.code);
     else expect(Object.hasOwn((await cluster.request({ path })).json.data, name)).toBe(true);
-    const nested = await cluster.request({ method: 'PATCH', path: path + query, body: patch('{"polluted":"yes"}'), headers });
+    const nested = await cluster.request({
+      method: 'PATCH',
+      path: path + query,
+      body: patch('{"polluted":"yes"}'),
+      headers,
+    });
     expect([400, 422]).toContain(nested.code);
     untouched();
   });
@@ -154,7 +171,10 @@ describe('protobuf', () => {
     ['a length beyond the end', Buffer.concat([magic, Buffer.from([0x12, 0xff, 0xff, 0xff, 0x7f])])],
     ['an endless number', Buffer.concat([magic, Buffer.alloc(64, 0xff)])],
     ['a group', Buffer.concat([magic, Buffer.from([0x0b, 0x0b, 0x0b])])],
-    ['a length of 2^63', Buffer.concat([magic, Buffer.from([0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01])])],
+    [
+      'a length of 2^63',
+      Buffer.concat([magic, Buffer.from([0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01])]),
+    ],
     ['field number 0', Buffer.concat([magic, Buffer.from([0x00, 0x01])])],
     ['noise', Buffer.concat([magic, Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 131) % 256))])],
     ['deep nesting', Buffer.concat([magic, nestedMessage(4000)])],
@@ -170,7 +190,8 @@ describe('protobuf', () => {
 /** A message in field 2 of a message, in field 2 of a message … */
 function nestedMessage(depth: number): Buffer {
   let message = Buffer.alloc(0);
-  for (let level = 0; level < depth; level++) message = Buffer.concat([Buffer.from([0x12]), varint(message.length), message]);
+  for (let level = 0; level < depth; level++)
+    message = Buffer.concat([Buffer.from([0x12]), varint(message.length), message]);
   return message;
 }
 

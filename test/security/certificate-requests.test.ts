@@ -49,7 +49,11 @@ const ECDSA_SHA256 = tlv(0x30, oid('2a8648ce3d040302'));
 /** A request for this subject, signed. `subject`: the DER of the sets of a name. */
 function requestInfo(subject: readonly Buffer[], alternativeNames?: readonly Buffer[]): Buffer {
   const extension = (names: readonly Buffer[]): Buffer =>
-    tlv(0x30, oid('2a864886f70d01090e'), tlv(0x31, tlv(0x30, tlv(0x30, oid('551d11'), tlv(0x04, tlv(0x30, ...names))))));
+    tlv(
+      0x30,
+      oid('2a864886f70d01090e'),
+      tlv(0x31, tlv(0x30, tlv(0x30, oid('551d11'), tlv(0x04, tlv(0x30, ...names))))),
+    );
   const attributes = tlv(0xa0, ...(alternativeNames === undefined ? [] : [extension(alternativeNames)]));
   return tlv(0x30, tlv(0x02, Buffer.from([0])), tlv(0x30, ...subject), publicKey, attributes);
 }
@@ -167,44 +171,56 @@ describe('the subject', () => {
     expect(read(signedRequest(tlv(0x30, good, Buffer.alloc(300 * 1024))))).toBe('must have at most 262144 bytes');
   });
 
-  it('and the alternative names stay the same in the certificate after random changes of a request', { timeout: 60_000 }, () => {
-    const random = new SeededRandom(17);
-    const below = (limit: number): number => Math.floor(random.float() * limit);
-    const host = (tag: number, text: string): Buffer => tlv(tag, Buffer.from(text));
-    const base = requestInfo(
-      [set(utf8(O, MASTERS)), set(pair(O, 0x13, Buffer.from('crew')), utf8(OU, 'x')), set(pair(CN, 0x16, Buffer.from('joe')))],
-      [
-        host(0x82, 'a.example'),
-        tlv(0x87, Buffer.from([10, 0, 0, 1])),
-        host(0x81, 'a@b'),
-        host(0x86, 'spiffe://x'),
-        host(0x88, 'x'),
-      ],
-    );
-    const subjectStart = base.indexOf(Buffer.from('550403', 'hex')) - 60;
-    let accepted = 0;
-    const wrong: string[] = [];
-    for (let round = 0; round < 2500; round++) {
-      const info = Buffer.from(base);
-      for (let changes = 1 + below(3); changes > 0; changes--) {
-        const keyStart = info.indexOf(publicKey);
-        const inSubject = random.float() < 0.7;
-        const at = inSubject ? subjectStart + below(keyStart - subjectStart) : keyStart + publicKey.length + below(100);
-        if (at >= info.length) continue;
-        // Tags of strings are tried often: most other bytes break the structure.
-        info[at] =
-          random.float() < 0.5 ? below(256) : ([0x0c, 0x13, 0x14, 0x16, 0x1c, 0x1e, 0x82, 0x81, 0x86][below(9)] as number);
+  it(
+    'and the alternative names stay the same in the certificate after random changes of a request',
+    { timeout: 60_000 },
+    () => {
+      const random = new SeededRandom(17);
+      const below = (limit: number): number => Math.floor(random.float() * limit);
+      const host = (tag: number, text: string): Buffer => tlv(tag, Buffer.from(text));
+      const base = requestInfo(
+        [
+          set(utf8(O, MASTERS)),
+          set(pair(O, 0x13, Buffer.from('crew')), utf8(OU, 'x')),
+          set(pair(CN, 0x16, Buffer.from('joe'))),
+        ],
+        [
+          host(0x82, 'a.example'),
+          tlv(0x87, Buffer.from([10, 0, 0, 1])),
+          host(0x81, 'a@b'),
+          host(0x86, 'spiffe://x'),
+          host(0x88, 'x'),
+        ],
+      );
+      const subjectStart = base.indexOf(Buffer.from('550403', 'hex')) - 60;
+      let accepted = 0;
+      const wrong: string[] = [];
+      for (let round = 0; round < 2500; round++) {
+        const info = Buffer.from(base);
+        for (let changes = 1 + below(3); changes > 0; changes--) {
+          const keyStart = info.indexOf(publicKey);
+          const inSubject = random.float() < 0.7;
+          const at = inSubject
+            ? subjectStart + below(keyStart - subjectStart)
+            : keyStart + publicKey.length + below(100);
+          if (at >= info.length) continue;
+          // Tags of strings are tried often: most other bytes break the structure.
+          info[at] =
+            random.float() < 0.5
+              ? below(256)
+              : ([0x0c, 0x13, 0x14, 0x16, 0x1c, 0x1e, 0x82, 0x81, 0x86][below(9)] as number);
+        }
+        const result = read(signedRequest(info));
+        if (typeof result === 'string') continue;
+        accepted++;
+        const found = differences(result);
+        if (found.length > 0) wrong.push(`${info.toString('hex')}: ${found.join('; ')}`);
       }
-      const result = read(signedRequest(info));
-      if (typeof result === 'string') continue;
-      accepted++;
-      const found = differences(result);
-      if (found.length > 0) wrong.push(`${info.toString('hex')}: ${found.join('; ')}`);
-    }
-    expect(wrong).toEqual([]);
-    // Otherwise the test proves nothing.
-    expect(accepted).toBeGreaterThan(200);
-  });
+      expect(wrong).toEqual([]);
+      // Otherwise the test proves nothing.
+      expect(accepted).toBeGreaterThan(200);
+    },
+  );
 });
 
 describe('the PEM text', () => {
@@ -213,14 +229,22 @@ describe('the PEM text', () => {
   const broken = pem(der).replace('REQUEST-----\n', 'REQUEST-----\n*');
   it.each<[what: string, text: string, commonName: string]>([
     ['a block', pem(der), 'first'],
-    ['text before it, as openssl req -text writes it', `Certificate Request:\n    Data: -----BEGIN x\n${pem(der)}`, 'first'],
+    [
+      'text before it, as openssl req -text writes it',
+      `Certificate Request:\n    Data: -----BEGIN x\n${pem(der)}`,
+      'first',
+    ],
     ['text after it', `${pem(der)}\nmore`, 'first'],
     ['headers', pem(der).replace('REQUEST-----\n', 'REQUEST-----\nProc-Type: 4,ENCRYPTED\n\n'), 'first'],
     ['carriage returns', pem(der).replaceAll('\n', '\r\n'), 'first'],
     ['several blocks: the first', `${pem(der)}${pem(other)}`, 'first'],
     ['a block that is not base64 before it', `${broken}${pem(other)}`, 'second'],
     ['a line of BEGIN before it', `-----BEGIN CERTIFICATE REQUEST-----\n${pem(other)}`, 'second'],
-    ['a block whose END is of another type before it', `${pem(der).replace('END CERTIFICATE', 'END')}${pem(other)}`, 'second'],
+    [
+      'a block whose END is of another type before it',
+      `${pem(der).replace('END CERTIFICATE', 'END')}${pem(other)}`,
+      'second',
+    ],
   ])('%s', (_, text, commonName) => {
     expect(parseCertificateRequest(base64(text)).commonName).toBe(commonName);
   });
@@ -269,10 +293,17 @@ describe('a cluster', () => {
       message: '',
       lastTransitionTime: null,
     };
-    await requests().subresource(name, 'approval', { ...request, status: { conditions: [condition] } }, { method: 'PUT' });
+    await requests().subresource(
+      name,
+      'approval',
+      { ...request, status: { conditions: [condition] } },
+      { method: 'PUT' },
+    );
     await cluster.clock.settle();
   };
-  const bmp = pem(signedRequest(requestInfo([tlv(0x31, pair(O, 0x1e, utf16(MASTERS, true))), tlv(0x31, utf8(CN, 'joe'))])));
+  const bmp = pem(
+    signedRequest(requestInfo([tlv(0x31, pair(O, 0x1e, utf16(MASTERS, true))), tlv(0x31, utf8(CN, 'joe'))])),
+  );
 
   it('rejects a subject in BMPString and names the field', async () => {
     const message = 'x509: invalid RDNSequence: invalid attribute value: unsupported string type: BMPString';
@@ -294,7 +325,11 @@ describe('a cluster', () => {
     const valid = pem(signedRequest(requestInfo([tlv(0x31, utf8(CN, 'joe'))])));
     await create('valid', valid);
     const request = await requests().get('valid');
-    const old = { ...request, metadata: { ...request.metadata, name: 'old' }, spec: { ...request.spec, request: base64(bmp) } };
+    const old = {
+      ...request,
+      metadata: { ...request.metadata, name: 'old' },
+      spec: { ...request.spec, request: base64(bmp) },
+    };
     await storage.create('/registry/certificatesigningrequests/old', encodeForStorage(old));
     await cluster.run((config) => new CertificateSigner({ ...config, authority }));
     await approve('old');

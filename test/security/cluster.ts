@@ -79,7 +79,10 @@ export class SecuredCluster {
           ca: this.caCertificate,
           agent: credentials === null || token !== undefined ? false : this.#agent,
           headers: {
-            ...(bytes !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bytes) }),
+            ...(bytes !== undefined && {
+              'content-type': 'application/json',
+              'content-length': Buffer.byteLength(bytes),
+            }),
             ...(token !== undefined && { authorization: `Bearer ${token}` }),
             ...headers,
           },
@@ -150,7 +153,8 @@ export class SecuredCluster {
   /** Sends a request. Throws unless the answer has this code. */
   async expect(code: number, options: RequestOptions): Promise<Answer> {
     const answer = await this.request(options);
-    if (answer.code !== code) throw new Error(`${options.method ?? 'GET'} ${options.path}: ${answer.summary || answer.text}`);
+    if (answer.code !== code)
+      throw new Error(`${options.method ?? 'GET'} ${options.path}: ${answer.summary || answer.text}`);
     return answer;
   }
 

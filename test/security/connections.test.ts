@@ -189,8 +189,16 @@ const HALF_OPEN: Readonly<Record<string, HalfOpen>> = {
     seconds: 90,
   },
   'HTTP/2 without a preface': { open: () => tls('h2'), state: 'unasked', seconds: 32 },
-  'half of the preface': { open: async () => written(await tls('h2'), PREFACE.subarray(0, 10)), state: 'unasked', seconds: 32 },
-  'HTTP/2 with SETTINGS only': { open: async () => written(await tls('h2'), PREFACE, SETTINGS), state: 'unasked', seconds: 32 },
+  'half of the preface': {
+    open: async () => written(await tls('h2'), PREFACE.subarray(0, 10)),
+    state: 'unasked',
+    seconds: 32,
+  },
+  'HTTP/2 with SETTINGS only': {
+    open: async () => written(await tls('h2'), PREFACE, SETTINGS),
+    state: 'unasked',
+    seconds: 32,
+  },
   'HEADERS without END_HEADERS': {
     open: async () => written(await tls('h2'), PREFACE, SETTINGS, HALF_HEADERS),
     state: 'unasked',
@@ -232,7 +240,11 @@ const HALF_OPEN: Readonly<Record<string, HalfOpen>> = {
     state: 'closing',
     seconds: 1,
   },
-  'what is no HTTP': { open: async () => written(await tls('http/1.1'), 'hello\r\n\r\n'), state: 'closing', seconds: 1 },
+  'what is no HTTP': {
+    open: async () => written(await tls('http/1.1'), 'hello\r\n\r\n'),
+    state: 'closing',
+    seconds: 1,
+  },
   'a body that is too large': {
     open: async () => {
       const socket = await tls('http/1.1');
@@ -351,7 +363,14 @@ test('CBC suites are refused, GCM and ChaCha20 are not', async () => {
   const attempt = (ciphers: string): Promise<string> =>
     new Promise((resolve) => {
       const socket = keep(
-        tlsConnect({ port, host: '127.0.0.1', ca: authority.cert, ciphers, maxVersion: 'TLSv1.2', minVersion: 'TLSv1.2' }),
+        tlsConnect({
+          port,
+          host: '127.0.0.1',
+          ca: authority.cert,
+          ciphers,
+          maxVersion: 'TLSv1.2',
+          minVersion: 'TLSv1.2',
+        }),
       );
       socket.once('secureConnect', () => resolve(socket.getCipher().name));
       socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));

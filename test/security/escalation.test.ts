@@ -31,7 +31,11 @@ describe('roles and bindings of an administrator of one namespace', () => {
   test.each<[string, RequestOptions]>([
     [
       'create a Role with more rights',
-      { method: 'POST', path: `${RBAC}/namespaces/tenant/roles`, body: { metadata: { name: 'r' }, rules: [everything] } },
+      {
+        method: 'POST',
+        path: `${RBAC}/namespaces/tenant/roles`,
+        body: { metadata: { name: 'r' }, rules: [everything] },
+      },
     ],
     [
       'create a Role for nodes',
@@ -50,12 +54,20 @@ describe('roles and bindings of an administrator of one namespace', () => {
       {
         method: 'POST',
         path: `${RBAC}/namespaces/tenant/roles`,
-        body: { metadata: { name: 'r' }, rules: [{ apiGroups: [group], resources: ['roles'], verbs: ['escalate', 'bind'] }] },
+        body: {
+          metadata: { name: 'r' },
+          rules: [{ apiGroups: [group], resources: ['roles'], verbs: ['escalate', 'bind'] }],
+        },
       },
     ],
     [
       'widen a Role by a merge patch',
-      { method: 'PATCH', path: `${RBAC}/namespaces/tenant/roles/reader`, headers: patch, body: { rules: [everything] } },
+      {
+        method: 'PATCH',
+        path: `${RBAC}/namespaces/tenant/roles/reader`,
+        headers: patch,
+        body: { rules: [everything] },
+      },
     ],
     [
       'widen a Role by an update',
@@ -226,7 +238,12 @@ describe('a node', () => {
     ],
     [
       "change another node's status",
-      { method: 'PATCH', path: `${node('node-2')}/status`, headers: mergePatch, body: { status: { phase: 'Running' } } },
+      {
+        method: 'PATCH',
+        path: `${node('node-2')}/status`,
+        headers: mergePatch,
+        body: { status: { phase: 'Running' } },
+      },
     ],
     ['delete a node', { method: 'DELETE', path: node('node-1'), headers: as }],
     [
@@ -313,19 +330,39 @@ describe('a node', () => {
     ['delete a pod of another node', { method: 'DELETE', path: `${podsPath}/elsewhere`, headers: as }],
     [
       'change the status of a pod of another node',
-      { method: 'PATCH', path: `${podsPath}/elsewhere/status`, headers: mergePatch, body: { status: { phase: 'Failed' } } },
+      {
+        method: 'PATCH',
+        path: `${podsPath}/elsewhere/status`,
+        headers: mergePatch,
+        body: { status: { phase: 'Failed' } },
+      },
     ],
     [
       'evict a pod of another node',
-      { method: 'POST', path: `${podsPath}/elsewhere/eviction`, headers: as, body: { metadata: { name: 'elsewhere' } } },
+      {
+        method: 'POST',
+        path: `${podsPath}/elsewhere/eviction`,
+        headers: as,
+        body: { metadata: { name: 'elsewhere' } },
+      },
     ],
     [
       'bind a pod',
-      { method: 'POST', path: `${podsPath}/elsewhere/binding`, headers: as, body: { target: { kind: 'Node', name: 'node-1' } } },
+      {
+        method: 'POST',
+        path: `${podsPath}/elsewhere/binding`,
+        headers: as,
+        body: { target: { kind: 'Node', name: 'node-1' } },
+      },
     ],
     [
       'get a token of an account that none of its pods has',
-      { method: 'POST', path: '/api/v1/namespaces/victim/serviceaccounts/runner/token', headers: as, body: { spec: {} } },
+      {
+        method: 'POST',
+        path: '/api/v1/namespaces/victim/serviceaccounts/runner/token',
+        headers: as,
+        body: { spec: {} },
+      },
     ],
     [
       'get a token bound to a pod of another node',
@@ -384,7 +421,12 @@ describe('a node', () => {
     ],
     [
       'create an account',
-      { method: 'POST', path: '/api/v1/namespaces/victim/serviceaccounts', headers: as, body: { metadata: { name: 'n' } } },
+      {
+        method: 'POST',
+        path: '/api/v1/namespaces/victim/serviceaccounts',
+        headers: as,
+        body: { metadata: { name: 'n' } },
+      },
     ],
   ])('cannot %s', async (_, options) => {
     const { code, text } = await cluster.request(options);

@@ -18,7 +18,8 @@ const text = { type: 'string' };
 const named = (count: number, value: (index: number) => unknown): Json =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, value(index)]));
 
-const items = (count: number, item: (index: number) => unknown): unknown[] => Array.from({ length: count }, (_, i) => item(i));
+const items = (count: number, item: (index: number) => unknown): unknown[] =>
+  Array.from({ length: count }, (_, i) => item(i));
 
 const version = (schema: unknown, more: Json = {}): Json => ({
   name: 'v1',
@@ -32,11 +33,17 @@ const definition = (versions: unknown[], names: Json = {}): Json => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: NAME },
-  spec: { group: 'hostile.example.com', scope: 'Namespaced', names: { plural: 'things', kind: 'Thing', ...names }, versions },
+  spec: {
+    group: 'hostile.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'things', kind: 'Thing', ...names },
+    versions,
+  },
 });
 
 const whole = (schema: unknown, more: Json = {}): Json => definition([version(schema, more)]);
-const fields = (properties: Json): Json => whole({ type: 'object', properties: { spec: { type: 'object', properties } } });
+const fields = (properties: Json): Json =>
+  whole({ type: 'object', properties: { spec: { type: 'object', properties } } });
 
 /** `depth` schemas, one in the other. */
 function nested(depth: number, wrap: (inner: Json) => Json): Json {
@@ -46,7 +53,10 @@ function nested(depth: number, wrap: (inner: Json) => Json): Json {
 }
 
 function creation(name: string, body: () => Json): HostileDefinition {
-  return { name, request: () => ({ method: 'POST', path: `${DEFINITIONS}?dryRun=All`, headers, body: JSON.stringify(body()) }) };
+  return {
+    name,
+    request: () => ({ method: 'POST', path: `${DEFINITIONS}?dryRun=All`, headers, body: JSON.stringify(body()) }),
+  };
 }
 
 function update(name: string, old: () => Json, body: () => Json): HostileDefinition {
@@ -69,8 +79,12 @@ const wide = (): Json => fields(named(12_000, () => text));
 
 export const definitionCases: readonly HostileDefinition[] = [
   creation('definition: many fields', wide),
-  creation('definition: a long description', () => fields({ a: { type: 'string', description: 'x'.repeat(3_000_000) } })),
-  creation('definition: deep', () => fields({ a: nested(1000, (inner) => ({ type: 'object', properties: { a: inner } })) })),
+  creation('definition: a long description', () =>
+    fields({ a: { type: 'string', description: 'x'.repeat(3_000_000) } }),
+  ),
+  creation('definition: deep', () =>
+    fields({ a: nested(1000, (inner) => ({ type: 'object', properties: { a: inner } })) }),
+  ),
   creation('definition: deep lists', () => fields({ a: nested(1000, (inner) => ({ type: 'array', items: inner })) })),
   creation('definition: deep junctors', () =>
     fields({ a: { type: 'string', ...nested(1000, (inner) => ({ allOf: [inner] })) } }),
@@ -80,9 +94,15 @@ export const definitionCases: readonly HostileDefinition[] = [
   creation('definition: many patterns', () =>
     fields(named(8000, (i) => ({ type: 'string', pattern: `^(a+)+${i}${'(b|c)*'.repeat(40)}$` }))),
   ),
-  creation('definition: large patterns', () => fields(named(4000, () => ({ type: 'string', pattern: '(a{1,100}){1,9}' })))),
-  creation('definition: long patterns', () => fields(named(4, () => ({ type: 'string', pattern: '(a|b)*c?'.repeat(50_000) })))),
-  creation('definition: many enums', () => fields(named(10, (i) => ({ type: 'string', enum: items(4000, (j) => `${i} ${j}`) })))),
+  creation('definition: large patterns', () =>
+    fields(named(4000, () => ({ type: 'string', pattern: '(a{1,100}){1,9}' }))),
+  ),
+  creation('definition: long patterns', () =>
+    fields(named(4, () => ({ type: 'string', pattern: '(a|b)*c?'.repeat(50_000) }))),
+  ),
+  creation('definition: many enums', () =>
+    fields(named(10, (i) => ({ type: 'string', enum: items(4000, (j) => `${i} ${j}`) }))),
+  ),
   creation('definition: many defaults', () =>
     fields(named(6000, () => ({ type: 'object', default: { a: 'b' }, properties: { a: { type: 'string' } } }))),
   ),
@@ -90,7 +110,9 @@ export const definitionCases: readonly HostileDefinition[] = [
     fields({ a: { type: 'array', items: { type: 'integer', minimum: 3 }, default: items(40_000, (i) => i) } }),
   ),
   creation('definition: many rules', () =>
-    fields(named(2000, (i) => ({ type: 'string', maxLength: 5, 'x-kubernetes-validations': [{ rule: `self != "${i}"` }] }))),
+    fields(
+      named(2000, (i) => ({ type: 'string', maxLength: 5, 'x-kubernetes-validations': [{ rule: `self != "${i}"` }] })),
+    ),
   ),
   creation('definition: long rules', () =>
     fields({
@@ -111,12 +133,19 @@ export const definitionCases: readonly HostileDefinition[] = [
   ),
   creation('definition: many versions', () =>
     definition(
-      items(300, (i) => version({ type: 'object', properties: named(20, () => text) }, { name: `v${i}`, storage: i === 0 })),
+      items(300, (i) =>
+        version({ type: 'object', properties: named(20, () => text) }, { name: `v${i}`, storage: i === 0 }),
+      ),
     ),
   ),
-  creation('definition: the same version again and again', () => definition(items(9000, () => version({ type: 'object' })))),
+  creation('definition: the same version again and again', () =>
+    definition(items(9000, () => version({ type: 'object' }))),
+  ),
   creation('definition: many columns', () =>
-    whole({ type: 'object' }, { additionalPrinterColumns: items(9000, () => ({ name: '', type: 'x', jsonPath: 'a' })) }),
+    whole(
+      { type: 'object' },
+      { additionalPrinterColumns: items(9000, () => ({ name: '', type: 'x', jsonPath: 'a' })) },
+    ),
   ),
   creation('definition: many selectable fields', () =>
     whole(
@@ -125,7 +154,10 @@ export const definitionCases: readonly HostileDefinition[] = [
     ),
   ),
   creation('definition: many names', () =>
-    definition([version({ type: 'object' })], { shortNames: items(40_000, () => '-'), categories: items(9000, () => 'x') }),
+    definition([version({ type: 'object' })], {
+      shortNames: items(40_000, () => '-'),
+      categories: items(9000, () => 'x'),
+    }),
   ),
   creation('definition: required fields', () =>
     whole({ type: 'object', required: items(40_000, (i) => `f${i}`), properties: { a: text } }),

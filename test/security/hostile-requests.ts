@@ -26,7 +26,8 @@ const join = (count: number, piece: (index: number) => string, separator = ''): 
 const entries = (count: number, value: (index: number) => unknown, key = (index: number) => `k${index}`): object =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [key(index), value(index)]));
 
-const items = (count: number, item: (index: number) => unknown): unknown[] => Array.from({ length: count }, (_, i) => item(i));
+const items = (count: number, item: (index: number) => unknown): unknown[] =>
+  Array.from({ length: count }, (_, i) => item(i));
 
 const yaml = (name: string, text: () => string): HostileRequest[] => [
   {
@@ -209,7 +210,8 @@ export const cases: readonly HostileRequest[] = [
     'strategic merge patch: 12,000 deletions',
     STRATEGIC,
     `${PODS}/p`,
-    () => pod({}, { ownerReferences: items(10_000, (i) => ({ apiVersion: 'v1', kind: 'X', name: 'x', uid: `u${i}` })) }),
+    () =>
+      pod({}, { ownerReferences: items(10_000, (i) => ({ apiVersion: 'v1', kind: 'X', name: 'x', uid: `u${i}` })) }),
     () => ({
       metadata: { ownerReferences: items(12_000, (i) => ({ $patch: 'delete', uid: `u${i}` })) },
     }),
@@ -242,7 +244,8 @@ export const cases: readonly HostileRequest[] = [
         'big',
         entries(49_000, () => value),
       );
-    const containers = (image: string) => (): object => pod({ containers: items(10_000, (i) => ({ name: `c${i}`, image })) });
+    const containers = (image: string) => (): object =>
+      pod({ containers: items(10_000, (i) => ({ name: `c${i}`, image })) });
     const remove = (path: string) => (): RawRequest => ({ method: 'DELETE', path: `${path}?gracePeriodSeconds=0` });
     return [
       {
@@ -264,7 +267,11 @@ export const cases: readonly HostileRequest[] = [
         ],
         request: apply('a', 'big', CONFIG_MAPS, () => configMap('big', { k2: 'x' })),
       },
-      { name: 'apply: 10,000 containers', before: [remove(`${PODS}/p`)], request: apply('a', 'p', PODS, containers('x')) },
+      {
+        name: 'apply: 10,000 containers',
+        before: [remove(`${PODS}/p`)],
+        request: apply('a', 'p', PODS, containers('x')),
+      },
       {
         name: 'apply: one container 10,000 times',
         before: [remove(`${PODS}/p`)],
@@ -296,7 +303,9 @@ export const cases: readonly HostileRequest[] = [
   json('12,000 volumes and mounts', PODS, () =>
     pod({
       volumes: items(8_000, (i) => ({ name: `v${i}`, emptyDir: {} })),
-      containers: [{ name: 'c', image: 'x', volumeMounts: items(8_000, (i) => ({ name: `v${i}`, mountPath: `/m${i}` })) }],
+      containers: [
+        { name: 'c', image: 'x', volumeMounts: items(8_000, (i) => ({ name: `v${i}`, mountPath: `/m${i}` })) },
+      ],
     }),
   ),
   json('12,000 managed fields', PODS, () =>
@@ -394,7 +403,8 @@ export const cases: readonly HostileRequest[] = [
   json(
     '49,000 fields twice',
     CONFIG_MAPS,
-    () => `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},${join(48_000, (i) => `"a${i % 24_000}":1`, ',')}}`,
+    () =>
+      `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},${join(48_000, (i) => `"a${i % 24_000}":1`, ',')}}`,
   ),
   json('numbers', CONFIG_MAPS, () => `{"a":[${join(49_000, () => '1', ',')}]}`),
   json('brackets', CONFIG_MAPS, () => '['.repeat(3_000_000)),
@@ -464,7 +474,13 @@ export const cases: readonly HostileRequest[] = [
   })),
   json('rules of long lists', '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles', () => ({
     metadata: { name: 'r' },
-    rules: [{ apiGroups: items(500, (i) => `g${i}`), resources: items(500, (i) => `r${i}`), verbs: items(500, (i) => `v${i}`) }],
+    rules: [
+      {
+        apiGroups: items(500, (i) => `g${i}`),
+        resources: items(500, (i) => `r${i}`),
+        verbs: items(500, (i) => `v${i}`),
+      },
+    ],
   })),
   json('an expression of 3 MB', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
     metadata: { name: 'v' },
@@ -525,25 +541,33 @@ export const cases: readonly HostileRequest[] = [
       validations: items(1700, () => ({ expression: 'object.a == 1' })),
     },
   })),
-  json('an expression of 49,000 characters', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
-    metadata: { name: 'long' },
-    spec: {
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+  json(
+    'an expression of 49,000 characters',
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    () => ({
+      metadata: { name: 'long' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+        },
+        validations: [{ expression: `[${'1,'.repeat(24_000)}1].size() == 2` }],
       },
-      validations: [{ expression: `[${'1,'.repeat(24_000)}1].size() == 2` }],
-    },
-  })),
-  json('match conditions of 1,000 webhooks', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', () => ({
-    metadata: { name: 'conditions' },
-    webhooks: items(500, (i) => ({
-      name: `w${i}.example.com`,
-      sideEffects: 'None',
-      admissionReviewVersions: ['v1'],
-      clientConfig: { url: 'https://example.com/' },
-      matchConditions: items(10, (k) => ({ name: `c${k}`, expression: `object.a == "${'x'.repeat(400)}"` })),
-    })),
-  })),
+    }),
+  ),
+  json(
+    'match conditions of 1,000 webhooks',
+    '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+    () => ({
+      metadata: { name: 'conditions' },
+      webhooks: items(500, (i) => ({
+        name: `w${i}.example.com`,
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+        clientConfig: { url: 'https://example.com/' },
+        matchConditions: items(10, (k) => ({ name: `c${k}`, expression: `object.a == "${'x'.repeat(400)}"` })),
+      })),
+    }),
+  ),
   json('1,000 selectors of a claim', '/apis/resource.k8s.io/v1/namespaces/default/resourceclaims', () => ({
     metadata: { name: 'selectors' },
     spec: {
@@ -564,7 +588,9 @@ export const cases: readonly HostileRequest[] = [
     metadata: { name: 'c' },
     spec: {
       schedule: `${'1,'.repeat(1_400_000)}1 * * * *`,
-      jobTemplate: { spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } } },
+      jobTemplate: {
+        spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } },
+      },
     },
   })),
   json('a subject access review of 100,000 groups', '/apis/authorization.k8s.io/v1/subjectaccessreviews', () => ({
@@ -573,7 +599,9 @@ export const cases: readonly HostileRequest[] = [
   json('a token of 3 MB', '/apis/authentication.k8s.io/v1/tokenreviews', () => ({
     spec: { token: `${'a'.repeat(1_000_000)}.${'b'.repeat(1_000_000)}.${'c'.repeat(900_000)}` },
   })),
-  json('a token of dots', '/apis/authentication.k8s.io/v1/tokenreviews', () => ({ spec: { token: '.'.repeat(3_000_000) } })),
+  json('a token of dots', '/apis/authentication.k8s.io/v1/tokenreviews', () => ({
+    spec: { token: '.'.repeat(3_000_000) },
+  })),
 
   ...(
     [
@@ -585,7 +613,10 @@ export const cases: readonly HostileRequest[] = [
     ] as const
   ).flatMap(([name, accept]): HostileRequest[] => [
     { name: `Accept of ${name}`, request: () => ({ path: '/api/v1/namespaces/default/pods', headers: { accept } }) },
-    { name: `Accept of ${name}, unauthenticated`, request: () => ({ path: '/api/v1/pods', headers: { accept }, user: null }) },
+    {
+      name: `Accept of ${name}, unauthenticated`,
+      request: () => ({ path: '/api/v1/pods', headers: { accept }, user: null }),
+    },
     { name: `Accept of ${name} at /apis`, request: () => ({ path: '/apis', headers: { accept } }) },
     { name: `Accept of ${name} at /openapi/v2`, request: () => ({ path: '/openapi/v2', headers: { accept } }) },
   ]),
@@ -632,21 +663,35 @@ export const cases: readonly HostileRequest[] = [
     name: 'a label selector of sets',
     request: () => ({ path: `/api/v1/pods?labelSelector=k+in+(${join(150_000, (i) => `v${i}`, ',')})` }),
   },
-  { name: 'a label selector of brackets', request: () => ({ path: `/api/v1/pods?labelSelector=${'('.repeat(900_000)}` }) },
-  { name: 'a label selector of one word', request: () => ({ path: `/api/v1/pods?labelSelector=${'a'.repeat(900_000)}` }) },
-  { name: 'a label selector of spaces', request: () => ({ path: `/api/v1/pods?labelSelector=${'+'.repeat(900_000)}a` }) },
+  {
+    name: 'a label selector of brackets',
+    request: () => ({ path: `/api/v1/pods?labelSelector=${'('.repeat(900_000)}` }),
+  },
+  {
+    name: 'a label selector of one word',
+    request: () => ({ path: `/api/v1/pods?labelSelector=${'a'.repeat(900_000)}` }),
+  },
+  {
+    name: 'a label selector of spaces',
+    request: () => ({ path: `/api/v1/pods?labelSelector=${'+'.repeat(900_000)}a` }),
+  },
   {
     name: 'a field selector of 900 KB',
     request: () => ({ path: `/api/v1/pods?fieldSelector=${join(50_000, () => 'spec.nodeName=v', ',')}` }),
   },
-  { name: 'a field selector of commas', request: () => ({ path: `/api/v1/pods?fieldSelector=${','.repeat(900_000)}` }) },
+  {
+    name: 'a field selector of commas',
+    request: () => ({ path: `/api/v1/pods?fieldSelector=${','.repeat(900_000)}` }),
+  },
   {
     name: 'a field selector of backslashes',
     request: () => ({ path: `/api/v1/pods?fieldSelector=metadata.name=${'\\'.repeat(900_000)}` }),
   },
   {
     name: 'a watch with a label selector of 900 KB',
-    request: () => ({ path: `/api/v1/pods?watch=1&timeoutSeconds=1&labelSelector=${join(100_000, (i) => `k${i}!=v`, ',')}` }),
+    request: () => ({
+      path: `/api/v1/pods?watch=1&timeoutSeconds=1&labelSelector=${join(100_000, (i) => `k${i}!=v`, ',')}`,
+    }),
   },
   {
     name: 'a field manager of 900 KB',
@@ -666,9 +711,15 @@ export const cases: readonly HostileRequest[] = [
       body: JSON.stringify(configMap('fm')),
     }),
   },
-  { name: 'a continue token of 900 KB', request: () => ({ path: `/api/v1/pods?limit=1&continue=${'A'.repeat(900_000)}` }) },
+  {
+    name: 'a continue token of 900 KB',
+    request: () => ({ path: `/api/v1/pods?limit=1&continue=${'A'.repeat(900_000)}` }),
+  },
   { name: 'a limit of 900 KB', request: () => ({ path: `/api/v1/pods?limit=${'1'.repeat(900_000)}` }) },
-  { name: 'a resource version of 900 KB', request: () => ({ path: `/api/v1/pods?resourceVersion=${'1'.repeat(900_000)}` }) },
+  {
+    name: 'a resource version of 900 KB',
+    request: () => ({ path: `/api/v1/pods?resourceVersion=${'1'.repeat(900_000)}` }),
+  },
   { name: '200,000 parameters', request: () => ({ path: `/api/v1/pods?${join(150_000, (i) => `a${i}=`, '&')}` }) },
   {
     name: '200,000 dry runs',
@@ -680,7 +731,10 @@ export const cases: readonly HostileRequest[] = [
     }),
   },
   { name: 'a path of slashes', request: () => ({ path: `/api/v1${'/'.repeat(900_000)}pods` }) },
-  { name: 'a path of segments', request: () => ({ path: `/api/v1/namespaces/default/pods/p/log${'/a'.repeat(450_000)}` }) },
+  {
+    name: 'a path of segments',
+    request: () => ({ path: `/api/v1/namespaces/default/pods/p/log${'/a'.repeat(450_000)}` }),
+  },
   { name: 'a path of escapes', request: () => ({ path: `/api/v1/namespaces/default/pods/${'%41'.repeat(300_000)}` }) },
   { name: 'an OpenAPI path of slashes', request: () => ({ path: `/openapi/v2${'/'.repeat(900_000)}x` }) },
   { name: 'an unserved path', request: () => ({ path: '/a'.repeat(450_000) }) },
@@ -696,7 +750,10 @@ export const cases: readonly HostileRequest[] = [
   },
   {
     name: 'impersonation of many groups',
-    request: () => ({ path: '/api/v1/pods', headers: { 'impersonate-user': 'x', 'impersonate-group': 'a,'.repeat(400_000) } }),
+    request: () => ({
+      path: '/api/v1/pods',
+      headers: { 'impersonate-user': 'x', 'impersonate-group': 'a,'.repeat(400_000) },
+    }),
   },
   ...definitionCases,
 ];

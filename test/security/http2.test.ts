@@ -32,7 +32,10 @@ const [END_STREAM, END_HEADERS] = [0x1, 0x4] as const;
 /** `GET https /`, all from the static table (RFC 7541, appendix A). */
 const GET_ROOT = Buffer.from([0x82, 0x87, 0x84]);
 /** A literal header field without a name from the table: 'x' with a long value (RFC 7541, 6.2.2). */
-const longHeader = Buffer.concat([Buffer.from([0x00, 0x01, 0x78, 0x7f, 0x81, 0x3f]), Buffer.alloc(8192 + 127 + 1, 0x61)]);
+const longHeader = Buffer.concat([
+  Buffer.from([0x00, 0x01, 0x78, 0x7f, 0x81, 0x3f]),
+  Buffer.alloc(8192 + 127 + 1, 0x61),
+]);
 
 async function open(): Promise<TLSSocket> {
   const socket = tlsConnect({
@@ -81,7 +84,11 @@ describe.each<[string, { readonly reads: boolean; readonly ends: boolean }, () =
     { reads: true, ends: true },
     () => frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x7f, 0xff, 0xff, 0xff])),
   ],
-  ['resets of streams that were never open', { reads: true, ends: true }, () => frame(RST_STREAM, 0, 1, Buffer.alloc(4))],
+  [
+    'resets of streams that were never open',
+    { reads: true, ends: true },
+    () => frame(RST_STREAM, 0, 1, Buffer.alloc(4)),
+  ],
 ])('a flood of %s', (name, { reads, ends }, make) => {
   test(ends ? 'ends the connection, and others are served' : 'is absorbed, and others are served', async () => {
     const socket = await open();
@@ -98,9 +105,10 @@ describe.each<[string, { readonly reads: boolean; readonly ends: boolean }, () =
       sent += batch.length;
       // A server that has stopped reading, or that has ended the connection, is noticed here.
       if (!drained)
-        await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), until(() => socket.destroyed)]).catch(
-          () => undefined,
-        );
+        await Promise.race([
+          new Promise((resolve) => socket.once('drain', resolve)),
+          until(() => socket.destroyed),
+        ]).catch(() => undefined);
       else await new Promise(setImmediate);
       if (!drained && socket.writableLength > 0) break;
     }

@@ -73,7 +73,10 @@ beforeAll(async () => {
     listen: { bindAddress: '127.0.0.1', port: 0 },
     kubeletPorts: { ...(await makeKubeletPorts(pki, '127.0.0.1', [])), host: '127.0.0.1' },
     nodes: ['n1', 'n2'].map((name, i) =>
-      simulatedNode({ name, podCidrs: [`10.244.${i}.0/24`] }, { clock: systemClock, random: systemRandom, journal: undefined }),
+      simulatedNode(
+        { name, podCidrs: [`10.244.${i}.0/24`] },
+        { clock: systemClock, random: systemRandom, journal: undefined },
+      ),
     ),
     podCidrs: ['10.244.0.0/16'],
     serviceCidr: '10.96.0.0/16',
@@ -92,7 +95,13 @@ interface Answer {
   readonly body: string;
 }
 
-function ask({ cert, key, token }: Credentials, path: string, method = 'GET', headers = {}, toPort = port): Promise<Answer> {
+function ask(
+  { cert, key, token }: Credentials,
+  path: string,
+  method = 'GET',
+  headers = {},
+  toPort = port,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -180,7 +189,10 @@ describe('the kubelet API', () => {
     const identity = await tokenWith('reader');
     await client
       .resource(clusterRoles)
-      .create({ metadata: { name: 'reader' }, rules: [{ apiGroups: [''], resources: ['nodes/proxy'], verbs: ['get'] }] });
+      .create({
+        metadata: { name: 'reader' },
+        rules: [{ apiGroups: [''], resources: ['nodes/proxy'], verbs: ['get'] }],
+      });
     await client.resource(clusterRoleBindings).create({
       metadata: { name: 'reader' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },

@@ -78,9 +78,13 @@ const HALF_OPEN: Readonly<Record<string, () => Promise<Socket>>> = {
   'TLS without a request': () => tls(),
   'half of a request head': () => write(tls(), 'GET / HTTP/1.1\r\n'),
   'after a response': () => ask(apiServer, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'),
-  'a refused request with half of its body': () => ask(undefined, 'POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'),
+  'a refused request with half of its body': () =>
+    ask(undefined, 'POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'),
   'a refused upgrade with bytes behind it': async () =>
-    write(ask(undefined, 'GET /exec/a/b/c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n'), 'more'),
+    write(
+      ask(undefined, 'GET /exec/a/b/c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n'),
+      'more',
+    ),
   'what is no HTTP': () => write(tls(), 'hello\r\n\r\n'),
 };
 

@@ -55,7 +55,9 @@ function memory(): number {
 /** How long the work of `machineFactor` takes on the machine for which budgets are, in milliseconds of CPU time, when nothing else runs. */
 const NOMINAL_MS = 50;
 
-const TEXT = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => ({ name: `name-${i}`, value: i, list: [i, 'x'] })));
+const TEXT = JSON.stringify(
+  Array.from({ length: 20_000 }, (_, i) => ({ name: `name-${i}`, value: i, list: [i, 'x'] })),
+);
 const KEYS = Array.from({ length: 49_000 }, (_, i) => `key-${i}`);
 
 /**

@@ -54,7 +54,9 @@ beforeAll(async () => {
   resources = server.server.catalog.snapshot().publishedKinds();
   for (const name of ['tenant', 'victim']) await create('/api/v1/namespaces', { metadata: { name } });
   for (const { resource, manifest } of kindManifests) {
-    const served = resources.find(({ type }) => type.resource === resource && apiVersionOf(type) === manifest['apiVersion']);
+    const served = resources.find(
+      ({ type }) => type.resource === resource && apiVersionOf(type) === manifest['apiVersion'],
+    );
     if (served === undefined || resource === 'namespaces') continue;
     const metadata = manifest['metadata'] as object;
     const marked = { ...manifest, metadata: { ...metadata, annotations: { mark: MARK } } };
@@ -85,7 +87,8 @@ const api = (raw: RawRequest): ReturnType<typeof send> => send(server.server, ra
 
 const apiVersionOf = ({ group, version }: Kind['type']): string => (group === '' ? version : `${group}/${version}`);
 
-const root = ({ type: { group, version } }: Kind): string => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
+const root = ({ type: { group, version } }: Kind): string =>
+  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 
 function collection(served: Kind, namespace?: string): string {
   return `${root(served)}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${served.type.resource}`;
@@ -111,7 +114,8 @@ function* pathsOf(served: Kind): Generator<string> {
 }
 
 const nameOf = (resource: string): string =>
-  (kindManifests.find((each) => each.resource === resource)?.manifest['metadata'] as { name: string } | undefined)?.name ?? 'it';
+  (kindManifests.find((each) => each.resource === resource)?.manifest['metadata'] as { name: string } | undefined)
+    ?.name ?? 'it';
 
 const INITIAL_EVENTS = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
@@ -137,7 +141,11 @@ function requestOf(served: Kind, method: string, path: string, query: string, us
     case 'PATCH':
       return query === ''
         ? { ...raw, headers: MERGE, body: { metadata: { annotations: { touched: 'yes' } } } }
-        : { ...raw, headers: { 'content-type': 'application/apply-patch+yaml' }, body: { ...manifest, ...type, metadata } };
+        : {
+            ...raw,
+            headers: { 'content-type': 'application/apply-patch+yaml' },
+            body: { ...manifest, ...type, metadata },
+          };
     default:
       return raw;
   }
@@ -217,13 +225,19 @@ describe('what is authorized in one namespace', () => {
 });
 
 test('a right to read writes nothing, at whatever path', async () => {
-  const { found } = await violations(READER, ['POST', 'PUT', 'PATCH', 'DELETE'], ({ code }) => ![403, 404, 405].includes(code));
+  const { found } = await violations(
+    READER,
+    ['POST', 'PUT', 'PATCH', 'DELETE'],
+    ({ code }) => ![403, 404, 405].includes(code),
+  );
   expect(found.filter((text) => !/ 400 .*parameter invalid/.test(text))).toEqual([]);
 }, 60_000);
 
 test('a right to one name does not include others of a collection', async () => {
   for (const name of ['configmaps', 'it2']) {
-    await create('/api/v1/namespaces/victim/configmaps', { metadata: { name, annotations: { its: `name-is-${name}` } } });
+    await create('/api/v1/namespaces/victim/configmaps', {
+      metadata: { name, annotations: { its: `name-is-${name}` } },
+    });
   }
   for (const path of [
     '/api/v1/namespaces/victim/configmaps/configmaps',

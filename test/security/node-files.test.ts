@@ -99,7 +99,9 @@ const KINDS: Readonly<Record<string, (path: string) => void | Promise<void>>> = 
 const kinds = Object.keys(KINDS);
 
 /** Puts each kind below a new directory of the volume, one after the other. */
-async function forEachKind(act: (kind: string, place: (path: string) => Promise<void>) => Promise<void>): Promise<void> {
+async function forEachKind(
+  act: (kind: string, place: (path: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
   for (const kind of kinds) {
     await act(kind, async (path) => {
       mkdirSync(dirname(path), { recursive: true });
@@ -302,8 +304,11 @@ test('subPath: as the last and as a middle part', async () => {
   await forEachKind(async (kind, place) => {
     await place(join(volumePath, kind));
     for (const subPath of [kind, `${kind}/below/it`]) {
-      const result = await outcome(prepareSubpath({ volumePath, subPath, target: join(dir, 'target'), mounter: noMounter }));
-      if (kind === 'a directory' || (subPath === kind && !kind.includes('link'))) expect(result).toBe(join(volumePath, subPath));
+      const result = await outcome(
+        prepareSubpath({ volumePath, subPath, target: join(dir, 'target'), mounter: noMounter }),
+      );
+      if (kind === 'a directory' || (subPath === kind && !kind.includes('link')))
+        expect(result).toBe(join(volumePath, subPath));
       else expect(result, subPath).toMatch(/^rejected: /);
     }
   });
@@ -347,7 +352,9 @@ test('subPath: a container that exchanges links meanwhile has nothing made outsi
 });
 
 test('the directory of a pod is removed', async () => {
-  await forEachKind((kind, place) => place(join(dir, 'root/pods/uid-1/volumes/kubernetes.io~empty-dir/data', kind, 'inner')));
+  await forEachKind((kind, place) =>
+    place(join(dir, 'root/pods/uid-1/volumes/kubernetes.io~empty-dir/data', kind, 'inner')),
+  );
   const volumes = new VolumeManager({
     rootDir: join(dir, 'root'),
     clock: systemClock,
@@ -366,7 +373,16 @@ test('hostPath types', async () => {
   await forEachKind(async (kind, place) => {
     const path = join(dir, 'host', kind);
     await place(path);
-    for (const type of ['', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket', 'CharDevice', 'BlockDevice']) {
+    for (const type of [
+      '',
+      'Directory',
+      'DirectoryOrCreate',
+      'File',
+      'FileOrCreate',
+      'Socket',
+      'CharDevice',
+      'BlockDevice',
+    ]) {
       // A dangling link would have its target made: that is upstream's, too, and a hostPath is a right over the host.
       if (kind === 'a dangling link' && type.endsWith('OrCreate')) continue;
       const result = await outcome(checkHostPath(path, type));

@@ -221,7 +221,8 @@ describe.each(names)('%s', (which) => {
     for (let begin = 0; begin <= length; begin += 16) {
       const scripts: Script[] = [];
       const asked: Promise<unknown>[] = [];
-      for (let bytes = begin; bytes < Math.min(begin + 16, length + 1); bytes++) scripts.push(after(which, bytes, failure));
+      for (let bytes = begin; bytes < Math.min(begin + 16, length + 1); bytes++)
+        scripts.push(after(which, bytes, failure));
       script = (socket) => scripts.pop()?.(socket);
       for (let i = scripts.length; i > 0; i--) asked.push(ask(which));
       for (const outcome of await Promise.all(asked)) expect(['number', 'string']).toContain(typeof outcome);

@@ -95,22 +95,27 @@ describe.each<[string, readonly Violation[]]>([
   });
 
   describe.each(['containers', 'initContainers'])('in %s', (list) => {
-    test.each<Violation>(violations.filter(([, , more]) => usable(list, more)))('forbids %s', async (_, context, more) => {
-      const spec =
-        list === 'containers'
-          ? { containers: [container(context, more)] }
-          : { [list]: [{ ...container(context, more), name: 'i' }] };
-      const code = await create(level, pod(spec));
-      // 422: some combinations are invalid on every level.
-      expect([403, 422]).toContain(code);
-    });
+    test.each<Violation>(violations.filter(([, , more]) => usable(list, more)))(
+      'forbids %s',
+      async (_, context, more) => {
+        const spec =
+          list === 'containers'
+            ? { containers: [container(context, more)] }
+            : { [list]: [{ ...container(context, more), name: 'i' }] };
+        const code = await create(level, pod(spec));
+        // 422: some combinations are invalid on every level.
+        expect([403, 422]).toContain(code);
+      },
+    );
 
     test.each<Violation>(violations.filter(([, , more]) => usable(list, more)))(
       'forbids %s in the second of two',
       async (_, context, more) => {
         const second = { ...container(context, more), name: 'second' };
         const spec =
-          list === 'containers' ? { containers: [container(), second] } : { [list]: [{ ...container(), name: 'first' }, second] };
+          list === 'containers'
+            ? { containers: [container(), second] }
+            : { [list]: [{ ...container(), name: 'first' }, second] };
         expect([403, 422]).toContain(await create(level, pod(spec)));
       },
     );
@@ -150,7 +155,11 @@ describe.each<[string, readonly Violation[]]>([
       metadata: { name: 'job' },
       spec: { backoffLimit: 0, template: { spec: { ...(bad['spec'] as object), restartPolicy: 'Never' } } },
     };
-    const answer = await cluster.request({ method: 'POST', path: `/apis/batch/v1/namespaces/${level}/jobs`, body: job });
+    const answer = await cluster.request({
+      method: 'POST',
+      path: `/apis/batch/v1/namespaces/${level}/jobs`,
+      body: job,
+    });
     expect(answer.code).toBe(201);
     const made = await cluster.request({ path: `/api/v1/namespaces/${level}/pods?labelSelector=job-name%3Djob` });
     expect(made.json.items).toEqual([]);

@@ -32,7 +32,8 @@ const afterRequest =
   (socket) =>
     void socket.once('data', () => answer(socket));
 const send = (text: string): Peer => afterRequest((socket) => void socket.write(text));
-const sendAndReset = (text: string): Peer => afterRequest((socket) => void socket.write(text, () => socket.resetAndDestroy()));
+const sendAndReset = (text: string): Peer =>
+  afterRequest((socket) => void socket.write(text, () => socket.resetAndDestroy()));
 const sendAndClose = (text: string): Peer => afterRequest((socket) => void socket.end(text));
 
 const TIMEOUT =
@@ -51,14 +52,22 @@ const PEERS: Readonly<Record<string, readonly [Peer, ProbeOutcome['result'], Reg
   'closes in the headers': [sendAndClose('HTTP/1.1 200 OK\r\nContent-'), 'failure', /EOF|broken/],
   'stalls in the headers': [send('HTTP/1.1 200 OK\r\nContent-'), 'failure', TIMEOUT],
   'sends garbage': [send('SSH-2.0-OpenSSH_9.6\r\n'), 'failure', BROKEN],
-  'sends binary garbage without end': [afterRequest((socket) => pump(socket, '\0\xff'.repeat(1000))), 'failure', BROKEN],
+  'sends binary garbage without end': [
+    afterRequest((socket) => pump(socket, '\0\xff'.repeat(1000))),
+    'failure',
+    BROKEN,
+  ],
   'sends headers without end': [
     afterRequest((socket) => (socket.write('HTTP/1.1 200 OK\r\n'), pump(socket, `X-A: ${'y'.repeat(1000)}\r\n`))),
     'failure',
     /server response headers exceeded 1048576 bytes; aborted$/,
   ],
   'continues and stalls': [send('HTTP/1.1 100 Continue\r\n\r\n'), 'failure', TIMEOUT],
-  'continues without end': [afterRequest((socket) => pump(socket, 'HTTP/1.1 100 Continue\r\n\r\n')), 'failure', /too many 1xx/],
+  'continues without end': [
+    afterRequest((socket) => pump(socket, 'HTTP/1.1 100 Continue\r\n\r\n')),
+    'failure',
+    /too many 1xx/,
+  ],
   'sends early hints without end': [
     afterRequest((socket) => pump(socket, 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n')),
     'failure',
@@ -73,7 +82,11 @@ const PEERS: Readonly<Record<string, readonly [Peer, ProbeOutcome['result'], Reg
     'failure',
     /^HTTP probe failed with statuscode: 101$/,
   ],
-  'switches protocols without headers': [send('HTTP/1.1 101 Switching Protocols\r\n\r\n'), 'failure', /statuscode: 101$/],
+  'switches protocols without headers': [
+    send('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
+    'failure',
+    /statuscode: 101$/,
+  ],
   'switches protocols and closes': [
     sendAndClose('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
     'failure',
@@ -146,7 +159,12 @@ const never = new AbortController().signal;
 // Many calls share it here.
 setMaxListeners(0, never);
 const runner = new ProbeRunner({ runtime: unused, clock: systemClock, userAgent: 'kube-probe/1.36', podNetwork: true });
-const hooks = new HookRunner({ runtime: unused, clock: systemClock, userAgent: 'kube-lifecycle/1.36', podNetwork: true });
+const hooks = new HookRunner({
+  runtime: unused,
+  clock: systemClock,
+  userAgent: 'kube-lifecycle/1.36',
+  podNetwork: true,
+});
 
 const settled = <T>(work: Promise<T>): Promise<T> => withTimeout(systemClock, 30_000, never, () => work);
 
@@ -158,7 +176,9 @@ async function withEachPeer<T>(act: (port: number) => Promise<T>): Promise<Recor
 
 describe('peers of every kind', () => {
   test('an HTTP probe has the outcome that upstream gives it', async () => {
-    const outcomes = await withEachPeer((port) => runner.run({ httpGet: { port, path: '/' }, timeoutSeconds: 3 }, target, never));
+    const outcomes = await withEachPeer((port) =>
+      runner.run({ httpGet: { port, path: '/' }, timeoutSeconds: 3 }, target, never),
+    );
     for (const [name, [, result, message]] of Object.entries(PEERS)) {
       const outcome = outcomes[name]!;
       expect(outcome.result, name).toBe(result);
@@ -175,7 +195,9 @@ describe('peers of every kind', () => {
   });
 
   test('a TCP probe has an outcome', async () => {
-    const outcomes = await withEachPeer((port) => runner.run({ tcpSocket: { port }, timeoutSeconds: 3 }, target, never));
+    const outcomes = await withEachPeer((port) =>
+      runner.run({ tcpSocket: { port }, timeoutSeconds: 3 }, target, never),
+    );
     for (const [name, { result }] of Object.entries(outcomes)) {
       // The reset may come before anything else.
       if (name !== 'resets at once') expect(result, name).toBe('success');
@@ -208,7 +230,12 @@ describe('peers of every kind', () => {
   });
 });
 
-function kill(pod: ReturnType<typeof makePod>, hookRunner: HookRunner, runtime: Partial<RuntimeService>, clock = systemClock) {
+function kill(
+  pod: ReturnType<typeof makePod>,
+  hookRunner: HookRunner,
+  runtime: Partial<RuntimeService>,
+  clock = systemClock,
+) {
   const killer = new ContainerKiller({
     runtime: runtime as RuntimeService,
     clock,
@@ -227,9 +254,13 @@ describe('a runtime that does not answer', () => {
   test.each(['exec', 'httpGet'])('does not keep an %s hook longer than the grace period', async (kind) => {
     const clock = new VirtualClock();
     const silent = await listen(() => undefined);
-    const handler = kind === 'exec' ? { exec: { command: ['sleep', 'forever'] } } : { httpGet: { port: silent, path: '/' } };
+    const handler =
+      kind === 'exec' ? { exec: { command: ['sleep', 'forever'] } } : { httpGet: { port: silent, path: '/' } };
     const pod = makePod({
-      spec: { terminationGracePeriodSeconds: 30, containers: [makeContainer('main', { lifecycle: { preStop: handler } })] },
+      spec: {
+        terminationGracePeriodSeconds: 30,
+        containers: [makeContainer('main', { lifecycle: { preStop: handler } })],
+      },
     });
     const runtime = { execSync: stuck, stopContainer: async (_: string, graceMs: number) => void graces.push(graceMs) };
     const graces: number[] = [];
@@ -248,12 +279,18 @@ describe('a runtime that does not answer', () => {
       never,
     );
     await clock.advance(20_000);
-    expect(await settled(probing)).toEqual({ result: 'failure', message: 'command timed out: "check it" timed out after 3s' });
+    expect(await settled(probing)).toEqual({
+      result: 'failure',
+      message: 'command timed out: "check it" timed out after 3s',
+    });
   });
 
   test('is given up at the deadline of each call', async () => {
     const clock = new VirtualClock();
-    const { runtime, images } = withDeadlines({ name: 'stuck', runtime: unused, images: unused as never, close: stuck }, clock);
+    const { runtime, images } = withDeadlines(
+      { name: 'stuck', runtime: unused, images: unused as never, close: stuck },
+      clock,
+    );
     const calls: readonly Promise<unknown>[] = [
       runtime.version(),
       runtime.status(),

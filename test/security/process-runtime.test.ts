@@ -206,10 +206,12 @@ describe('the mounts of a container', () => {
     }
     expect(existsSync(join(dir, 'evil'))).toBe(false);
     expect(readdirSync(dir).toSorted()).toEqual(['state', 'volume']);
-    await expect(create({ ...sh('true'), mounts: [{ containerPath: '/..', hostPath: volume }] })).rejects.toMatchObject({
-      reason: 'InvalidArgument',
-      message: 'the process runtime cannot mount a volume at /',
-    });
+    await expect(create({ ...sh('true'), mounts: [{ containerPath: '/..', hostPath: volume }] })).rejects.toMatchObject(
+      {
+        reason: 'InvalidArgument',
+        message: 'the process runtime cannot mount a volume at /',
+      },
+    );
   });
 
   test('are found inside others, in any order', async () => {
@@ -313,7 +315,8 @@ describe('a record that is damaged', () => {
   test('of a container is set aside, and the container ended', async () => {
     const kept = await start(sh('echo kept; exec sleep 3600'));
     const lost = new Map<string, string>();
-    for (const kind of Object.keys(damage)) lost.set(kind, await start(sh('echo $$; exec sleep 3600'), join(dir, kind)));
+    for (const kind of Object.keys(damage))
+      lost.set(kind, await start(sh('echo $$; exec sleep 3600'), join(dir, kind)));
     const pidOf = (kind: string): string => /F (\d+)/.exec(readFileSync(join(dir, kind, 'c.log'), 'utf8'))?.[1] ?? '';
     await waitFor(() => [...lost.keys()].every((kind) => pidOf(kind) !== ''));
     await runtime.close();
@@ -321,7 +324,9 @@ describe('a record that is damaged', () => {
     runtime = makeRuntime();
     expect((await runtime.runtime.listContainers()).map(({ id }) => id)).toEqual([kept]);
     expect((await status(kept)).state).toBe('CONTAINER_RUNNING');
-    expect(readdirSync(join(dir, 'state/damaged')).toSorted()).toEqual([...lost.values()].map((id) => `${id}.json`).toSorted());
+    expect(readdirSync(join(dir, 'state/damaged')).toSorted()).toEqual(
+      [...lost.values()].map((id) => `${id}.json`).toSorted(),
+    );
     expect(logged()).toContain('damaged record set aside');
     // Nobody could stop them any more.
     await waitFor(() => [...lost.keys()].every((kind) => !existsSync(`/proc/${pidOf(kind)}`)));
@@ -341,7 +346,9 @@ describe('a record that is damaged', () => {
     runtime = makeRuntime();
     expect(await runtime.runtime.listPodSandbox()).toEqual([]);
     expect(await runtime.runtime.listContainers()).toEqual([]);
-    expect(readdirSync(join(dir, 'state/damaged')).toSorted()).toEqual([...lost.values()].map((id) => `${id}.json`).toSorted());
+    expect(readdirSync(join(dir, 'state/damaged')).toSorted()).toEqual(
+      [...lost.values()].map((id) => `${id}.json`).toSorted(),
+    );
   });
 
   test('a FIFO, device or directory in place of another file of a container keeps nobody waiting', async () => {
@@ -363,7 +370,8 @@ describe('a record that is damaged', () => {
     }
     runtime = makeRuntime();
     await Promise.all(replaced.map(([id]) => runtime.runtime.stopContainer(id, 0)));
-    for (const [id, name, kind] of replaced) expect((await status(id)).state, `${kind} ${name}`).toBe('CONTAINER_EXITED');
+    for (const [id, name, kind] of replaced)
+      expect((await status(id)).state, `${kind} ${name}`).toBe('CONTAINER_EXITED');
   });
 });
 
@@ -371,5 +379,7 @@ test('an exec ends at its deadline although the command has left its process gro
   const id = await start(sh('exec sleep 3600'));
   // A shell with job control puts its background job into a group of its own, and does not end while it waits for it.
   const leaves = ['/bin/sh', '-c', 'set -m; sleep 3600 & wait'];
-  await expect(runtime.runtime.execSync(id, leaves, { timeoutMs: 500 })).rejects.toMatchObject({ reason: 'DeadlineExceeded' });
+  await expect(runtime.runtime.execSync(id, leaves, { timeoutMs: 500 })).rejects.toMatchObject({
+    reason: 'DeadlineExceeded',
+  });
 });

@@ -97,7 +97,16 @@ interface Sent {
 const over: Readonly<Record<string, (source: Readable, headers?: Record<string, string>) => Promise<Sent>>> = {
   'HTTP/1.1': (source, headers = {}) =>
     new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port, ca, ...admin, path: `${PROXY}/upload`, method: 'POST', headers, agent: false };
+      const options = {
+        host: '127.0.0.1',
+        port,
+        ca,
+        ...admin,
+        path: `${PROXY}/upload`,
+        method: 'POST',
+        headers,
+        agent: false,
+      };
       const request = httpsRequest(options, (response) => {
         let text = '';
         response.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -201,7 +210,8 @@ describe('nodes/proxy', () => {
     ['/\\example.com', 302, `${PROXY}/\\example.com`],
     ['javascript:alert(1)', 502, undefined],
   ])('lets a node redirect to %s: %i', async (location, code, expected) => {
-    answer = (_request, response) => response.writeHead(302, { location: location.replace('PORT', String(port)) }).end();
+    answer = (_request, response) =>
+      response.writeHead(302, { location: location.replace('PORT', String(port)) }).end();
     const sent = await send(t.server, { path: `${PROXY}/a`, headers: { host: 'api' } });
     expect([sent.code, sent.headers['location']]).toEqual([code, expected]);
   });

@@ -23,7 +23,8 @@ beforeEach(async () => {
 afterEach(() => t.stop());
 
 const post = (path: string, body: object) => send(t.server, { method: 'POST', path, body });
-const request = async (spec: object) => await post('/api/v1/namespaces/default/serviceaccounts/builder/token', { spec });
+const request = async (spec: object) =>
+  await post('/api/v1/namespaces/default/serviceaccounts/builder/token', { spec });
 const tokenFor = async (audiences: readonly string[]): Promise<string> => {
   const { status } = (await request({ audiences })).json as unknown as { status: { token: string } };
   return status.token;
@@ -78,5 +79,8 @@ test('the lifetime of a token has a limit, and a request for more gets a warning
   };
   expect(await granted(600)).toEqual([600, []]);
   expect(await granted(7200)).toEqual([7200, []]);
-  expect(await granted(2 ** 32)).toEqual([7200, ['requested expiration of 4294967296 seconds shortened to 7200 seconds']]);
+  expect(await granted(2 ** 32)).toEqual([
+    7200,
+    ['requested expiration of 4294967296 seconds shortened to 7200 seconds'],
+  ]);
 });

@@ -17,7 +17,9 @@ afterAll(() => cluster.stop());
 type Claims = Readonly<Record<string, unknown>>;
 
 const encode = (value: string | Buffer | object): string =>
-  Buffer.from(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)).toString('base64url');
+  Buffer.from(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)).toString(
+    'base64url',
+  );
 const parts = (): { header: Claims; payload: Claims; signature: string } => {
   const [header = '', payload = '', signature = ''] = token.split('.');
   const decode = (text: string): Claims => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
@@ -42,7 +44,8 @@ test('the token itself is accepted', async () => {
 });
 
 describe('is refused', () => {
-  const unsigned = (header: Claims): string => `${encode({ ...parts().header, ...header })}.${encode(parts().payload)}.`;
+  const unsigned = (header: Claims): string =>
+    `${encode({ ...parts().header, ...header })}.${encode(parts().payload)}.`;
   const hmac = (secret: string): string => {
     const text = `${encode({ ...parts().header, alg: 'HS256' })}.${encode(parts().payload)}`;
     return `${text}.${encode(createHmac('sha256', secret).update(text).digest())}`;
@@ -68,7 +71,10 @@ describe('is refused', () => {
     ['HS256 with the certificate authority as its secret', () => hmac(cluster.caCertificate)],
     ['another key', () => forged({}, {})],
     ['an embedded key', () => forged({ jwk }, {})],
-    ['a key by its address', () => forged({ jku: 'https://127.0.0.1:1/keys', x5u: 'https://127.0.0.1:1/certificate' }, {})],
+    [
+      'a key by its address',
+      () => forged({ jku: 'https://127.0.0.1:1/keys', x5u: 'https://127.0.0.1:1/certificate' }, {}),
+    ],
     ['a critical extension', () => forged({ crit: ['b64'], b64: false }, {})],
     ['RS256 with another key', () => forged({ alg: 'RS256' }, {})],
     ['another subject', () => forged({}, { sub: 'system:serviceaccount:kube-system:default' })],
@@ -90,7 +96,10 @@ describe('a token that the server issued is refused', () => {
   const tokenOf = async (name: string, spec: object): Promise<string> =>
     (await create(`/api/v1/namespaces/team/serviceaccounts/${name}/token`, { spec })).status.token;
   const until = (bearer: string, code: number): Promise<void> =>
-    wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs: 20_000 }, async () => (await status(bearer)) === code);
+    wait.pollImmediately(
+      { clock: systemClock, intervalMs: 20, timeoutMs: 20_000 },
+      async () => (await status(bearer)) === code,
+    );
   const whoami = async (bearer: string): Promise<number> =>
     (
       await cluster.request({

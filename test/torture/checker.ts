@@ -168,7 +168,13 @@ function listOf(operations: readonly KeyOperation[]): Entry {
     ];
   });
   moments.sort((a, b) => (a.at === b.at ? 0 : a.at - b.at));
-  const head: Entry = { operation: {} as KeyOperation, index: -1, match: undefined, previous: undefined, next: undefined };
+  const head: Entry = {
+    operation: {} as KeyOperation,
+    index: -1,
+    match: undefined,
+    previous: undefined,
+    next: undefined,
+  };
   let last = head;
   for (const { entry } of moments) {
     last.next = entry;

@@ -65,7 +65,9 @@ export async function tearWrites(options: {
     await server.kill();
     const operations = readTrace(readFileSync(trace));
     const log = join(dir, 'store', LOG_FILE);
-    const syncs = operations.flatMap((operation, i) => (operation.kind === 'sync' && operation.path === log ? [i] : []));
+    const syncs = operations.flatMap((operation, i) =>
+      operation.kind === 'sync' && operation.path === log ? [i] : [],
+    );
     for (const [n, end] of syncs.slice(-options.transactions).entries()) {
       const begin = syncs[syncs.length - options.transactions + n - 1] ?? 0;
       const before = operations.slice(0, begin + 1);
@@ -120,7 +122,11 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
       for (const [name, bytes] of files) {
         // The log is much the longest.
         const step = Math.max(1, Math.min(options.step, Math.ceil(bytes.length / 40)));
-        for (let at = random.int(Math.min(step, bytes.length + 1)); at < bytes.length; at += 1 + random.int(2 * step - 1)) {
+        for (
+          let at = random.int(Math.min(step, bytes.length + 1));
+          at < bytes.length;
+          at += 1 + random.int(2 * step - 1)
+        ) {
           const left = join(dir, `left-${cases++}`);
           const bit = random.int(8);
           const flipped = Buffer.from(bytes);

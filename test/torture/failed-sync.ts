@@ -51,7 +51,8 @@ async function syncsOfStart(layer: FileLayer, file: string): Promise<number> {
     await server.ready;
     await server.kill();
     const path = join(dir, 'store', file);
-    return readTrace(readFileSync(trace)).filter((operation) => operation.kind === 'sync' && operation.path === path).length;
+    return readTrace(readFileSync(trace)).filter((operation) => operation.kind === 'sync' && operation.path === path)
+      .length;
   } finally {
     rmSync(dir, { recursive: true, force: true });
     rmSync(trace, { force: true });
@@ -86,7 +87,8 @@ async function failSync(layer: FileLayer, round: number, file: string, at: numbe
     const later = await server
       .request({ op: 'put', key: '/t/0', value: makeValue('/t/0#later', 10) })
       .catch((error: unknown) => error);
-    if (!(later instanceof Refused) || later.reason !== 'Unavailable') return 'a write after the failure was not refused';
+    if (!(later instanceof Refused) || later.reason !== 'Unavailable')
+      return 'a write after the failure was not refused';
     await server.request({ op: 'list' });
     await server.kill();
     if (readFileSync(join(dir, 'acks'), 'utf8') !== acksThen) return 'something was acknowledged after the failure';

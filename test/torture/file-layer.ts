@@ -31,7 +31,9 @@ export function fileLayer(): FileLayer | string {
   if (!existsSync(library)) {
     mkdirSync(CACHE_DIR, { recursive: true });
     const made = `${library}.${process.pid}`;
-    const built = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', made, source, '-ldl', '-lpthread'], { encoding: 'utf8' });
+    const built = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', made, source, '-ldl', '-lpthread'], {
+      encoding: 'utf8',
+    });
     if (built.error !== undefined) return 'the file layer needs a C compiler (apt-get install gcc libc6-dev)';
     if (built.status !== 0) throw new Error(`the file layer cannot be built: ${built.stderr}`);
     renameSync(made, library);

@@ -98,7 +98,8 @@ class Run {
       this.server = undefined;
       // It may serve, or say that there is no space; it must not take the store for damaged.
       const early = await this.#start();
-      if (early === undefined && this.#lastFailure !== 'NoSpace') this.problems.push(`on a full disk: ${this.#lastFailure}`);
+      if (early === undefined && this.#lastFailure !== 'NoSpace')
+        this.problems.push(`on a full disk: ${this.#lastFailure}`);
       await early?.kill();
     }
     rmSync(this.#flag);

@@ -254,8 +254,10 @@ function judge(
   const problems: string[] = [];
   for (const [watcher, events] of told.entries()) {
     const wrong = events.findIndex((event, i) => event.revision !== i + 2);
-    if (wrong >= 0) problems.push(`watcher ${watcher}: revision ${events[wrong]?.revision} where ${wrong + 2} was next`);
-    if (events.length !== revision - 1) problems.push(`watcher ${watcher}: ${events.length} events up to revision ${revision}`);
+    if (wrong >= 0)
+      problems.push(`watcher ${watcher}: revision ${events[wrong]?.revision} where ${wrong + 2} was next`);
+    if (events.length !== revision - 1)
+      problems.push(`watcher ${watcher}: ${events.length} events up to revision ${revision}`);
   }
   const [log = []] = told;
   for (const [watcher, events] of told.entries()) {
@@ -264,7 +266,8 @@ function judge(
   }
   for (const { revision: at, key, name } of acknowledged) {
     const event = log[at - 2];
-    if (event?.key !== key || event.name !== name) problems.push(`the write of ${key} acknowledged at revision ${at} is lost`);
+    if (event?.key !== key || event.name !== name)
+      problems.push(`the write of ${key} acknowledged at revision ${at} is lost`);
   }
   const state = new Map<string, Named>();
   const seen = new Set<string>();

@@ -58,10 +58,16 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   const reading = watches.map(async (stream, i) => {
     for await (const event of stream) told[i]?.push(event);
   });
-  await Promise.all(Array.from({ length: CLIENTS }, (_, client) => run.client(client, Math.ceil(options.operations / CLIENTS))));
+  await Promise.all(
+    Array.from({ length: CLIENTS }, (_, client) => run.client(client, Math.ceil(options.operations / CLIENTS))),
+  );
   await Promise.all(run.late);
   const last = await storage.currentRevision();
-  for (let quiet = 0, before = -1; quiet < QUIET_TURNS && told.some((events) => (events.at(-1)?.revision ?? 1) < last); quiet++) {
+  for (
+    let quiet = 0, before = -1;
+    quiet < QUIET_TURNS && told.some((events) => (events.at(-1)?.revision ?? 1) < last);
+    quiet++
+  ) {
     const now = told.reduce((sum, events) => sum + events.length, 0);
     if (now !== before) quiet = 0;
     before = now;
@@ -211,7 +217,11 @@ function judgeEvents(events: readonly StorageEvent[], last: number): string[] {
 }
 
 /** The events as the one order of all writes: what was acknowledged and listed must agree with it. */
-function judgeLog(events: readonly StorageEvent[], written: readonly Written[], lists: readonly ListResult[]): string[] {
+function judgeLog(
+  events: readonly StorageEvent[],
+  written: readonly Written[],
+  lists: readonly ListResult[],
+): string[] {
   const problems: string[] = [];
   const valueAt = new Map(
     events.map((event) => [event.revision, event.type === 'put' ? [event.kv.key, decode(event.kv.value)] : []]),

@@ -7,7 +7,9 @@ import { systemClock } from '#machinery/clock.ts';
 import { PARTS } from './suite.ts';
 
 const program = new Command('npm run torture --')
-  .description('Proves that the store keeps its promises. Ends with one line that sums it up, and status 1 if anything is wrong.')
+  .description(
+    'Proves that the store keeps its promises. Ends with one line that sums it up, and status 1 if anything is wrong.',
+  )
   .argument('[parts...]', 'words: only the parts with one of them in their names')
   .option('--short', 'the short form, about a minute', false)
   .option('--seed <text>', 'other histories', 'torture')

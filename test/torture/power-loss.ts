@@ -89,7 +89,8 @@ async function record(dir: string, random: Random, options: PowerLossOptions): P
               key,
               value: makeValue(`${key}#${left}`, 50 + random.int(8000)),
             });
-            if (left % COMPACT_EVERY === 0) await server.request({ op: 'compact', revision: revision - random.int(50) });
+            if (left % COMPACT_EVERY === 0)
+              await server.request({ op: 'compact', revision: revision - random.int(50) });
           }
         } catch (error) {
           // A revision may be compacted already, or not be the last one any more.

@@ -12,7 +12,13 @@ import { StorageError } from '#storage/interface.ts';
 export type ServerRequest =
   | { readonly id: number; readonly op: 'put'; readonly key: string; readonly value: string }
   /** Fails with Conflict unless the key has this revision (0: does not exist). */
-  | { readonly id: number; readonly op: 'swap'; readonly key: string; readonly value: string; readonly expected: number }
+  | {
+      readonly id: number;
+      readonly op: 'swap';
+      readonly key: string;
+      readonly value: string;
+      readonly expected: number;
+    }
   | { readonly id: number; readonly op: 'delete'; readonly key: string }
   | { readonly id: number; readonly op: 'compact'; readonly revision: number }
   | { readonly id: number; readonly op: 'list' }

@@ -91,7 +91,9 @@ export const PARTS: readonly Part[] = [
   {
     name: 'linearizable: memory',
     run: (options) =>
-      histories({ ...options, runs: options.short ? 5 : 200, operations: 1500 }, async () => createMemoryStorage(engine)),
+      histories({ ...options, runs: options.short ? 5 : 200, operations: 1500 }, async () =>
+        createMemoryStorage(engine),
+      ),
   },
   {
     name: 'linearizable: embedded',
@@ -132,7 +134,8 @@ export const PARTS: readonly Part[] = [
         seed,
         layer: typeof layer === 'string' ? undefined : layer,
       });
-      const where = typeof layer === 'string' ? `at random moments only: ${layer}` : `half of them at ${failpoints} failpoints`;
+      const where =
+        typeof layer === 'string' ? `at random moments only: ${layer}` : `half of them at ${failpoints} failpoints`;
       return { summary: `${kills} kills (${where}), ${acknowledged} writes acknowledged`, problems };
     },
   },
@@ -141,7 +144,10 @@ export const PARTS: readonly Part[] = [
     missing: needsLayer,
     async run({ short, seed }) {
       const result = await losePower({ losses: short ? 40 : 2000, seed, layer: theLayer(), sync: true });
-      return { summary: `${result.losses} losses, ${result.acknowledged} writes acknowledged`, problems: result.problems };
+      return {
+        summary: `${result.losses} losses, ${result.acknowledged} writes acknowledged`,
+        problems: result.problems,
+      };
     },
   },
   {

@@ -22,7 +22,9 @@ describe('torture', () => {
 describe('the checker', () => {
   const done = (read?: string): KeyOutput => ({ type: 'done', ...(read !== undefined && { read }) });
   const put = (value: string): KeyInput => ({ type: 'put', value });
-  const history = (...operations: [called: number, returned: number, input: KeyInput, output: KeyOutput][]): KeyOperation[] =>
+  const history = (
+    ...operations: [called: number, returned: number, input: KeyInput, output: KeyOutput][]
+  ): KeyOperation[] =>
     operations.map(([called, returned, input, output], client) => ({ client, called, returned, input, output }));
   const get: KeyInput = { type: 'get' };
   const unknown: KeyOutput = { type: 'unknown' };
@@ -30,8 +32,16 @@ describe('the checker', () => {
   test.each([
     ['a read after a write', true, history([0, 1, put('a'), done()], [2, 3, get, done('a')])],
     ['a read that missed a write', false, history([0, 1, put('a'), done()], [2, 3, get, done('')])],
-    ['a read beside a write sees either', true, history([0, 5, put('a'), done()], [1, 2, get, done('')], [3, 4, get, done('a')])],
-    ['a value that comes and goes', false, history([0, 9, put('a'), done()], [1, 2, get, done('a')], [3, 4, get, done('')])],
+    [
+      'a read beside a write sees either',
+      true,
+      history([0, 5, put('a'), done()], [1, 2, get, done('')], [3, 4, get, done('a')]),
+    ],
+    [
+      'a value that comes and goes',
+      false,
+      history([0, 9, put('a'), done()], [1, 2, get, done('a')], [3, 4, get, done('')]),
+    ],
     [
       'a write of unknown outcome may be done late',
       true,
@@ -56,7 +66,10 @@ describe('the checker', () => {
     [
       'one of two creates refused',
       true,
-      history([0, 3, { type: 'create', value: 'a' }, done()], [1, 2, { type: 'create', value: 'b' }, { type: 'refused' }]),
+      history(
+        [0, 3, { type: 'create', value: 'a' }, done()],
+        [1, 2, { type: 'create', value: 'b' }, { type: 'refused' }],
+      ),
     ],
     [
       'both creates refused',

@@ -16,7 +16,11 @@ function withoutLayout(text: string): string {
 
 describe('generated files', () => {
   it.each(allSchemas.schemas)('$key is current (else: npm run generate)', (schema) => {
-    for (const { path, text } of render(schema, allSchemas.schemas, existsSync(`${api}${folderOf(schema.key)}/helpers.ts`))) {
+    for (const { path, text } of render(
+      schema,
+      allSchemas.schemas,
+      existsSync(`${api}${folderOf(schema.key)}/helpers.ts`),
+    )) {
       expect(withoutLayout(readFileSync(api + path, 'utf8'))).toBe(withoutLayout(text));
     }
   });

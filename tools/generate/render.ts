@@ -39,7 +39,11 @@ export function folderOf(key: string): string {
   return key.startsWith('meta/') ? `machinery/${key}` : `groups/${key}`;
 }
 
-export function render(schema: GroupVersionSchema, all: readonly GroupVersionSchema[], hasHelpers: boolean): GeneratedFile[] {
+export function render(
+  schema: GroupVersionSchema,
+  all: readonly GroupVersionSchema[],
+  hasHelpers: boolean,
+): GeneratedFile[] {
   return [
     { path: `${folderOf(schema.key)}/types.ts`, text: new TypesRenderer(schema, all).render() },
     { path: `${folderOf(schema.key)}/index.ts`, text: renderIndex(schema, hasHelpers) },
@@ -74,7 +78,8 @@ class TypesRenderer {
 
   #declaration(name: string, spec: TypeSpec): string {
     if ('fields' in spec) return this.#interface(name, spec);
-    if ('either' in spec) return `export type ${name} = ${this.#reference(spec.either)} | ${this.#reference(spec.or)};\n`;
+    if ('either' in spec)
+      return `export type ${name} = ${this.#reference(spec.either)} | ${this.#reference(spec.or)};\n`;
     if (spec.values === undefined) return `export type ${name} = ${this.#reference(spec.alias)};\n`;
     const literals = spec.values.map((value) => `'${value}'`);
     return `export type ${name} = ${[...literals, ...(spec.closed ? [] : ['(string & {})'])].join(' | ')};\n`;
@@ -89,7 +94,9 @@ class TypesRenderer {
     }
     const heritage = parents.length === 0 ? '' : ` extends ${parents.join(', ')}`;
     if (lines.length === 0) {
-      return parents.length === 0 ? `export type ${name} = Record<string, never>;\n` : `export interface ${name}${heritage} {}\n`;
+      return parents.length === 0
+        ? `export type ${name} = Record<string, never>;\n`
+        : `export interface ${name}${heritage} {}\n`;
     }
     return `export interface ${name}${heritage} {\n${lines.join('')}}\n`;
   }

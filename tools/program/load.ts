@@ -31,7 +31,10 @@ export interface LoadedProgram<P> extends Build {
 
 /** Other versions of V8, other flags, another part of the program: another name. */
 const compiledPath = (folder: string, part: string | undefined): string =>
-  join(folder, `${[part, 'program', cachedDataVersionTag().toString(16).padStart(8, '0')].filter(Boolean).join('-')}.compiled`);
+  join(
+    folder,
+    `${[part, 'program', cachedDataVersionTag().toString(16).padStart(8, '0')].filter(Boolean).join('-')}.compiled`,
+  );
 
 export interface LoadOptions {
   /** Where program.js is. Default: beside this. */

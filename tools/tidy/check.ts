@@ -30,7 +30,11 @@ export function repositoryFiles(): ReadonlyMap<string, string> {
     'examples',
     'docs',
   ];
-  const paths = [...execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\0'), 'README.md', 'CONTRIBUTING.md'];
+  const paths = [
+    ...execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\0'),
+    'README.md',
+    'CONTRIBUTING.md',
+  ];
   const files = new Map<string, string>();
   for (const path of paths) {
     if (!/\.(ts|js|cjs|md)$/.test(path)) continue;
@@ -78,7 +82,9 @@ export function problems(found: readonly FileViolations[], exempt: ReadonlySet<s
   const keys = new Set(found.map(keyOf));
   const wrong = found
     .filter((each) => !exempt.has(keyOf(each)))
-    .flatMap(({ rule, path, violations }) => violations.map(({ line, message }) => `${path}:${line}: ${rule}: ${message}`));
+    .flatMap(({ rule, path, violations }) =>
+      violations.map(({ line, message }) => `${path}:${line}: ${rule}: ${message}`),
+    );
   const passing = [...exempt].filter((key) => !keys.has(key));
   return [
     ...wrong,

@@ -85,7 +85,9 @@ const lineLength: Rule = {
   name: 'line-length',
   applies: (path) => isCode(path) && !isGenerated(path),
   check: (_path, text) =>
-    eachLine(text, (line) => (line.length > MAX_LINE ? `${line.length} characters: break the line at ${MAX_LINE}` : undefined)),
+    eachLine(text, (line) =>
+      line.length > MAX_LINE ? `${line.length} characters: break the line at ${MAX_LINE}` : undefined,
+    ),
 };
 
 /** Parts of modules that touch nothing outside the process. */
@@ -263,7 +265,9 @@ export function deadExports(files: ReadonlyMap<string, string>): ReadonlyMap<str
     for (const word of new Set(text.match(/\b[A-Za-z_]\w*\b/g))) filesOf.set(word, (filesOf.get(word) ?? 0) + 1);
   }
   // Files that others import as a whole.
-  const namespaces = new Set([...files.values()].flatMap((text) => [...text.matchAll(NAMESPACE)].map((match) => match[1])));
+  const namespaces = new Set(
+    [...files.values()].flatMap((text) => [...text.matchAll(NAMESPACE)].map((match) => match[1])),
+  );
   const dead = new Map<string, Violation[]>();
   for (const [path, text] of files) {
     if (namespaces.has(basename(path)) || !/^(src|tools|test|bench)\/.*\.ts$/.test(path) || isGenerated(path)) continue;

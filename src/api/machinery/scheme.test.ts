@@ -22,7 +22,9 @@ describe('Scheme', () => {
       'meta/v1.DeleteOptions',
     );
     expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'Status' })?.message.key).toBe('meta/v1.Status');
-    expect(scheme.schemas.lookup({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })?.message.key).toBe('meta/v1.Table');
+    expect(scheme.schemas.lookup({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })?.message.key).toBe(
+      'meta/v1.Table',
+    );
     expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'PodSpec' })).toBeUndefined();
     expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'toString' })).toBeUndefined();
     expect(scheme.schemas.lookup({ group: 'apps', version: 'v2', kind: 'ReplicaSet' })).toBeUndefined();

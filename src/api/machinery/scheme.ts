@@ -78,7 +78,8 @@ export class Scheme {
   convert<T = Record<string, unknown>>(object: object, from: GroupVersionKind, to: GroupVersionKind): T {
     if (keyOf(from) === keyOf(to)) return object as T;
     const converter = this.#conversions.get(`${keyOf(from)} ${keyOf(to)}`);
-    if (converter === undefined) throw new SchemeError(`converting ${describe(from)} to ${describe(to)}: unknown conversion`);
+    if (converter === undefined)
+      throw new SchemeError(`converting ${describe(from)} to ${describe(to)}: unknown conversion`);
     return { kind: to.kind, apiVersion: apiVersionOf(to), ...converter(object as Record<string, unknown>) } as T;
   }
 
@@ -105,6 +106,7 @@ export function apiVersionOf({ group, version }: { readonly group: string; reado
 export function parseApiVersion(apiVersion: string): { group: string; version: string } | undefined {
   const parts = apiVersion.split('/');
   if (parts.length === 1 && parts[0] !== '') return { group: '', version: apiVersion };
-  if (parts.length === 2 && parts[0] !== '' && parts[1] !== '') return { group: parts[0] as string, version: parts[1] as string };
+  if (parts.length === 2 && parts[0] !== '' && parts[1] !== '')
+    return { group: parts[0] as string, version: parts[1] as string };
   return undefined;
 }

@@ -71,7 +71,9 @@ class Fuzzer {
   #value(type: TypeRef, depth: number): unknown {
     switch (type.kind) {
       case 'scalar':
-        return type.values !== undefined && this.#random.float() < 0.8 ? this.#oneOf(type.values) : this.#scalar(type.scalar);
+        return type.values !== undefined && this.#random.float() < 0.8
+          ? this.#oneOf(type.values)
+          : this.#scalar(type.scalar);
       case 'message':
         return this.message(type.message, depth);
       case 'either': {
@@ -135,7 +137,8 @@ class Fuzzer {
     const length = this.#random.int(12);
     let text = '';
     for (let i = 0; i < length; i++)
-      text += this.#random.int(8) === 0 ? this.#oneOf([...'"\\\n\t<&>é€\u2028', '😀']) : this.#oneOf([...'abcxyz019-._/ ']);
+      text +=
+        this.#random.int(8) === 0 ? this.#oneOf([...'"\\\n\t<&>é€\u2028', '😀']) : this.#oneOf([...'abcxyz019-._/ ']);
     return text;
   }
 

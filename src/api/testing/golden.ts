@@ -59,5 +59,7 @@ function messageOfName(name: string): MessageDescriptor | undefined {
   const [, group = '', version = '', kind = ''] = match;
   const found = messageOf(group === 'core' || group === '' ? version : `${group}/${version}`, kind);
   if (found !== undefined) return found;
-  return messageOf('meta.k8s.io/v1', kind) ?? (kind === 'WatchEvent' ? allSchemas.message('meta/v1.WatchEvent') : undefined);
+  return (
+    messageOf('meta.k8s.io/v1', kind) ?? (kind === 'WatchEvent' ? allSchemas.message('meta/v1.WatchEvent') : undefined)
+  );
 }

@@ -34,7 +34,11 @@ describe('every kind, filled at random, comes back the same', () => {
         const text = Buffer.from(encodeObject(object)).toString();
         const decoded = decodeObject(message, JSON.parse(text));
         expect(decoded.unknownFields).toEqual([]);
-        expect({ kind: message.key, seed, text: JSON.stringify(decoded.object) }).toEqual({ kind: message.key, seed, text });
+        expect({ kind: message.key, seed, text: JSON.stringify(decoded.object) }).toEqual({
+          kind: message.key,
+          seed,
+          text,
+        });
       }
     }
   });

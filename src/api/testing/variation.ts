@@ -22,11 +22,16 @@ export function variation<T extends object>(key: string, good: object): (change?
 }
 
 /** `[of(0), of(1), …]` */
-export const range = <T>(count: number, of: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => of(index));
+export const range = <T>(count: number, of: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => of(index));
 
 /** Rows for test.each, each led by a short name for '%s': the start of its first cell. */
-export function rows<T extends readonly [unknown, ...unknown[]]>(list: readonly T[]): readonly (readonly [name: string, ...T])[] {
-  return list.map((row) => [(typeof row[0] === 'string' ? row[0] : JSON.stringify(row[0])).slice(0, 120), ...row] as const);
+export function rows<T extends readonly [unknown, ...unknown[]]>(
+  list: readonly T[],
+): readonly (readonly [name: string, ...T])[] {
+  return list.map(
+    (row) => [(typeof row[0] === 'string' ? row[0] : JSON.stringify(row[0])).slice(0, 120), ...row] as const,
+  );
 }
 
 /** What Kubernetes says of names of several forms. */

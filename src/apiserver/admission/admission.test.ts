@@ -41,7 +41,10 @@ describe('pods', () => {
   });
 
   test('have the priority of their class', async () => {
-    expect((await post(PODS, pod())).json.spec).toMatchObject({ priority: 0, preemptionPolicy: 'PreemptLowerPriority' });
+    expect((await post(PODS, pod())).json.spec).toMatchObject({
+      priority: 0,
+      preemptionPolicy: 'PreemptLowerPriority',
+    });
     const critical = await post(PODS, pod({ priorityClassName: 'system-node-critical' }, { name: 'q' }));
     expect(critical.json.spec).toMatchObject({ priority: 2_000_001_000 });
     const unknown = await post(PODS, pod({ priorityClassName: 'none' }, { name: 'r' }));
@@ -97,7 +100,11 @@ describe('accounts of pods', () => {
     expect(volume?.name).toMatch(/^kube-api-access-[a-z0-9]{5}$/);
     expect(volume?.projected.sources).toHaveLength(3);
     expect(json.spec?.['containers']).toMatchObject([
-      { volumeMounts: [{ name: volume?.name, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' }] },
+      {
+        volumeMounts: [
+          { name: volume?.name, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
+        ],
+      },
     ]);
     const without = await post(PODS, pod({ automountServiceAccountToken: false }, { name: 'q' }));
     expect(without.json.spec?.['volumes']).toBeUndefined();
@@ -128,7 +135,10 @@ describe('accounts of pods', () => {
           username: 'system:serviceaccount:default:default',
           uid: account.metadata.uid,
           groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
-          extra: { 'authentication.kubernetes.io/pod-name': ['p'], 'authentication.kubernetes.io/pod-uid': [made.metadata.uid] },
+          extra: {
+            'authentication.kubernetes.io/pod-name': ['p'],
+            'authentication.kubernetes.io/pod-uid': [made.metadata.uid],
+          },
         },
       },
     });
@@ -154,7 +164,11 @@ describe('accounts of pods', () => {
   test.each([
     [{ expirationSeconds: 60 }, 422, 'may not specify a duration less than 10 minutes'],
     [{ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'none' } }, 404, 'pods "none" not found'],
-    [{ boundObjectRef: { apiVersion: 'v1', kind: 'Service', name: 'x' } }, 400, 'cannot bind token for serviceaccount "default"'],
+    [
+      { boundObjectRef: { apiVersion: 'v1', kind: 'Service', name: 'x' } },
+      400,
+      'cannot bind token for serviceaccount "default"',
+    ],
   ])('tokens are refused for %j', async (spec, expected, message) => {
     await post(ACCOUNTS, { metadata: { name: 'default' } });
     const { code, json } = await post(`${ACCOUNTS}/default/token`, { spec });
@@ -207,8 +221,8 @@ describe('nodes', () => {
     const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
     expect((await post(leases, { metadata: { name: 'n1' } }, as)).code).toBe(201);
     expect((await post(leases, { metadata: { name: 'n2' } }, as)).code).toBe(403);
-    expect((await post('/apis/coordination.k8s.io/v1/namespaces/default/leases', { metadata: { name: 'n1' } }, as)).code).toBe(
-      403,
-    );
+    expect(
+      (await post('/apis/coordination.k8s.io/v1/namespaces/default/leases', { metadata: { name: 'n1' } }, as)).code,
+    ).toBe(403);
   });
 });

@@ -6,7 +6,10 @@ import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
 const pods = { group: '', version: 'v1', resource: 'pods' };
 const nodes = { group: '', version: 'v1', resource: 'nodes' };
 
-function write(resource: AdmissionAttributes['resource'], dryRun = false): AdmissionAttributes & { readonly object: KubeObject } {
+function write(
+  resource: AdmissionAttributes['resource'],
+  dryRun = false,
+): AdmissionAttributes & { readonly object: KubeObject } {
   return {
     operation: 'CREATE',
     kind: { group: '', version: 'v1', kind: 'Pod' },
@@ -90,8 +93,8 @@ describe('the chain of admission plugins', () => {
       throw new Error('no');
     };
     await expect(new AdmissionChain([refusing(no)]).admit(write(pods))).rejects.toThrow('no');
-    await expect(new AdmissionChain([refusing(() => Promise.reject(new Error('later')))]).admit(write(pods))).rejects.toThrow(
-      'later',
-    );
+    await expect(
+      new AdmissionChain([refusing(() => Promise.reject(new Error('later')))]).admit(write(pods)),
+    ).rejects.toThrow('later');
   });
 });

@@ -20,7 +20,10 @@ async function classOf(spec: object = {}, annotations: Record<string, string> = 
   const backend = { service: { name: 'web', port: { number: 80 } } };
   const created = await t.client
     .resource(ingresses)
-    .create({ metadata: { generateName: 'it-', namespace: 'default', annotations }, spec: { defaultBackend: backend, ...spec } });
+    .create({
+      metadata: { generateName: 'it-', namespace: 'default', annotations },
+      spec: { defaultBackend: backend, ...spec },
+    });
   return created.spec.ingressClassName;
 }
 

@@ -19,7 +19,10 @@ export class DefaultIngressClass implements AdmissionPlugin {
 
   concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
     return (
-      operation === 'CREATE' && resource.group === 'networking.k8s.io' && resource.resource === 'ingresses' && subresource === ''
+      operation === 'CREATE' &&
+      resource.group === 'networking.k8s.io' &&
+      resource.resource === 'ingresses' &&
+      subresource === ''
     );
   }
 
@@ -31,10 +34,14 @@ export class DefaultIngressClass implements AdmissionPlugin {
     const [newest] = classes
       .filter(({ metadata }) => metadata.annotations?.[MARK] === 'true')
       .sort(
-        (a, b) => order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) || order(a.metadata.name, b.metadata.name),
+        (a, b) =>
+          order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) || order(a.metadata.name, b.metadata.name),
       );
     if (newest === undefined) return ingress;
-    const changed: Immutable<Ingress> = { ...ingress, spec: { ...ingress.spec, ingressClassName: newest.metadata.name } };
+    const changed: Immutable<Ingress> = {
+      ...ingress,
+      spec: { ...ingress.spec, ingressClassName: newest.metadata.name },
+    };
     return changed;
   }
 }

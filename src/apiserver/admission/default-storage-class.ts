@@ -27,7 +27,8 @@ export class DefaultStorageClass implements AdmissionPlugin {
     const [newest] = classes
       .filter(({ metadata }) => MARKS.some((mark) => metadata.annotations?.[mark] === 'true'))
       .sort(
-        (a, b) => order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) || order(a.metadata.name, b.metadata.name),
+        (a, b) =>
+          order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) || order(a.metadata.name, b.metadata.name),
       );
     if (newest === undefined) return claim;
     const changed: ImmutableClaim = { ...claim, spec: { ...claim.spec, storageClassName: newest.metadata.name } };

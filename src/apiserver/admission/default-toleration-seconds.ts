@@ -35,7 +35,12 @@ export class DefaultTolerationSeconds implements AdmissionPlugin {
     const tolerations = pod.spec.tolerations ?? [];
     const added = [...this.#seconds]
       .filter(([key]) => !tolerations.some((toleration) => tolerates(toleration, key)))
-      .map(([key, tolerationSeconds]): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds }));
+      .map(([key, tolerationSeconds]): Toleration => ({
+        key,
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds,
+      }));
     if (added.length === 0) return object;
     const changed: ImmutablePod = { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } };
     return changed;

@@ -59,7 +59,10 @@ export class UnknownAdmissionPluginError extends Error {
 }
 
 /** Throws UnknownAdmissionPluginError. */
-export function defaultAdmissionPlugins(services: AdmissionServices, disabled: readonly string[]): readonly AdmissionPlugin[] {
+export function defaultAdmissionPlugins(
+  services: AdmissionServices,
+  disabled: readonly string[],
+): readonly AdmissionPlugin[] {
   const plugins: readonly AdmissionPlugin[] = [
     new NamespaceLifecycle(services),
     new LimitRanger(services),

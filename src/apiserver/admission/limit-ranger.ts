@@ -59,12 +59,18 @@ export class LimitRanger implements AdmissionPlugin {
     if (object === undefined) return;
     for (const range of ranges) {
       const problems = (range.spec.limits ?? []).flatMap((item) =>
-        isPodWrite(attributes) ? podProblems(item, object as ImmutablePod) : claimProblems(item, object as ImmutableClaim),
+        isPodWrite(attributes)
+          ? podProblems(item, object as ImmutablePod)
+          : claimProblems(item, object as ImmutableClaim),
       );
       if (problems.length === 0) continue;
       const distinct = [...new Set(problems)];
       const name = attributes.name || object.metadata.name || object.metadata.generateName || 'Unknown';
-      throw apierrors.forbidden(resource, name, distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]`);
+      throw apierrors.forbidden(
+        resource,
+        name,
+        distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]`,
+      );
     }
   }
 
@@ -170,7 +176,13 @@ function above(type: string, name: string, most: Quantity, requests: Amounts, li
   return request !== undefined && request.cmp(most) > 0 ? `${told}, but request is ${request.toString()}` : undefined;
 }
 
-function overRatio(type: string, name: string, ratio: Quantity, requests: Amounts, limits: Amounts): string | undefined {
+function overRatio(
+  type: string,
+  name: string,
+  ratio: Quantity,
+  requests: Amounts,
+  limits: Amounts,
+): string | undefined {
   const told = `${name} max limit to request ratio per ${type} is ${ratio.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
   if (request === undefined || request.isZero()) return `${told}, but no request is specified or request is 0`;
@@ -179,7 +191,10 @@ function overRatio(type: string, name: string, ratio: Quantity, requests: Amount
   return provided > ratio.toNumber() ? `${told}, but provided ratio is ${provided.toFixed(6)}` : undefined;
 }
 
-function each(list: ResourceList | undefined, problem: (name: string, amount: Quantity) => string | undefined): string[] {
+function each(
+  list: ResourceList | undefined,
+  problem: (name: string, amount: Quantity) => string | undefined,
+): string[] {
   return [...amounts(list)].flatMap(([name, amount]) => problem(name, amount) ?? []);
 }
 

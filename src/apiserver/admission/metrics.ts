@@ -41,7 +41,10 @@ export class AdmissionMetrics {
   }
 
   step(operation: Operation, step: Step): AdmissionDurations {
-    return { accepted: this.#steps.with(operation, 'false', step), rejected: this.#steps.with(operation, 'true', step) };
+    return {
+      accepted: this.#steps.with(operation, 'false', step),
+      rejected: this.#steps.with(operation, 'true', step),
+    };
   }
 
   /** Series without observations are left out. */

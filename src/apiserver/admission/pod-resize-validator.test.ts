@@ -41,7 +41,10 @@ const create = (nodeName: string | undefined, spec: object = {}) =>
 async function resize(requests: object) {
   const { json } = await api.get(`${PODS}/p`);
   const [c, d] = (json.spec as { containers: object[] }).containers;
-  return api.put(`${PODS}/p/resize`, { ...json, spec: { ...json.spec, containers: [{ ...c, resources: { requests } }, d] } });
+  return api.put(`${PODS}/p/resize`, {
+    ...json,
+    spec: { ...json.spec, containers: [{ ...c, resources: { requests } }, d] },
+  });
 }
 
 const forbidden = (why: string) => `403 Forbidden: pods "p" is forbidden: ${why}`;

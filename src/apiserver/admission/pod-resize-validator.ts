@@ -34,11 +34,18 @@ export class PodResizeValidator implements AdmissionPlugin {
     const { nodeName } = pod.spec;
     const isUnchanged = attributes.oldObject?.metadata.generation === pod.metadata.generation;
     if (nodeName === undefined || isUnchanged) return undefined;
-    return andThen(this.#find<Immutable<Node>>('', 'nodes', '', nodeName), (node) => check(attributes, pod, nodeName, node));
+    return andThen(this.#find<Immutable<Node>>('', 'nodes', '', nodeName), (node) =>
+      check(attributes, pod, nodeName, node),
+    );
   }
 }
 
-function check(attributes: AdmissionAttributes, pod: ImmutablePod, nodeName: string, node: Immutable<Node> | undefined): void {
+function check(
+  attributes: AdmissionAttributes,
+  pod: ImmutablePod,
+  nodeName: string,
+  node: Immutable<Node> | undefined,
+): void {
   const refusal = (why: string) => apierrors.forbidden(attributes.resource, attributes.name, why);
   if (node === undefined) throw refusal(`node ${JSON.stringify(nodeName)} not found`);
   const os = node.metadata.labels?.[OS] ?? 'linux';
@@ -47,7 +54,8 @@ function check(attributes: AdmissionAttributes, pod: ImmutablePod, nodeName: str
     throw withCause(refusal(why), 'UnsupportedPlatform');
   }
   const problem = beyond(pod, node.status.allocatable ?? {});
-  if (problem !== '') throw withCause(refusal(`node didn't have enough allocatable resources: ${problem}`), 'NodeCapacity');
+  if (problem !== '')
+    throw withCause(refusal(`node didn't have enough allocatable resources: ${problem}`), 'NodeCapacity');
 }
 
 function beyond(pod: ImmutablePod, allocatable: Immutable<ResourceList>): string {

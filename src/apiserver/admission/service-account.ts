@@ -43,7 +43,9 @@ export class ServiceAccount implements AdmissionPlugin {
       throw refusal(attributes, 'a mirror pod may not reference service accounts');
     }
     const name = pod.spec.serviceAccountName || DEFAULT_NAME;
-    return andThen(this.#accountOf(attributes.namespace, name), (account) => this.#withAccount(attributes, name, account));
+    return andThen(this.#accountOf(attributes.namespace, name), (account) =>
+      this.#withAccount(attributes, name, account),
+    );
   }
 
   #withAccount(attributes: Admitted, name: string, account: Immutable<ServiceAccountObject> | undefined): ImmutablePod {
@@ -57,9 +59,11 @@ export class ServiceAccount implements AdmissionPlugin {
     let { spec } = pod;
     const pullSecrets = account.imagePullSecrets ?? [];
     spec = { ...spec, serviceAccountName: name, serviceAccount: name };
-    if ((spec.imagePullSecrets ?? []).length === 0 && pullSecrets.length > 0) spec = { ...spec, imagePullSecrets: pullSecrets };
+    if ((spec.imagePullSecrets ?? []).length === 0 && pullSecrets.length > 0)
+      spec = { ...spec, imagePullSecrets: pullSecrets };
     const automount = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
-    if (automount && this.#services.mountTokens) spec = withToken(spec, VOLUME_PREFIX + this.#services.random.nameSuffix(5));
+    if (automount && this.#services.mountTokens)
+      spec = withToken(spec, VOLUME_PREFIX + this.#services.random.nameSuffix(5));
     return { ...pod, spec };
   }
 
@@ -94,7 +98,11 @@ function withToken(spec: Spec, volumeName: string): Spec {
       sources: [
         { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
       ],
     },
   };

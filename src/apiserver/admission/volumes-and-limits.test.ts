@@ -108,7 +108,9 @@ spec:
     );
     expect(json.spec).toMatchObject({
       containers: [{ resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } } }],
-      initContainers: [{ resources: { limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '100m', memory: '5Mi' } } }],
+      initContainers: [
+        { resources: { limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '100m', memory: '5Mi' } } },
+      ],
     });
     expect(json.metadata.annotations).toEqual({
       'kubernetes.io/limit-ranger':
@@ -120,12 +122,18 @@ spec:
     await limit('{type: Container, default: {cpu: 500m}}');
     const { json } = await api.post(at('pods'), pod('{limits: {cpu: 100m}}'));
     expect(json.metadata.annotations).toBeUndefined();
-    expect(json.spec).toMatchObject({ containers: [{ resources: { limits: { cpu: '100m' }, requests: { cpu: '100m' } } }] });
+    expect(json.spec).toMatchObject({
+      containers: [{ resources: { limits: { cpu: '100m' }, requests: { cpu: '100m' } } }],
+    });
   });
 
   test.each<[limits: string, resources: string, why: string]>([
     ['{type: Container, max: {cpu: 1}}', '{limits: {cpu: 2}}', 'maximum cpu usage per Container is 1, but limit is 2'],
-    ['{type: Container, min: {cpu: 1}}', '{requests: {cpu: 500m}}', 'minimum cpu usage per Container is 1, but request is 500m'],
+    [
+      '{type: Container, min: {cpu: 1}}',
+      '{requests: {cpu: 500m}}',
+      'minimum cpu usage per Container is 1, but request is 500m',
+    ],
     [
       '{type: Pod, max: {cpu: 1, memory: 1Gi}}',
       '{limits: {cpu: 2}}',
@@ -151,8 +159,12 @@ spec:
     await limit('{type: PersistentVolumeClaim, min: {storage: 1Gi}, max: {storage: 5Gi}}');
     const create = async (size: string) => outcome(await api.post(at('persistentvolumeclaims'), claim('', size)));
     const refused = '403 Forbidden: persistentvolumeclaims "c" is forbidden:';
-    expect(await create('6Gi')).toBe(`${refused} maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi`);
-    expect(await create('1Mi')).toBe(`${refused} minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi`);
+    expect(await create('6Gi')).toBe(
+      `${refused} maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi`,
+    );
+    expect(await create('1Mi')).toBe(
+      `${refused} minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi`,
+    );
     expect(await create('1Gi')).toBe('201');
   });
 

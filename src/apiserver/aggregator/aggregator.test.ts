@@ -74,7 +74,16 @@ interface Call {
 function call(path: string, { method = 'GET', headers = {}, body, as }: Call = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const credentials = as === null ? {} : (as ?? admin);
-    const options = { host: '127.0.0.1', port, ca: authority.cert, path, method, headers, agent: false as const, ...credentials };
+    const options = {
+      host: '127.0.0.1',
+      port,
+      ca: authority.cert,
+      path,
+      method,
+      headers,
+      agent: false as const,
+      ...credentials,
+    };
     const request = httpsRequest(options, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
@@ -108,7 +117,9 @@ describe('a request', () => {
   test('comes from the front proxy and names the user', async () => {
     const arrived = await echo('', { as: null, headers: { authorization: 'Bearer sekret' } });
     expect(arrived.peer).toBe('front-proxy-client');
-    expect(valuesOf(arrived, 'x-remote-user').map((value) => Buffer.from(value, 'latin1').toString('utf8'))).toEqual(['jürgen']);
+    expect(valuesOf(arrived, 'x-remote-user').map((value) => Buffer.from(value, 'latin1').toString('utf8'))).toEqual([
+      'jürgen',
+    ]);
     expect(valuesOf(arrived, 'x-remote-uid')).toEqual(['u1']);
     expect(valuesOf(arrived, 'x-remote-group')).toEqual(['system:masters', 'b, c', 'system:authenticated']);
     expect(valuesOf(arrived, 'x-remote-extra-example.com%2fk')).toEqual(['v']);
@@ -165,7 +176,11 @@ describe('a response', () => {
 
   test.each([
     ['redirect', 502, 'the backend attempted to redirect this request, which is not permitted'],
-    ['redirect?to=https://elsewhere.example.com/', 502, 'the backend attempted to redirect this request, which is not permitted'],
+    [
+      'redirect?to=https://elsewhere.example.com/',
+      502,
+      'the backend attempted to redirect this request, which is not permitted',
+    ],
     ['redirect-nowhere', 302, 'moved'],
     ['close', 503, 'error trying to reach service: EOF\n'],
   ])('%s', async (mode, code, text) => {

@@ -105,7 +105,13 @@ export class Aggregator {
     });
     this.#authentication = new AuthenticationConfig({ ...config, requestHeader });
     const { apiServices } = this;
-    this.#discovery = new RemoteDiscovery({ clock, logger, apiServices, backends, onChange: () => this.#groups.invalidate() });
+    this.#discovery = new RemoteDiscovery({
+      clock,
+      logger,
+      apiServices,
+      backends,
+      onChange: () => this.#groups.invalidate(),
+    });
     this.openApi = new RemoteOpenApi({
       clock,
       logger,

@@ -21,7 +21,8 @@ test.each([0, 1])('all add their authorities, %i of them before', async (before)
   const authorities = (await Promise.all(names.map((name) => makeTestAuthority(name)))).map(({ cert }) => cert);
   const { client, clock, logger, server } = t;
   const follower = new Follower({ catalog: server.catalog, clock, logger });
-  const add = (clientCa: string): Promise<void> => new AuthenticationConfig({ client, clock, logger, clientCa }).start(follower);
+  const add = (clientCa: string): Promise<void> =>
+    new AuthenticationConfig({ client, clock, logger, clientCa }).start(follower);
   for (const authority of authorities.slice(0, before)) await add(authority);
   await Promise.all(authorities.slice(before).map(add));
   const { data } = await client.resource(configMaps).namespace('kube-system').get('extension-apiserver-authentication');

@@ -77,7 +77,8 @@ export class AuthenticationConfig {
         if (!deepEqual(data, current.data ?? {})) await access.update({ ...current, data });
         return;
       } catch (error) {
-        const isOthersWrite = apierrors.isAlreadyExists(error) || apierrors.isConflict(error) || apierrors.isNotFound(error);
+        const isOthersWrite =
+          apierrors.isAlreadyExists(error) || apierrors.isConflict(error) || apierrors.isNotFound(error);
         if (!isOthersWrite || attempt === ATTEMPTS) throw error;
       }
     }
@@ -95,7 +96,10 @@ export class AuthenticationConfig {
       ...(frontProxies !== '' && {
         'requestheader-allowed-names': list('requestheader-allowed-names', requestHeader?.allowedNames),
         'requestheader-client-ca-file': frontProxies,
-        'requestheader-extra-headers-prefix': list('requestheader-extra-headers-prefix', requestHeader?.extraHeaderPrefixes),
+        'requestheader-extra-headers-prefix': list(
+          'requestheader-extra-headers-prefix',
+          requestHeader?.extraHeaderPrefixes,
+        ),
         'requestheader-group-headers': list('requestheader-group-headers', requestHeader?.groupHeaders),
         ...(uidHeaders !== '[]' && { 'requestheader-uid-headers': uidHeaders }),
         'requestheader-username-headers': list('requestheader-username-headers', requestHeader?.usernameHeaders),

@@ -106,8 +106,11 @@ beforeAll(async () => {
       expect(status.conditions).toMatchObject([{ status: 'True' }]);
     }
     const listed = await groups();
-    for (const name of ['good', 'liar', 'old']) expect(listed[`${name}.example.com`]).toMatchObject([{ freshness: 'Current' }]);
-    expect(Object.keys(listed)).toEqual(expect.arrayContaining([...names, 'v1.away.example.com'].map((name) => name.slice(3))));
+    for (const name of ['good', 'liar', 'old'])
+      expect(listed[`${name}.example.com`]).toMatchObject([{ freshness: 'Current' }]);
+    expect(Object.keys(listed)).toEqual(
+      expect.arrayContaining([...names, 'v1.away.example.com'].map((name) => name.slice(3))),
+    );
   }, 40_000);
 }, 60_000);
 afterEach(() => {
@@ -120,7 +123,11 @@ afterAll(async () => {
 
 interface Group {
   readonly metadata: { readonly name?: string };
-  readonly versions: readonly { readonly version: string; readonly freshness: string; readonly resources?: readonly unknown[] }[];
+  readonly versions: readonly {
+    readonly version: string;
+    readonly freshness: string;
+    readonly resources?: readonly unknown[];
+  }[];
 }
 
 async function groups(): Promise<Readonly<Record<string, Group['versions']>>> {
@@ -164,7 +171,9 @@ describe('aggregated discovery', () => {
     expect(old).toMatchObject([
       {
         freshness: 'Current',
-        resources: [{ resource: 'things', scope: 'Namespaced', singularResource: 'thing', verbs: ['get', 'list', 'watch'] }],
+        resources: [
+          { resource: 'things', scope: 'Namespaced', singularResource: 'thing', verbs: ['get', 'list', 'watch'] },
+        ],
       },
     ]);
   });
@@ -173,7 +182,9 @@ describe('aggregated discovery', () => {
 describe('OpenAPI', () => {
   test('v3 lists the documents of other servers, and forwards requests for them', async () => {
     const { json } = await send(t.server, { path: '/openapi/v3' });
-    const { paths } = json as unknown as { readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>> };
+    const { paths } = json as unknown as {
+      readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
+    };
     const others = Object.keys(paths).filter((path) => path.includes('example.com') || path === 'apis/far');
     expect(others).toEqual(['apis/good.example.com/v1', 'apis/large.example.com/v1', 'apis/old.example.com/v1']);
     expect(paths['apis/apps/v1']?.serverRelativeURL).not.toContain('evil');
@@ -208,7 +219,9 @@ test('controllers of this process read lists and watch, as objects', async () =>
   const iterator = events[Symbol.asyncIterator]();
   expect(await iterator.next()).toMatchObject({ value: { type: 'ADDED', object: { kind: 'Thing' } } });
   events.stop();
-  await expect(t.client.transport.request({ method: 'GET', path: '/apis/away.example.com/v1/things' })).rejects.toMatchObject({
+  await expect(
+    t.client.transport.request({ method: 'GET', path: '/apis/away.example.com/v1/things' }),
+  ).rejects.toMatchObject({
     status: { code: 503 },
   });
 });

@@ -112,7 +112,9 @@ class FollowedService {
     const ignore = (): void => undefined;
     this.ready = Promise.all([
       this.#follower.follow('', 'services', services, { namespace, selection: byName }).catch(ignore),
-      this.#follower.follow('discovery.k8s.io', 'endpointslices', slices, { namespace, selection: ofService }).catch(ignore),
+      this.#follower
+        .follow('discovery.k8s.io', 'endpointslices', slices, { namespace, selection: ofService })
+        .catch(ignore),
     ]).then(ignore);
   }
 

@@ -18,7 +18,10 @@ export interface Authenticator {
 /** An authenticator of bearer tokens, which TokenReview asks too. */
 export interface TokenAuthenticator {
   /** `audiences`: those the token must be for, at least one of them; empty: the API server's own. */
-  authenticateToken(token: string, audiences: readonly string[]): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
+  authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
 }
 
 export interface TokenAnswer {

@@ -56,7 +56,8 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
       return typeof value === 'string' ? value : '';
     };
     const [namespace, name, uid] = [claim('namespace'), claim('service-account.name'), claim('service-account.uid')];
-    if (namespace === '' || name === '' || claims['sub'] !== `system:serviceaccount:${namespace}:${name}`) return undefined;
+    if (namespace === '' || name === '' || claims['sub'] !== `system:serviceaccount:${namespace}:${name}`)
+      return undefined;
     const { find } = this.#config;
     const secret = await find<Immutable<Secret>>('', 'secrets', namespace, claim('secret.name'));
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
@@ -75,7 +76,12 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
   #note({ metadata }: Immutable<Secret>): void {
     const { noteUse, clock } = this.#config;
     const today = dayOf(clock.now());
-    if (noteUse === undefined || metadata.labels?.[LAST_USED_LABEL] === today || this.#noted.get(metadata.uid) === today) return;
+    if (
+      noteUse === undefined ||
+      metadata.labels?.[LAST_USED_LABEL] === today ||
+      this.#noted.get(metadata.uid) === today
+    )
+      return;
     if ([...this.#noted.values()][0] !== today) this.#noted = new Map();
     this.#noted.set(metadata.uid, today);
     noteUse({ namespace: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid }, today);

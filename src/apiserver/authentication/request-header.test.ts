@@ -119,7 +119,10 @@ describe('others name nobody', () => {
 
 test('extension API servers learn the authorities and headers', async () => {
   const path = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication';
-  const { data } = await t.client.transport.request<{ readonly data: Readonly<Record<string, string>> }>({ method: 'GET', path });
+  const { data } = await t.client.transport.request<{ readonly data: Readonly<Record<string, string>> }>({
+    method: 'GET',
+    path,
+  });
   expect(data).toEqual({
     'client-ca-file': clients.cert.trim() + '\n',
     'requestheader-allowed-names': '["front-proxy-client"]',

@@ -70,10 +70,15 @@ export class RequestHeaderAuthenticator implements Authenticator {
 }
 
 /** Each value by itself: a comma may be a part of a group's name. Values are UTF-8, which Node reads as Latin 1. */
-function headersOf({ headers, rawHeaders }: Pick<ApiRequest, 'headers'> & Partial<Pick<ApiRequest, 'rawHeaders'>>): Headers {
+function headersOf({
+  headers,
+  rawHeaders,
+}: Pick<ApiRequest, 'headers'> & Partial<Pick<ApiRequest, 'rawHeaders'>>): Headers {
   const utf8 = (value: string): string => Buffer.from(value, 'latin1').toString('utf8');
   if (rawHeaders === undefined) {
-    return Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, utf8(value)] as const]));
+    return Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, utf8(value)] as const],
+    );
   }
   const pairs: (readonly [string, string])[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

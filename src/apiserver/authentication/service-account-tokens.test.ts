@@ -21,7 +21,11 @@ function newTokens(objects: Readonly<Record<string, { readonly uid: string }>>) 
     const found = objects[`${resource}/${namespace}/${name}`];
     return Promise.resolve(found && { metadata: { name, namespace, ...found } });
   }) as Find;
-  return { clock, privateKey, tokens: new ServiceAccountTokens({ clock, random: new SeededRandom(1), find, signingKey }) };
+  return {
+    clock,
+    privateKey,
+    tokens: new ServiceAccountTokens({ clock, random: new SeededRandom(1), find, signingKey }),
+  };
 }
 
 const wish = (more: Partial<TokenWish> = {}): TokenWish => ({
@@ -90,7 +94,9 @@ describe('tokens of ServiceAccounts', () => {
     const { tokens, privateKey } = newTokens(everything);
     const [, payload = ''] = tokens.sign(wish()).token.split('.');
     const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
-    const token = await new SignJWT({ ...own, ...(claims as JWTPayload) }).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+    const token = await new SignJWT({ ...own, ...(claims as JWTPayload) })
+      .setProtectedHeader({ alg: 'ES256' })
+      .sign(privateKey);
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
   });
 
@@ -132,7 +138,14 @@ describe('keys of tokens', () => {
   const find = (() =>
     Promise.resolve({ metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } })) as unknown as Find;
   const make = (signingKey: string, publicKeys?: readonly string[], more: object = {}): ServiceAccountTokens =>
-    new ServiceAccountTokens({ clock: new VirtualClock(), random: new SeededRandom(1), find, signingKey, publicKeys, ...more });
+    new ServiceAccountTokens({
+      clock: new VirtualClock(),
+      random: new SeededRandom(1),
+      find,
+      signingKey,
+      publicKeys,
+      ...more,
+    });
 
   it.each([
     ['RS256', generateKeyPairSync('rsa', { modulusLength: 2048 })],

@@ -34,7 +34,12 @@ export class TokenVerifier {
     }
     for (const { algorithm, publicKey } of this.#candidates(keyId)) {
       const currentDate = new Date(now);
-      const options = { issuer: [...issuers], algorithms: [algorithm], currentDate, clockTolerance: CLOCK_LEEWAY_SECONDS };
+      const options = {
+        issuer: [...issuers],
+        algorithms: [algorithm],
+        currentDate,
+        clockTolerance: CLOCK_LEEWAY_SECONDS,
+      };
       try {
         return (await jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] })).payload;
       } catch {

@@ -56,7 +56,13 @@ describe('without a rule that allows it', () => {
 });
 
 describe('the components', () => {
-  const may = async (who: ReturnType<typeof user>, verb: string, resource: string, group = '', name = 'x'): Promise<boolean> => {
+  const may = async (
+    who: ReturnType<typeof user>,
+    verb: string,
+    resource: string,
+    group = '',
+    name = 'x',
+  ): Promise<boolean> => {
     const [plural = '', subresource = ''] = resource.split('/');
     const { status } = await t.client.resource(subjectAccessReviews).create({
       metadata: {},
@@ -100,7 +106,8 @@ describe('the components', () => {
 
 describe('reviews', () => {
   const path = (kind: string) => `/apis/authorization.k8s.io/v1/${kind}`;
-  const review = (kind: string, spec: object, at = path(kind)) => send(t.server, { method: 'POST', path: at, body: { spec } });
+  const review = (kind: string, spec: object, at = path(kind)) =>
+    send(t.server, { method: 'POST', path: at, body: { spec } });
   const pods = { verb: 'list', resource: 'pods', namespace: 'default' };
 
   test('of others', async () => {
@@ -111,10 +118,12 @@ describe('reviews', () => {
     expect(yes.code).toBe(201);
     expect(yes.json).toMatchObject({ kind: 'SubjectAccessReview', status: { allowed: true } });
     expect(
-      (await review('subjectaccessreviews', { user: 'joe', groups: ['system:masters'], resourceAttributes: pods })).json,
+      (await review('subjectaccessreviews', { user: 'joe', groups: ['system:masters'], resourceAttributes: pods }))
+        .json,
     ).toMatchObject({ status: { allowed: true } });
     expect(
-      (await review('subjectaccessreviews', { user: 'joe', nonResourceAttributes: { path: '/metrics', verb: 'get' } })).json,
+      (await review('subjectaccessreviews', { user: 'joe', nonResourceAttributes: { path: '/metrics', verb: 'get' } }))
+        .json,
     ).toMatchObject({ status: { allowed: false } });
   });
 
@@ -150,9 +159,20 @@ describe('reviews', () => {
 });
 
 describe('impersonation', () => {
-  const whoami = (headers: Record<string, string>, as = user('admin', 'system:masters'), rawHeaders?: readonly string[]) => {
+  const whoami = (
+    headers: Record<string, string>,
+    as = user('admin', 'system:masters'),
+    rawHeaders?: readonly string[],
+  ) => {
     const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-    return send(t.server, { method: 'POST', path, headers, ...(rawHeaders !== undefined && { rawHeaders }), user: as, body: {} });
+    return send(t.server, {
+      method: 'POST',
+      path,
+      headers,
+      ...(rawHeaders !== undefined && { rawHeaders }),
+      user: as,
+      body: {},
+    });
   };
 
   test('is for those who may', async () => {
@@ -173,7 +193,9 @@ describe('impersonation', () => {
     });
     const account = await whoami({ 'impersonate-user': 'system:serviceaccount:default:a' });
     expect(account.json).toMatchObject({
-      status: { userInfo: { groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'] } },
+      status: {
+        userInfo: { groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'] },
+      },
     });
     const refused = await whoami({ 'impersonate-user': 'admin' }, user('joe'));
     expect(refused.code).toBe(403);

@@ -14,7 +14,10 @@ export interface AuthorizerSources {
   readonly nodeGraph: NodeGraph;
 }
 
-export function createAuthorizer(modes: readonly AuthorizationMode[], { roles, nodeGraph }: AuthorizerSources): Authorizer {
+export function createAuthorizer(
+  modes: readonly AuthorizationMode[],
+  { roles, nodeGraph }: AuthorizerSources,
+): Authorizer {
   const authorizerOf = (mode: AuthorizationMode): Authorizer => {
     switch (mode) {
       case 'Node':

@@ -32,7 +32,9 @@ export class UnionAuthorizer implements Authorizer {
   }
 
   async rulesFor(user: UserInfo, namespace: string): Promise<RulesAnswer> {
-    const answers = await Promise.all(this.#authorizers.map(async (authorizer) => authorizer.rulesFor(user, namespace)));
+    const answers = await Promise.all(
+      this.#authorizers.map(async (authorizer) => authorizer.rulesFor(user, namespace)),
+    );
     return {
       resourceRules: answers.flatMap(({ resourceRules }) => resourceRules),
       nonResourceRules: answers.flatMap(({ nonResourceRules }) => nonResourceRules),

@@ -13,7 +13,10 @@ interface Options {
   readonly visibility?: Visibility;
 }
 
-const kindOf = (resource: string, { group = 'example.com', version = 'v1', rest = {}, ...more }: Options = {}): Kind => ({
+const kindOf = (
+  resource: string,
+  { group = 'example.com', version = 'v1', rest = {}, ...more }: Options = {},
+): Kind => ({
   type: widgetType(version, group, resource),
   rest,
   ...more,
@@ -67,8 +70,15 @@ describe('a snapshot', () => {
 
   test('orders groups as discovery does: those of Kubernetes first, the others by name', () => {
     const catalog = new Catalog();
-    for (const group of ['b.example.com', 'batch', 'a.example.com', 'apps', '']) catalog.install([kindOf('widgets', { group })]);
-    expect(catalog.snapshot().groups.map(({ name }) => name)).toEqual(['', 'apps', 'batch', 'a.example.com', 'b.example.com']);
+    for (const group of ['b.example.com', 'batch', 'a.example.com', 'apps', ''])
+      catalog.install([kindOf('widgets', { group })]);
+    expect(catalog.snapshot().groups.map(({ name }) => name)).toEqual([
+      '',
+      'apps',
+      'batch',
+      'a.example.com',
+      'b.example.com',
+    ]);
   });
 
   test('publishes neither unlisted nor internal kinds', () => {
@@ -143,7 +153,9 @@ describe('install', () => {
     catalog.onChange((change) => changes.push(change));
     const newer = kindOf('widgets', { rest: closing('newer') });
     installed.replace([stays, newer]);
-    expect(changes.map(({ added, removed }) => [added, names(removed)])).toEqual([[[newer], ['widgets.v1.example.com']]]);
+    expect(changes.map(({ added, removed }) => [added, names(removed)])).toEqual([
+      [[newer], ['widgets.v1.example.com']],
+    ]);
     expect(closed).toEqual(['widgets']);
     expect(installed.kinds).toEqual([stays, newer]);
     catalog.install([kindOf('others')]);

@@ -75,7 +75,9 @@ test('a kind is a store with views', async () => {
       type: widgets,
       strategy,
       subresources: {
-        status: { strategy: { prepareForUpdate: (object, old) => ({ ...object, size: old.size }), validateUpdate: () => [] } },
+        status: {
+          strategy: { prepareForUpdate: (object, old) => ({ ...object, size: old.size }), validateUpdate: () => [] },
+        },
         size: ({ store }) => ({ kind: V2, rest: { get: (...call) => store.get(...call) } }),
       },
     }).build(services),
@@ -111,9 +113,13 @@ test('a version that is not stored converts at the border with the storage', asy
     'example.com/v1': {
       'example.com/v2': ({ length, ...others }: FirstWidget) => ({ ...others, size: length, apiVersion: V2_NAME }),
     },
-    'example.com/v2': { 'example.com/v1': ({ size, ...others }: Widget) => ({ ...others, length: size, apiVersion: V1_NAME }) },
+    'example.com/v2': {
+      'example.com/v1': ({ size, ...others }: Widget) => ({ ...others, length: size, apiVersion: V1_NAME }),
+    },
   });
-  const stored = only(defineKind<Widget>({ type: widgets, converter, otherVersions: [first], strategy }).build(services));
+  const stored = only(
+    defineKind<Widget>({ type: widgets, converter, otherVersions: [first], strategy }).build(services),
+  );
   const viewed = only(
     defineKind<FirstWidget>({
       type: first,
@@ -162,7 +168,9 @@ test('a kind that is made at run time brings its own codec', () => {
   const codec = { kind: V2 } as ObjectCodec;
   const columns = [{ name: 'Size', type: 'integer', description: 'The size.' }] as const;
   const kind = only(
-    defineKind<Widget>({ type: widgets, codec, strategy, table: { columns, cells: ({ size }) => [size] } }).build(services),
+    defineKind<Widget>({ type: widgets, codec, strategy, table: { columns, cells: ({ size }) => [size] } }).build(
+      services,
+    ),
   );
   expect(kind.codec).toBe(codec);
   expect(kind.table?.cells(widget(4), 0)).toEqual([4]);

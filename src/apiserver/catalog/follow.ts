@@ -125,7 +125,8 @@ class FollowedResource {
   }
 
   #onChange({ added }: CatalogChange): void {
-    if (this.#active || !added.some(({ type }) => type.group === this.#group && type.resource === this.#resource)) return;
+    if (this.#active || !added.some(({ type }) => type.group === this.#group && type.resource === this.#resource))
+      return;
     this.#active = true;
     void this.#listAndWatch();
   }
@@ -166,7 +167,8 @@ class FollowedResource {
     })) as WatchStream<EncodedWatchEvent>;
     this.#stream = stream;
     if (this.#stopped) stream.stop();
-    const { decode = (encoded: EncodedObject) => encoded.object() as KubeObject, objectsPerTurn = Infinity } = this.#options;
+    const { decode = (encoded: EncodedObject) => encoded.object() as KubeObject, objectsPerTurn = Infinity } =
+      this.#options;
     const seen = new Set<string>();
     let syncing = true;
     let count = 0;

@@ -26,7 +26,11 @@ export type Find = <T extends KubeObject>(
 ) => Awaitable<T | undefined>;
 
 /** Returns all objects of a resource in a namespace ('': in all); none if there is no such resource. */
-export type FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => Awaitable<readonly T[]>;
+export type FindAll = <T extends KubeObject>(
+  group: string,
+  resource: string,
+  namespace: string,
+) => Awaitable<readonly T[]>;
 
 /**
  * Changes the status of an object; after a conflict with another writer it calls `change` again. Does nothing if the object or the
@@ -41,7 +45,13 @@ export type UpdateStatus = <T extends KubeObject>(
 ) => Promise<void>;
 
 /** Waits for an object: resolves true as soon as it exists, false when the time is over or if there is no such resource. */
-export type Appears = (group: string, resource: string, namespace: string, name: string, timeoutMs: number) => Promise<boolean>;
+export type Appears = (
+  group: string,
+  resource: string,
+  namespace: string,
+  name: string,
+  timeoutMs: number,
+) => Promise<boolean>;
 
 const NEVER = new AbortController().signal;
 
@@ -51,7 +61,12 @@ export function internalContext(namespace: string): RequestContext {
 }
 
 /** Gets one object. Returns undefined if there is none. */
-export function findOne(rest: Rest, namespace: string, name: string, resourceVersion = ''): Awaitable<KubeObject | undefined> {
+export function findOne(
+  rest: Rest,
+  namespace: string,
+  name: string,
+  resourceVersion = '',
+): Awaitable<KubeObject | undefined> {
   if (rest.find !== undefined) return rest.find(namespace, name);
   return rest.get === undefined ? undefined : getOrUndefined(rest.get.bind(rest), namespace, name, resourceVersion);
 }
@@ -75,7 +90,9 @@ export function findEvery(rest: Rest, namespace: string, resourceVersion = ''): 
   if (rest.findAll !== undefined) return rest.findAll(namespace);
   if (rest.list === undefined) return [];
   const options = { selection: everything, limit: 0, continue: '', resourceVersion, resourceVersionMatch: '' } as const;
-  return andThen(rest.list(internalContext(namespace), options), ({ items }) => items.map((item) => item.object() as KubeObject));
+  return andThen(rest.list(internalContext(namespace), options), ({ items }) =>
+    items.map((item) => item.object() as KubeObject),
+  );
 }
 
 export class InternalClient {
@@ -119,7 +136,10 @@ export class InternalClient {
 
   readonly appears: Appears = async (group, resource, namespace, name, timeoutMs) => {
     const selection = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', name) });
-    const events = await watchAll(this.#restOf(group, resource), namespace, { selection, sendInitialEvents: undefined });
+    const events = await watchAll(this.#restOf(group, resource), namespace, {
+      selection,
+      sendInitialEvents: undefined,
+    });
     if (events === undefined) return false;
     const timer = this.#clock.setTimer(timeoutMs, () => events.stop());
     try {

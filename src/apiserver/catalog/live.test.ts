@@ -30,7 +30,12 @@ beforeEach(async () => {
 afterEach(() => t.stop());
 
 const code = async (path: string): Promise<number> => (await api.get(path)).code;
-const widget = (name: string) => ({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name }, data: { size: 'large' } });
+const widget = (name: string) => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Widget',
+  metadata: { name },
+  data: { size: 'large' },
+});
 
 /** Where each document mentions the group. */
 async function mentions(): Promise<Readonly<Record<string, boolean>>> {
@@ -143,11 +148,18 @@ test('a policy may use it as its parameters', async () => {
   });
   await api.post(`${policies}/validatingadmissionpolicybindings`, {
     metadata: { name: 'sized' },
-    spec: { policyName: 'sized', validationActions: ['Deny'], paramRef: { name: 'a', parameterNotFoundAction: 'Allow' } },
+    spec: {
+      policyName: 'sized',
+      validationActions: ['Deny'],
+      paramRef: { name: 'a', parameterNotFoundAction: 'Allow' },
+    },
   });
   let count = 0;
   const create = async (size: string): Promise<string> => {
-    const answer = await api.post('/api/v1/namespaces/default/configmaps', { metadata: { name: `c${count++}` }, data: { size } });
+    const answer = await api.post('/api/v1/namespaces/default/configmaps', {
+      metadata: { name: `c${count++}` },
+      data: { size },
+    });
     return answer.code === 201 ? 'created' : (answer.json.message ?? '');
   };
   const unknown = "failed to find resource referenced by paramKind: 'example.com/v1, Kind=Widget'";
@@ -173,7 +185,8 @@ describe('documents', () => {
         }),
       );
     const before = await tags();
-    const aggregated = async () => (await send(t.server, { path: '/apis', headers: { accept: AGGREGATED } })).headers['etag'];
+    const aggregated = async () =>
+      (await send(t.server, { path: '/apis', headers: { accept: AGGREGATED } })).headers['etag'];
     const tag = await aggregated();
     const installed = t.server.catalog.install([widgetKind(t)]);
     expect(await tags()).toEqual(before);
@@ -197,7 +210,8 @@ test('requests during changes see all kinds of an installation or none', async (
   const seen = new Set<string>();
   const summary = ({ code: status, text }: RawResponse, describe: (json: Answer) => string | undefined): string =>
     status === 200 ? `${status} ${describe(JSON.parse(text) as Answer)}` : `${status} ${text.trim()}`;
-  const namesOf = (json: Answer): string => (json as unknown as APIResourceList).resources.map(({ name }) => name).join(' ');
+  const namesOf = (json: Answer): string =>
+    (json as unknown as APIResourceList).resources.map(({ name }) => name).join(' ');
   const sizeOf = ({ data }: Answer): string | undefined => data?.['size'];
   let updates = 0;
   const questions: Readonly<Record<string, () => Promise<string>>> = {

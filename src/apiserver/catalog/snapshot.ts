@@ -119,7 +119,11 @@ export class GroupIndex {
   readonly #byResource: PersistentMap<readonly Kind[]>;
   #published: readonly VersionIndex[] | undefined;
 
-  constructor(name: string, versions: readonly VersionIndex[] = [], byResource = PersistentMap.empty<readonly Kind[]>()) {
+  constructor(
+    name: string,
+    versions: readonly VersionIndex[] = [],
+    byResource = PersistentMap.empty<readonly Kind[]>(),
+  ) {
     this.name = name;
     this.versions = versions;
     this.#byResource = byResource;

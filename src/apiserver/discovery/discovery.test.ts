@@ -168,7 +168,10 @@ describe('the older form', () => {
       const { code, bytes } = await get(path, 'application/vnd.kubernetes.protobuf');
       expect(code).toBe(200);
       const { apiVersion, kind, raw } = openEnvelope(bytes);
-      expect({ apiVersion, kind }).toEqual({ apiVersion: (json as { apiVersion?: string }).apiVersion ?? '', kind: json.kind });
+      expect({ apiVersion, kind }).toEqual({
+        apiVersion: (json as { apiVersion?: string }).apiVersion ?? '',
+        kind: json.kind,
+      });
       const message = messageOf(apiVersion, kind);
       if (message === undefined) throw new Error(`no message for ${kind}`);
       expect(json).toMatchObject(decodeMessage<object>(message, raw));
@@ -227,11 +230,27 @@ describe('all at once', () => {
           const namespaced = scope === 'Namespaced';
           const kindOf = ({ group: ofGroup, version: ofVersion, kind }: Aggregated['responseKind']) =>
             // Empty: those of the resource.
-            ofGroup === '' && ofVersion === '' ? { group, version, kind } : { group: ofGroup, version: ofVersion, kind };
-          const own = { name: resource, singularName: singularResource, namespaced, ...kindOf(responseKind), ...rest, path };
+            ofGroup === '' && ofVersion === ''
+              ? { group, version, kind }
+              : { group: ofGroup, version: ofVersion, kind };
+          const own = {
+            name: resource,
+            singularName: singularResource,
+            namespaced,
+            ...kindOf(responseKind),
+            ...rest,
+            path,
+          };
           together.push(own);
           for (const { subresource, responseKind: kind, verbs } of subresources) {
-            together.push({ name: `${resource}/${subresource}`, singularName: '', namespaced, ...kindOf(kind), verbs, path });
+            together.push({
+              name: `${resource}/${subresource}`,
+              singularName: '',
+              namespaced,
+              ...kindOf(kind),
+              verbs,
+              path,
+            });
           }
         }
       }
@@ -256,7 +275,9 @@ describe('all at once', () => {
   });
 
   test('is only there for the roots', async () => {
-    expect((await get('/apis/apps/v1', `${AGGREGATED},application/json`)).headers['content-type']).toBe('application/json');
+    expect((await get('/apis/apps/v1', `${AGGREGATED},application/json`)).headers['content-type']).toBe(
+      'application/json',
+    );
     expect((await get('/apis/apps/v1', AGGREGATED)).code).toBe(406);
   });
 });
@@ -282,10 +303,13 @@ describe('a client that has it already', () => {
     expect((await get('/apis')).headers['cache-control']).toBe('no-cache, private');
   });
 
-  test.each(['/', '/api', '/api/v1', '/apis', '/apis/apps', '/apis/apps/v1'])('%s has no tag in the older form', async (path) => {
-    const { headers } = await get(path);
-    expect([headers['etag'], headers['vary']]).toEqual([undefined, undefined]);
-  });
+  test.each(['/', '/api', '/api/v1', '/apis', '/apis/apps', '/apis/apps/v1'])(
+    '%s has no tag in the older form',
+    async (path) => {
+      const { headers } = await get(path);
+      expect([headers['etag'], headers['vary']]).toEqual([undefined, undefined]);
+    },
+  );
 });
 
 describe('what is not there', () => {

@@ -1,7 +1,11 @@
 // Documents of discovery: per group and version (the older form, one request each), and of all groups (the aggregated form).
 
 import { createHash } from 'node:crypto';
-import type { APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
+import type {
+  APIGroupDiscovery,
+  APIGroupDiscoveryList,
+  APIResourceDiscovery,
+} from '#api/groups/apidiscovery/v2/index.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { APIResource, APIResourceList } from '#api/machinery/meta/v1/index.ts';
 import { verbsOf, type Kind } from '../catalog/kind.ts';

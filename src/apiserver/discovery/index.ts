@@ -62,7 +62,8 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
     if (method !== 'GET' && method !== 'HEAD') throw apierrors.genericStatus(405);
     if (path === '/api' || path === '/apis') {
       const mediaType = wantsAggregated(headers['accept'] ?? '');
-      if (mediaType !== undefined) return answerAggregated(request, documents.aggregated(snapshot, others, path), mediaType);
+      if (mediaType !== undefined)
+        return answerAggregated(request, documents.aggregated(snapshot, others, path), mediaType);
     }
     if (path === '/api') return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
     const document = documents.at(snapshot, others, path);

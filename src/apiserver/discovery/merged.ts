@@ -35,11 +35,17 @@ export function listedGroups(snapshot: CatalogSnapshot, aggregated: AggregatedGr
 }
 
 /** Returns one group of /apis. Undefined: no APIService is in it. */
-export function listedGroup(index: GroupIndex | undefined, name: string, aggregated: AggregatedGroups): APIGroup | undefined {
+export function listedGroup(
+  index: GroupIndex | undefined,
+  name: string,
+  aggregated: AggregatedGroups,
+): APIGroup | undefined {
   const remote = aggregated.remote.filter(({ group }) => group === name);
   const local = (index?.published ?? []).flatMap(({ group, version }): Listed[] => {
     const priority = aggregated.registeredPriority(group, version);
-    return priority === undefined || remote.some((each) => each.version === version) ? [] : [{ group, version, priority }];
+    return priority === undefined || remote.some((each) => each.version === version)
+      ? []
+      : [{ group, version, priority }];
   });
   return grouped([...local, ...remote])[0];
 }
@@ -81,7 +87,8 @@ export function mergedGroups(local: readonly APIGroupDiscovery[], aggregated: Ag
     const group = metadata?.name ?? '';
     for (const entry of versions) {
       // The other server has answered for this group version.
-      if (!priorities.has(`${group}/${entry.version}`)) add(group, entry, aggregated.localPriority(group, entry.version));
+      if (!priorities.has(`${group}/${entry.version}`))
+        add(group, entry, aggregated.localPriority(group, entry.version));
     }
   }
   const sorted = [...groups].toSorted(([a, x], [b, y]) => y.priority - x.priority || compareText(a, b));

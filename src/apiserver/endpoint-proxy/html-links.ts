@@ -63,7 +63,8 @@ type State =
   | 'before value'
   | 'value';
 
-const isSpace = (char: string): boolean => char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\f';
+const isSpace = (char: string): boolean =>
+  char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\f';
 const isLetter = (char: string): boolean => (char >= 'a' && char <= 'z') || (char >= 'A' && char <= 'Z');
 
 export class HtmlLinks {
@@ -119,7 +120,8 @@ export class HtmlLinks {
 
   /** Returns what is left when the page is over. */
   end(): string {
-    const rest = this.#state === 'value' && !this.#passedQuote ? this.#tag + this.#quote + this.#value : this.#tag + this.#value;
+    const rest =
+      this.#state === 'value' && !this.#passedQuote ? this.#tag + this.#quote + this.#value : this.#tag + this.#value;
     this.#reset();
     return rest;
   }

@@ -85,7 +85,12 @@ const OBJECTS: Readonly<Record<string, object>> = {
 const find: Find = <T extends KubeObject>(_group: string, resource: string, _namespace: string, name: string) =>
   Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
 
-function request(resource: 'pods' | 'services', name: string, path: string, raw: Partial<RawRequest> = {}): Promise<ApiResponse> {
+function request(
+  resource: 'pods' | 'services',
+  name: string,
+  path: string,
+  raw: Partial<RawRequest> = {},
+): Promise<ApiResponse> {
   const served: Pick<Subresource, 'rest'> =
     resource === 'pods'
       ? podProxySubresource({ find, clock: systemClock }, { dial })

@@ -67,7 +67,8 @@ export function podProxySubresource(
     kind: { group: '', version: 'v1', kind: 'PodProxyOptions' },
     connectMethods: ALL_METHODS,
     rest: {
-      connect: async (request, name) => proxy.forward(request, 'pods', name, await locatePod(find, request.info.namespace, name)),
+      connect: async (request, name) =>
+        proxy.forward(request, 'pods', name, await locatePod(find, request.info.namespace, name)),
     },
   };
 }

@@ -50,7 +50,8 @@ export function rewriteResponse(response: ApiResponse, place: ProxiedPlace, meth
   else if (body.kind === 'stream' && isPage(body.contentType) && mayHaveBody(method, code)) {
     const coding = CODINGS[headers['content-encoding'] ?? ''];
     // A page in another coding passes as it is.
-    if (coding !== undefined) return { ...response, headers, body: { ...body, stream: through(body.stream, coding(place)) } };
+    if (coding !== undefined)
+      return { ...response, headers, body: { ...body, stream: through(body.stream, coding(place)) } };
   }
   return { ...response, headers };
 }

@@ -25,13 +25,21 @@ test('duplicate owners of a create, an update and a patch are dropped with a war
   const created = await send(t.server, { method: 'POST', path, body: object([owner('u'), owner('u'), owner('v')]) });
   expect(created.json.metadata.ownerReferences).toEqual([owner('u'), owner('v')]);
   expect(created.warnings).toEqual([TEXT('', 'u')]);
-  const updated = await send(t.server, { method: 'PUT', path: `${path}/m`, body: object([owner('w'), owner('w'), owner('w')]) });
+  const updated = await send(t.server, {
+    method: 'PUT',
+    path: `${path}/m`,
+    body: object([owner('w'), owner('w'), owner('w')]),
+  });
   expect(updated.json.metadata.ownerReferences).toEqual([owner('w')]);
   expect(updated.warnings).toEqual([TEXT('', 'w, w')]);
   // One that differs in something else is another one.
   const [one, other] = [owner('u'), owner('u', 'q')];
   expect(
-    withoutDuplicateOwners({ metadata: { name: 'x', ownerReferences: [one, other] } } as unknown as KubeObject, [], false),
+    withoutDuplicateOwners(
+      { metadata: { name: 'x', ownerReferences: [one, other] } } as unknown as KubeObject,
+      [],
+      false,
+    ),
   ).toMatchObject({
     metadata: { ownerReferences: [one, other] },
   });
@@ -44,9 +52,9 @@ test('what admission has made of metadata is put right', () => {
   const admitted = (metadata: object): KubeObject => ({ ...before, metadata: { ...before.metadata, ...metadata } });
   const warnings: string[] = [];
   expect(checkedMetadata(before, before, warnings)).toBe(before);
-  expect(checkedMetadata(before, admitted({ managedFields: [{ manager: 'b' }] }), warnings).metadata.managedFields).toBe(
-    before.metadata.managedFields,
-  );
+  expect(
+    checkedMetadata(before, admitted({ managedFields: [{ manager: 'b' }] }), warnings).metadata.managedFields,
+  ).toBe(before.metadata.managedFields);
   expect(checkedMetadata(before, admitted({ ownerReferences: [owner('u'), owner('u')] }), warnings)).toMatchObject({
     metadata: { ownerReferences: [owner('u')] },
   });

@@ -21,7 +21,9 @@ export function withoutDuplicateOwners(object: KubeObject, warnings: string[], a
   return { ...object, metadata: { ...object.metadata, ownerReferences: unique } };
 }
 
-function separated(owners: NonNullable<OwnerReferences>): [unique: NonNullable<OwnerReferences>[number][], duplicates: string[]] {
+function separated(
+  owners: NonNullable<OwnerReferences>,
+): [unique: NonNullable<OwnerReferences>[number][], duplicates: string[]] {
   const byUid = new Map<string, NonNullable<OwnerReferences>[number][]>();
   const unique: NonNullable<OwnerReferences>[number][] = [];
   const duplicates: string[] = [];

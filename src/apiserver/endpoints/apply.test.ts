@@ -26,7 +26,12 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const patch = (path: string, contentType: string, body: string | object, userAgent = 'me/1.0 (test)'): Promise<RawResponse> =>
+const patch = (
+  path: string,
+  contentType: string,
+  body: string | object,
+  userAgent = 'me/1.0 (test)',
+): Promise<RawResponse> =>
   send(t.server, { method: 'PATCH', path, headers: { 'content-type': contentType, 'user-agent': userAgent }, body });
 const applyTo = (path: string, body: string | object, query = 'fieldManager=me'): Promise<RawResponse> =>
   patch(`${path}?${query}`, APPLY, body);
@@ -95,13 +100,20 @@ describe('apply', () => {
   });
 
   test('conflicts are told, field by field; force takes what others own', async () => {
-    await send(t.server, { method: 'POST', path: MAPS, body: map({ k: 'v' }), headers: { 'user-agent': 'kubectl/v1.33' } });
+    await send(t.server, {
+      method: 'POST',
+      path: MAPS,
+      body: map({ k: 'v' }),
+      headers: { 'user-agent': 'kubectl/v1.33' },
+    });
     const refused = await applyTo(`${MAPS}/a`, map({ k: 'w' }));
     expect(refused.code).toBe(409);
     expect(refused.json).toMatchObject({
       reason: 'Conflict',
       message: 'Apply failed with 1 conflict: conflict with "kubectl" using v1: .data.k',
-      details: { causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl" using v1', field: '.data.k' }] },
+      details: {
+        causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl" using v1', field: '.data.k' }],
+      },
     });
     const forced = await applyTo(`${MAPS}/a`, map({ k: 'w' }), 'fieldManager=me&force=true');
     expect([forced.code, forced.json.data]).toEqual([200, { k: 'w' }]);

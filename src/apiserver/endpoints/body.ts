@@ -5,7 +5,11 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { DecodeError, findDuplicateFields } from '#api/machinery/codec/index.ts';
 import { YamlError } from '#api/machinery/codec/yaml-error.ts';
 import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '#api/machinery/codec/limits.ts';
-import { openEnvelope, PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE, ProtobufError } from '#api/machinery/codec/protobuf/index.ts';
+import {
+  openEnvelope,
+  PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE,
+  ProtobufError,
+} from '#api/machinery/codec/protobuf/index.ts';
 import type { Envelope } from '#api/machinery/codec/protobuf/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
@@ -97,7 +101,10 @@ function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
   }
 }
 
-async function parsedYaml(text: string, { mediaType, mustBe, maxValues, clock, bigints }: Parsing): Promise<ParsedBody> {
+async function parsedYaml(
+  text: string,
+  { mediaType, mustBe, maxValues, clock, bigints }: Parsing,
+): Promise<ParsedBody> {
   try {
     const parsed = await parseYamlBody(text, { maxValues, bigints }, clock);
     return { ...parsed, text, mediaType, large: isLarge(parsed.value) };
@@ -116,7 +123,9 @@ function unreadable(error: unknown, text: string, mustBe: string): apierrors.Sta
 
 /** Reports whether a body was not read because it has too many values. */
 export function isTooMany(error: unknown): error is JsonError | YamlError {
-  return (error instanceof JsonError && error.kind === 'values') || (error instanceof YamlError && error.reason === 'values');
+  return (
+    (error instanceof JsonError && error.kind === 'values') || (error instanceof YamlError && error.reason === 'values')
+  );
 }
 
 function opened(bytes: Uint8Array, mustBe: string): Envelope {
@@ -129,7 +138,9 @@ function opened(bytes: Uint8Array, mustBe: string): Envelope {
 }
 
 function unrecognized(mustBe: string, why: string, text: string): apierrors.StatusError {
-  return apierrors.badRequest(`the object provided is unrecognized (must be of type ${mustBe}): ${why} (${summaryOf(text)})`);
+  return apierrors.badRequest(
+    `the object provided is unrecognized (must be of type ${mustBe}): ${why} (${summaryOf(text)})`,
+  );
 }
 
 /** What is no JSON may be anything: it is shown in hexadecimal digits. */
@@ -171,7 +182,9 @@ export function decodeBody(
     else problems.push(...duplicates);
     if (problems.length > 0 && fieldValidation === 'Strict') {
       const why = `strict decoding error: ${problems.join(', ')}`;
-      throw apierrors.badRequest(`${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`);
+      throw apierrors.badRequest(
+        `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`,
+      );
     }
     request.warnings.push(...problems);
   }
@@ -197,7 +210,9 @@ const NOT_IN_PROTOBUF =
 function decodeEnvelope(envelope: Envelope, { kind, protobuf }: ObjectCodec): Record<string, unknown> {
   const given = givenKind({ kind: envelope.kind, apiVersion: envelope.apiVersion }, kind, '');
   const unhandled = (why: string): apierrors.StatusError =>
-    apierrors.badRequest(`${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`);
+    apierrors.badRequest(
+      `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`,
+    );
   if (protobuf === undefined) throw unhandled(NOT_IN_PROTOBUF);
   try {
     return protobuf.decode(envelope);
@@ -232,7 +247,8 @@ function beginsAsObjectsDo(object: object): boolean {
 }
 
 /** How Go prints the type that upstream reads kind and apiVersion into. */
-const TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+const TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 /**
  * Checks what an object says that it is, in upstream's order for objects without a type: kind must be there, the version must be that of
@@ -273,7 +289,8 @@ function givenKind(
   }
   const expected = apiVersionOf(kind);
   const groupVersion = givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
-  if (groupVersion === undefined) throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
+  if (groupVersion === undefined)
+    throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
   const name = givenKindName === '' ? kind.kind : givenKindName;
   const isOther = name !== kind.kind || groupVersion.group !== kind.group || groupVersion.version !== kind.version;
   if (isOther && otherKindMessage !== undefined) throw apierrors.badRequest(otherKindMessage);

@@ -105,9 +105,14 @@ const patch = (type: string, body: object): Promise<RawResponse> =>
 describe('a kind with a codec of its own', () => {
   test('is decoded, defaulted, stored and merged by it', async () => {
     const { code, json } = await create({ metadata: { name: 'a' }, colors: ['red'] });
-    expect([code, json]).toMatchObject([201, { kind: 'Widget', apiVersion: 'example.com/v1', size: 1, colors: ['red'] }]);
+    expect([code, json]).toMatchObject([
+      201,
+      { kind: 'Widget', apiVersion: 'example.com/v1', size: 1, colors: ['red'] },
+    ]);
     expect((await patch('application/merge-patch+json', { size: 3 })).json).toMatchObject({ size: 3 });
-    expect((await patch('application/json-patch+json', [{ op: 'remove', path: '/size' }])).json).toMatchObject({ size: 1 });
+    expect((await patch('application/json-patch+json', [{ op: 'remove', path: '/size' }])).json).toMatchObject({
+      size: 1,
+    });
     const applied = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' }, colors: ['blue'] };
     expect((await patch('application/apply-patch+yaml', applied)).json).toMatchObject({
       reason: 'Conflict',
@@ -161,7 +166,10 @@ describe('a kind without protobuf', () => {
     const one = await ask({ path: `${PATH}/a`, headers: { accept: `${PROTOBUF};${METADATA}` } });
     expect([one.code, one.headers['content-type']]).toEqual([200, PROTOBUF]);
     expect(openEnvelope(one.bytes).kind).toBe('PartialObjectMetadata');
-    const all = await ask({ path: PATH, headers: { accept: `${PROTOBUF};${METADATA.replace('Metadata;', 'MetadataList;')}` } });
+    const all = await ask({
+      path: PATH,
+      headers: { accept: `${PROTOBUF};${METADATA.replace('Metadata;', 'MetadataList;')}` },
+    });
     expect([all.code, openEnvelope(all.bytes).kind]).toEqual([200, 'PartialObjectMetadataList']);
   });
 
@@ -181,11 +189,17 @@ describe('a kind without protobuf', () => {
       ]);
     }
     const garbage = await create(Buffer.from('{}'), PROTOBUF);
-    expect([garbage.code, garbage.json.message]).toMatchObject([400, expect.stringContaining('expected prefix [107 56 115 0]')]);
+    expect([garbage.code, garbage.json.message]).toMatchObject([
+      400,
+      expect.stringContaining('expected prefix [107 56 115 0]'),
+    ]);
   });
 
   test('accepts options of deletions in protobuf', async () => {
-    const body = encodeProtobuf(allSchemas.message('meta/v1.DeleteOptions'), { apiVersion: 'v1', kind: 'DeleteOptions' });
+    const body = encodeProtobuf(allSchemas.message('meta/v1.DeleteOptions'), {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+    });
     const { code } = await ask({ method: 'DELETE', path: `${PATH}/a`, headers: { 'content-type': PROTOBUF }, body });
     expect(code).toBe(200);
   });
@@ -200,14 +214,17 @@ describe('a kind without protobuf', () => {
 });
 
 describe('a kind without strategic merge', () => {
-  test.each(['application/strategic-merge-patch+json', JSON_TYPE, 'text/plain'])('answers 415 to a patch of %s', async (type) => {
-    await create({ metadata: { name: 'a' } });
-    const { code, json } = await patch(type, { size: 2 });
-    expect([code, json.reason, json.message]).toEqual([
-      415,
-      'UnsupportedMediaType',
-      'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, ' +
-        'application/merge-patch+json, application/apply-patch+yaml',
-    ]);
-  });
+  test.each(['application/strategic-merge-patch+json', JSON_TYPE, 'text/plain'])(
+    'answers 415 to a patch of %s',
+    async (type) => {
+      await create({ metadata: { name: 'a' } });
+      const { code, json } = await patch(type, { size: 2 });
+      expect([code, json.reason, json.message]).toEqual([
+        415,
+        'UnsupportedMediaType',
+        'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, ' +
+          'application/merge-patch+json, application/apply-patch+yaml',
+      ]);
+    },
+  );
 });

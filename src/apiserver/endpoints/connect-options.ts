@@ -50,7 +50,8 @@ function queryWithOptions(
 /** Returns the parts of a request to a proxy for another path behind the proxy. */
 function pathOf({ info, path }: ApiRequest, wanted: string): { readonly path: string; readonly info: RequestInfo } {
   const parts = wanted.split('/').filter((part) => part !== '');
-  if (parts.some((part) => part === '.' || part === '..')) throw apierrors.badRequest(`invalid path ${JSON.stringify(wanted)}`);
+  if (parts.some((part) => part === '.' || part === '..'))
+    throw apierrors.badRequest(`invalid path ${JSON.stringify(wanted)}`);
   const own = subpath(info);
   const encode = (text: string): string => text.split('/').map(encodeURIComponent).join('/');
   // The path as it was sent ends with the path behind the proxy.

@@ -114,7 +114,9 @@ describe('fieldValidation', () => {
   test('Strict refuses', async () => {
     const { code, json } = await post(body, 'application/json', `${PATH}?fieldValidation=Strict`);
     expect(code).toBe(400);
-    expect(json.message).toMatch(/^ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: /);
+    expect(json.message).toMatch(
+      /^ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: /,
+    );
     for (const problem of problems) expect(json.message).toContain(problem);
   });
 
@@ -210,7 +212,10 @@ describe('answers', () => {
     expect(json).toMatchObject({ kind: 'Table', apiVersion: 'meta.k8s.io/v1' });
     expect(json.columnDefinitions?.map(({ name }) => name)).toEqual(['Name', 'Data', 'Age']);
     expect(json.rows).toMatchObject([
-      { cells: ['a', 2, '0s'], object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } } },
+      {
+        cells: ['a', 2, '0s'],
+        object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } },
+      },
     ]);
     const single = (await get(TABLE)).json;
     expect(single.rows).toHaveLength(1);
@@ -273,9 +278,13 @@ describe('answers', () => {
       expect(headers['content-encoding']).toBe('gzip');
       expect(bytes.length).toBeLessThan(30_000);
       expect(gunzipSync(bytes).toString()).toContain('x'.repeat(300_000));
-      expect((await get(undefined, path, { 'accept-encoding': 'gzip;q=0' })).headers['content-encoding']).toBeUndefined();
+      expect(
+        (await get(undefined, path, { 'accept-encoding': 'gzip;q=0' })).headers['content-encoding'],
+      ).toBeUndefined();
     }
-    expect((await get(undefined, `${PATH}/a`, { 'accept-encoding': 'gzip' })).headers['content-encoding']).toBeUndefined();
+    expect(
+      (await get(undefined, `${PATH}/a`, { 'accept-encoding': 'gzip' })).headers['content-encoding'],
+    ).toBeUndefined();
   });
 });
 
@@ -289,7 +298,11 @@ describe('paths', () => {
   ])('%s is not found', async (path) => {
     const { code, json } = await send(t.server, { path });
     expect(code).toBe(404);
-    expect(json).toMatchObject({ reason: 'NotFound', message: 'the server could not find the requested resource', details: {} });
+    expect(json).toMatchObject({
+      reason: 'NotFound',
+      message: 'the server could not find the requested resource',
+      details: {},
+    });
   });
 
   test.each(['/apis/none/v1/foos', '/nowhere'])('%s is nowhere', async (path) => {

@@ -7,7 +7,12 @@ import { startTestServer } from '../testing/server.ts';
 import type { TestServer } from '../testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
-const configMap = (name: string, more: object = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...more });
+const configMap = (name: string, more: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  ...more,
+});
 
 let t: TestServer;
 beforeEach(async () => {
@@ -20,7 +25,11 @@ afterEach(async () => {
 
 describe('create', () => {
   test('fills in what the server knows', async () => {
-    const { code, json } = await send(t.server, { method: 'POST', path: PATH, body: configMap('a', { data: { k: 'v' } }) });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: configMap('a', { data: { k: 'v' } }),
+    });
     expect(code).toBe(201);
     expect(json).toEqual({
       kind: 'ConfigMap',
@@ -58,7 +67,13 @@ describe('create', () => {
     };
     const { json } = await send(t.server, { method: 'POST', path: PATH, body: { ...configMap('a'), metadata } });
     expect(json.metadata.uid).not.toBe('mine');
-    expect(Object.keys(json.metadata).sort()).toEqual(['creationTimestamp', 'name', 'namespace', 'resourceVersion', 'uid']);
+    expect(Object.keys(json.metadata).sort()).toEqual([
+      'creationTimestamp',
+      'name',
+      'namespace',
+      'resourceVersion',
+      'uid',
+    ]);
   });
 
   test('does not need kind and apiVersion, which the path says', async () => {
@@ -110,9 +125,21 @@ describe('create', () => {
 
   test.each([
     ['no name', {}, 'metadata.name: Required value: name or generateName is required'],
-    ['a bad name', { name: 'A_b' }, 'metadata.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of'],
-    ['a bad prefix', { generateName: 'A' }, 'metadata.generateName: Invalid value: "A": a lowercase RFC 1123 subdomain'],
-    ['a bad label', { name: 'a', labels: { 'a b': '' } }, 'metadata.labels: Invalid value: "a b": name part must consist of'],
+    [
+      'a bad name',
+      { name: 'A_b' },
+      'metadata.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of',
+    ],
+    [
+      'a bad prefix',
+      { generateName: 'A' },
+      'metadata.generateName: Invalid value: "A": a lowercase RFC 1123 subdomain',
+    ],
+    [
+      'a bad label',
+      { name: 'a', labels: { 'a b': '' } },
+      'metadata.labels: Invalid value: "a b": name part must consist of',
+    ],
     [
       'a finalizer of nobody',
       { name: 'a', finalizers: ['x'] },
@@ -137,7 +164,9 @@ describe('create', () => {
       path: PATH,
       body: { ...configMap('a'), metadata, data: { '/': '' } },
     });
-    expect(json.message).toMatch(/^ConfigMap "A" is invalid: \[metadata.name: .*, metadata.labels: .*, data\[\/\]: .*\]$/);
+    expect(json.message).toMatch(
+      /^ConfigMap "A" is invalid: \[metadata.name: .*, metadata.labels: .*, data\[\/\]: .*\]$/,
+    );
     expect(json.details?.causes?.length).toBeGreaterThanOrEqual(3);
   });
 
@@ -169,9 +198,16 @@ describe('create', () => {
     expect(code).toBe(403);
     expect(json).toMatchObject({
       reason: 'Forbidden',
-      message: 'configmaps "a" is forbidden: unable to create new content in namespace going because it is being terminated',
+      message:
+        'configmaps "a" is forbidden: unable to create new content in namespace going because it is being terminated',
       details: {
-        causes: [{ reason: 'NamespaceTerminating', message: 'namespace going is being terminated', field: 'metadata.namespace' }],
+        causes: [
+          {
+            reason: 'NamespaceTerminating',
+            message: 'namespace going is being terminated',
+            field: 'metadata.namespace',
+          },
+        ],
       },
     });
   });

@@ -73,7 +73,8 @@ describe('delete', () => {
     expect((await remove(`${PATH}/a`, { preconditions: { resourceVersion: '1' } })).code).toBe(409);
     const { uid, resourceVersion } = a.metadata;
     expect(
-      (await remove(`${PATH}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } })).code,
+      (await remove(`${PATH}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } }))
+        .code,
     ).toBe(200);
   });
 
@@ -86,7 +87,10 @@ describe('delete', () => {
 
   test.each([
     [{ propagationPolicy: 'Sometimes' }, 'propagationPolicy: Unsupported value: "Sometimes"'],
-    [{ propagationPolicy: 'Orphan', orphanDependents: true }, 'orphanDependents and deletionPropagation cannot be both set'],
+    [
+      { propagationPolicy: 'Orphan', orphanDependents: true },
+      'orphanDependents and deletionPropagation cannot be both set',
+    ],
   ])('refuses %j', async (options, message) => {
     await create('a');
     const { code, json } = await remove(`${PATH}/a`, options);
@@ -150,7 +154,10 @@ describe('graceful deletion of pods', () => {
     const longer = await remove(`${PODS}/p`, { gracePeriodSeconds: 60 });
     expect(longer.json.metadata.deletionGracePeriodSeconds).toBe(30);
     const shorter = await remove(`${PODS}/p`, { gracePeriodSeconds: 5 });
-    expect(shorter.json.metadata).toMatchObject({ deletionTimestamp: '2026-01-01T00:00:05Z', deletionGracePeriodSeconds: 5 });
+    expect(shorter.json.metadata).toMatchObject({
+      deletionTimestamp: '2026-01-01T00:00:05Z',
+      deletionGracePeriodSeconds: 5,
+    });
     const now = await remove(`${PODS}/p`, { gracePeriodSeconds: 0 });
     expect(now.code).toBe(200);
     expect((await get(`${PODS}/p`)).code).toBe(404);

@@ -58,13 +58,17 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
 
 const DELETE_OPTIONS = { group: '', version: 'v1', kind: 'DeleteOptions' };
 
-async function fromBody({ services: { scheme, clock } }: Scope, request: ApiRequest): Promise<RawDeleteOptions | undefined> {
+async function fromBody(
+  { services: { scheme, clock } }: Scope,
+  request: ApiRequest,
+): Promise<RawDeleteOptions | undefined> {
   const { body } = request;
   if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0) return undefined;
   const codec = typedCodec(scheme, DELETE_OPTIONS);
   const { value, envelope } = await parseBody(request, 'DeleteOptions', clock);
   if (envelope !== undefined) {
-    if (envelope.kind !== 'DeleteOptions') throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
+    if (envelope.kind !== 'DeleteOptions')
+      throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
     return decodedOptions(() => codec.protobuf?.decode(envelope));
   }
   if (!isPlainObject(value)) throw apierrors.badRequest('the body of a deletion must be DeleteOptions');

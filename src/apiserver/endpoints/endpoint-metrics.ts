@@ -45,7 +45,17 @@ interface ScopedSeries<T> {
 
 /** Subresources whose requests have the verb CONNECT, whatever their method is. */
 const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set(['log', 'exec', 'portforward', 'attach', 'proxy']);
-const VERBS: ReadonlySet<string> = new Set(['GET', 'LIST', 'WATCH', 'POST', 'PUT', 'PATCH', 'APPLY', 'DELETE', 'CONNECT']);
+const VERBS: ReadonlySet<string> = new Set([
+  'GET',
+  'LIST',
+  'WATCH',
+  'POST',
+  'PUT',
+  'PATCH',
+  'APPLY',
+  'DELETE',
+  'CONNECT',
+]);
 const APPLY_TYPE = 'application/apply-patch+yaml';
 
 export class EndpointMetrics implements EndpointMeter {
@@ -121,7 +131,9 @@ export class EndpointMetrics implements EndpointMeter {
       if (series.verb === verb && series.scope === scope && series.dryRun === dryRun) return series;
     }
     const sizes =
-      verb === 'GET' || verb === 'LIST' ? scoped(this.#sizes, verb, scope, () => new Histogram(SIZE_BUCKETS_BYTES)) : undefined;
+      verb === 'GET' || verb === 'LIST'
+        ? scoped(this.#sizes, verb, scope, () => new Histogram(SIZE_BUCKETS_BYTES))
+        : undefined;
     const series = { verb, scope, dryRun, durations: new Histogram(DURATION_BUCKETS_SECONDS), sizes, codes: [] };
     this.#requests.push(series);
     return series;

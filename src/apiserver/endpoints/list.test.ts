@@ -115,7 +115,11 @@ describe('selectors', () => {
   test('kinds have fields of their own', async () => {
     const pods = '/api/v1/namespaces/default/pods';
     const containers = [{ name: 'c', image: 'i' }];
-    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'p' }, spec: { nodeName: 'n1', containers } } });
+    await send(t.server, {
+      method: 'POST',
+      path: pods,
+      body: { metadata: { name: 'p' }, spec: { nodeName: 'n1', containers } },
+    });
     await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'q' }, spec: { containers } } });
     expect(names((await list('fieldSelector=spec.nodeName%3Dn1', pods)).json)).toEqual(['p']);
     expect(names((await list('fieldSelector=spec.nodeName%3D', pods)).json)).toEqual(['q']);
@@ -216,7 +220,10 @@ describe('resourceVersion', () => {
     const a = await create('a');
     const future = await list('resourceVersion=99999999');
     expect(future.code).toBe(504);
-    expect(future.json).toMatchObject({ reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } });
+    expect(future.json).toMatchObject({
+      reason: 'Timeout',
+      details: { causes: [{ reason: 'ResourceVersionTooLarge' }] },
+    });
     expect(future.json.message).toMatch(/^Timeout: Too large resource version: 99999999, current: \d+$/);
     await unrelated();
     await t.storage.compact(await t.storage.currentRevision());
@@ -234,7 +241,11 @@ describe('resourceVersion', () => {
   test.each([
     ['resourceVersion=x', 400, 'invalid resource version: resourceVersion: Invalid value: "x"'],
     ['resourceVersionMatch=Exact', 422, 'resourceVersionMatch is forbidden unless resourceVersion is provided'],
-    ['resourceVersionMatch=Exact&resourceVersion=0', 422, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'],
+    [
+      'resourceVersionMatch=Exact&resourceVersion=0',
+      422,
+      'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+    ],
     ['resourceVersionMatch=Maybe&resourceVersion=1', 422, 'Unsupported value: "Maybe"'],
     ['sendInitialEvents=true', 422, 'sendInitialEvents is forbidden for list'],
     ['limit=x', 400, 'invalid syntax'],

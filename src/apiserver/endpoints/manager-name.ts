@@ -6,7 +6,10 @@ const MAX_BYTES = 128;
 const PLAIN = /^[ -~]{0,128}$/;
 
 /** The name that the client gives itself, or that of its program: the user agent up to the slash. '' for neither. */
-export function managerOf(request: Pick<ApiRequest, 'headers'>, { fieldManager }: { readonly fieldManager: string }): string {
+export function managerOf(
+  request: Pick<ApiRequest, 'headers'>,
+  { fieldManager }: { readonly fieldManager: string },
+): string {
   if (fieldManager !== '') return fieldManager;
   const agent = request.headers['user-agent'] ?? '';
   const slash = agent.indexOf('/');

@@ -116,7 +116,9 @@ function representationOf(
   if (stream !== '' && (stream !== 'watch' || mediaType === YAML_TYPE)) return undefined;
   const as = parameters.get('as');
   if (as === undefined && !parameters.has('g') && !parameters.has('v')) {
-    return mediaType === PROTOBUF_CONTENT_TYPE && codec !== undefined && codec.protobuf === undefined ? undefined : 'object';
+    return mediaType === PROTOBUF_CONTENT_TYPE && codec !== undefined && codec.protobuf === undefined
+      ? undefined
+      : 'object';
   }
   if (!transforms || parameters.get('g') !== 'meta.k8s.io') return undefined;
   const version = parameters.get('v');

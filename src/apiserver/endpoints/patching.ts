@@ -59,7 +59,11 @@ export interface ApplyConfiguration {
 }
 
 /** Throws StatusError (400, 413). `bigints`: see ObjectCodec. */
-export async function readApplyConfiguration(request: ApiRequest, clock: Clock, bigints = false): Promise<ApplyConfiguration> {
+export async function readApplyConfiguration(
+  request: ApiRequest,
+  clock: Clock,
+  bigints = false,
+): Promise<ApplyConfiguration> {
   if (request.body.kind === 'object') return { value: request.body.object };
   const bytes = await request.body.read();
   const json = readPlainJson(bytes, bigints);
@@ -70,7 +74,8 @@ export async function readApplyConfiguration(request: ApiRequest, clock: Clock, 
     const why = `json: cannot unmarshal ${jsonType(config.value)} into Go value of type map[string]interface {}`;
     throw apierrors.badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   }
-  if (!isWithinDepth(config.value, DEFAULT_MAX_JSON_DEPTH)) throw apierrors.badRequest('error decoding YAML: exceeded max depth');
+  if (!isWithinDepth(config.value, DEFAULT_MAX_JSON_DEPTH))
+    throw apierrors.badRequest('error decoding YAML: exceeded max depth');
   return config;
 }
 
@@ -131,7 +136,11 @@ export async function readPatch(request: ApiRequest, { patchSchema, keepsBigints
     case MERGE_PATCH: {
       const { document, duplicates, large } = await documentOf(request, keepsBigints);
       if (!isPlainObject(document)) throw noObject(document);
-      return { duplicates, large, apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))) };
+      return {
+        duplicates,
+        large,
+        apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))),
+      };
     }
     case STRATEGIC_MERGE_PATCH: {
       if (patchSchema === undefined) throw apierrors.unsupportedMediaType(WITHOUT_STRATEGIC_MERGE);
@@ -156,7 +165,10 @@ const noObject = (document: unknown): apierrors.StatusError =>
     `error decoding patch: json: cannot unmarshal ${jsonType(document)} into Go value of type map[string]interface {}`,
   );
 
-function identifiedAs(object: Readonly<Record<string, unknown>>, patched: Record<string, unknown>): Record<string, unknown> {
+function identifiedAs(
+  object: Readonly<Record<string, unknown>>,
+  patched: Record<string, unknown>,
+): Record<string, unknown> {
   const { kind, apiVersion } = object;
   return patched['kind'] === kind && patched['apiVersion'] === apiVersion ? patched : { ...patched, kind, apiVersion };
 }

@@ -74,7 +74,12 @@ describe('answers in protobuf', () => {
       const decoded = opened(list.bytes);
       const { kind, apiVersion } = decoded;
       const items = json.items.map((item) => item);
-      expect({ ...decoded, items: decoded.items ?? [] }, path).toEqual({ kind, apiVersion, metadata: json.metadata, items });
+      expect({ ...decoded, items: decoded.items ?? [] }, path).toEqual({
+        kind,
+        apiVersion,
+        metadata: json.metadata,
+        items,
+      });
       expect([kind, apiVersion]).toEqual([json.kind, json.apiVersion]);
       count += items.length;
     }
@@ -86,7 +91,9 @@ describe('answers in protobuf', () => {
     for (let i = 0; i < 5; i++) await create(`long-${i}`, { text: String(i).repeat(150_000) });
     const plain = await ask('GET', PATH);
     expect(plain.headers['content-length']).toBe(String(plain.bytes.length));
-    expect(opened(plain.bytes).items.map(({ metadata }) => metadata.name)).toEqual([0, 1, 2, 3, 4].map((i) => `long-${i}`));
+    expect(opened(plain.bytes).items.map(({ metadata }) => metadata.name)).toEqual(
+      [0, 1, 2, 3, 4].map((i) => `long-${i}`),
+    );
     const packed = await send(t.server, { path: PATH, headers: { accept: PROTOBUF, 'accept-encoding': 'gzip' } });
     expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
   });
@@ -172,7 +179,11 @@ describe('watches in protobuf', () => {
     await ask('DELETE', `${PATH}/b`);
     const [one, other] = await Promise.all(watching.map((read) => read(3)));
     expect(one?.events.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'DELETED']);
-    expect(one?.decoded).toMatchObject([{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }, { metadata: { name: 'b' } }]);
+    expect(one?.decoded).toMatchObject([
+      { metadata: { name: 'a' } },
+      { metadata: { name: 'b' } },
+      { metadata: { name: 'b' } },
+    ]);
     expect(other?.events[1]?.protobufFrame()).toBe(one?.events[1]?.protobufFrame());
     expect(other?.events[2]?.protobufFrame()).toBe(one?.events[2]?.protobufFrame());
     // The deletion has a revision of its own.
@@ -194,7 +205,10 @@ describe('watches in protobuf', () => {
     const { Writable } = await import('node:stream');
     const abort = new AbortController();
     const { rawRequest } = await import('../testing/requests.ts');
-    const request = rawRequest({ path: `${PATH}?watch=1`, headers: { accept: `${PROTOBUF};stream=watch` } }, abort.signal);
+    const request = rawRequest(
+      { path: `${PATH}?watch=1`, headers: { accept: `${PROTOBUF};stream=watch` } },
+      abort.signal,
+    );
     const response = await t.server.handler(request);
     let type: unknown;
     const writable = new Writable({ write: (_chunk, _encoding, callback) => callback() });

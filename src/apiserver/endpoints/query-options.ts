@@ -36,7 +36,8 @@ export function parsePatchQuery(query: URLSearchParams, { apply }: { readonly ap
   if (query.size === 0 && !apply) return PLAIN_WRITE;
   const errors: FieldErrorList = [];
   if (!apply) {
-    if (query.has('force')) errors.push(field.forbidden(new FieldPath('force'), 'may not be specified for non-apply patch'));
+    if (query.has('force'))
+      errors.push(field.forbidden(new FieldPath('force'), 'may not be specified for non-apply patch'));
   } else if ((query.get('fieldManager') ?? '') === '') {
     errors.push(field.required(new FieldPath('fieldManager'), 'is required for apply patch'));
   }
@@ -60,7 +61,9 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
   }
   const fieldValidation = query.get('fieldValidation') ?? '';
   if (!['', 'Strict', 'Warn', 'Ignore'].includes(fieldValidation)) {
-    errors.push(field.notSupported(new FieldPath('fieldValidation'), fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
+    errors.push(
+      field.notSupported(new FieldPath('fieldValidation'), fieldValidation, ['', 'Ignore', 'Strict', 'Warn']),
+    );
   }
   if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind }, '', errors);
   return {
@@ -117,9 +120,11 @@ function checkMatch(options: ListQuery): FieldErrorList {
   const { resourceVersionMatch: match, resourceVersion } = options;
   if (match === '') return [];
   const at = new FieldPath('resourceVersionMatch');
-  if (match !== 'Exact' && match !== 'NotOlderThan') return [field.notSupported(at, match, ['Exact', 'NotOlderThan', ''])];
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    return [field.notSupported(at, match, ['Exact', 'NotOlderThan', ''])];
   const errors: FieldErrorList = [];
-  if (options.continue !== '') errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (options.continue !== '')
+    errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
   if (resourceVersion === '') {
     errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
   } else if (match === 'Exact' && resourceVersion === '0') {
@@ -142,14 +147,17 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
   const at = new FieldPath('resourceVersionMatch');
   if (sendInitialEvents === undefined) {
     if (match !== '')
-      errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+      errors.push(
+        field.forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
+      );
   } else {
     if (match !== 'NotOlderThan') {
       errors.push(field.forbidden(at, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
       if (match !== '') errors.push(field.notSupported(at, match, ['NotOlderThan']));
     }
   }
-  if (common.continue !== '') errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (common.continue !== '')
+    errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
   if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
   return {
     selection: common.selection,
@@ -205,7 +213,10 @@ function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Sele
     if ((selector.requirements()?.length ?? 0) > MAX_SELECTOR_TERMS)
       throw apierrors.badRequest(`${name} must have at most ${MAX_SELECTOR_TERMS} terms`);
   }
-  fieldSelector = fieldSelector.transform((label, value) => ({ field: selectors.selectableFields.resolve(label), value }));
+  fieldSelector = fieldSelector.transform((label, value) => ({
+    field: selectors.selectableFields.resolve(label),
+    value,
+  }));
   if (selectors.name !== '') {
     fieldSelector = fields.andSelectors(fieldSelector, fields.oneTermEqualSelector('metadata.name', selectors.name));
   }
@@ -245,7 +256,9 @@ export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
   const policy = query.get('propagationPolicy');
   return {
     dryRun: query.getAll('dryRun'),
-    ...(query.has('gracePeriodSeconds') && { gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds') as string) }),
+    ...(query.has('gracePeriodSeconds') && {
+      gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds') as string),
+    }),
     ...(policy !== null && policy !== '' && { propagationPolicy: policy }),
     ...(query.has('orphanDependents') && { orphanDependents: parseBoolean(query, 'orphanDependents') }),
   };

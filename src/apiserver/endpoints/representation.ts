@@ -23,7 +23,11 @@ export function objectResponse(
   object: EncodedObject,
   code: number,
 ): ApiResponse {
-  return { code, body: { kind: 'object', object: represent(scope, request, negotiated, object) }, format: negotiated.format };
+  return {
+    code,
+    body: { kind: 'object', object: represent(scope, request, negotiated, object) },
+    format: negotiated.format,
+  };
 }
 
 function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, object: EncodedObject): EncodedObject {
@@ -52,7 +56,12 @@ function isStatus(object: EncodedObject): boolean {
   return (object.object() as { kind?: unknown }).kind === 'Status';
 }
 
-export function listResponse(scope: Scope, request: ApiRequest, negotiated: Negotiated, answer: ListAnswer): ApiResponse {
+export function listResponse(
+  scope: Scope,
+  request: ApiRequest,
+  negotiated: Negotiated,
+  answer: ListAnswer,
+): ApiResponse {
   const { items, resourceVersion, ...rest } = answer;
   // What is not stored has no version.
   const metadata = resourceVersion === '' ? rest : { resourceVersion, ...rest };
@@ -66,7 +75,8 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
       };
     case 'partialMetadata': {
       if (negotiated.named === 'PartialObjectMetadata') {
-        const type = scope.codec.isUntyped === true ? '*unstructured.UnstructuredList' : goTypeOf(scope, scope.listKind);
+        const type =
+          scope.codec.isUntyped === true ? '*unstructured.UnstructuredList' : goTypeOf(scope, scope.listKind);
         throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${type})`);
       }
       const apiVersion = metaApiVersion(negotiated);
@@ -212,7 +222,13 @@ function inOrder(objects: readonly EncodedObject[], convertor: TableConvertor | 
   return objects.toSorted((a, b) => compare(a.object() as KubeObject, b.object() as KubeObject));
 }
 
-function rowOf(convertor: TableConvertor, form: TableForm, encoded: EncodedObject, now: number, bookmark: boolean): unknown {
+function rowOf(
+  convertor: TableConvertor,
+  form: TableForm,
+  encoded: EncodedObject,
+  now: number,
+  bookmark: boolean,
+): unknown {
   const object = encoded.object() as KubeObject;
   const conditions = bookmark ? undefined : convertor.conditions?.(object);
   return {

@@ -53,8 +53,18 @@ test.each<[raw: RawRequest, verb: string, scope: string, dryRun: string]>([
   [{ path: '/api/v1/namespaces/a/pods?dryRun=All', method: 'POST' }, 'POST', 'resource', 'All'],
   [{ path: '/api/v1/namespaces/a/pods?dryRun=Some', method: 'POST' }, 'POST', 'resource', 'invalid'],
   [{ path: NAMED, method: 'PUT' }, 'PUT', 'resource', ''],
-  [{ path: NAMED, method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } }, 'PATCH', 'resource', ''],
-  [{ path: NAMED, method: 'PATCH', headers: { 'content-type': 'application/apply-patch+yaml' } }, 'APPLY', 'resource', ''],
+  [
+    { path: NAMED, method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } },
+    'PATCH',
+    'resource',
+    '',
+  ],
+  [
+    { path: NAMED, method: 'PATCH', headers: { 'content-type': 'application/apply-patch+yaml' } },
+    'APPLY',
+    'resource',
+    '',
+  ],
   [{ path: NAMED, method: 'DELETE' }, 'DELETE', 'resource', ''],
   [{ path: '/api/v1/namespaces/a/pods', method: 'DELETE' }, 'DELETE', 'namespace', ''],
   [{ path: `${NAMED}/exec`, method: 'POST' }, 'CONNECT', 'resource', ''],
@@ -123,7 +133,8 @@ test('requests in flight: the most within the last second, reads and writes apar
     () => () => new Promise((resolve) => release.push(() => resolve({ code: 200, body: { kind: 'none' } }))),
   );
   const asked = [ask({ path: NAMED }), ask({ path: NAMED }), ask({ path: NAMED, method: 'PUT' })];
-  const values = (): string[] => samples('apiserver_current_inflight_requests').map((line) => line.slice(line.indexOf('{')));
+  const values = (): string[] =>
+    samples('apiserver_current_inflight_requests').map((line) => line.slice(line.indexOf('{')));
   expect(values()).toEqual(['{request_kind="readOnly"} 2', '{request_kind="mutating"} 1']);
   for (const each of release) each();
   await Promise.all(asked);

@@ -143,7 +143,9 @@ export class RequestMetrics {
       ),
       this.#gaugeText(DEPRECATED, ({ labels, requestedDeprecated }) => {
         const { group, version, resource, subresource, deprecated } = labels;
-        return requestedDeprecated ? [[[group, version, resource, subresource, deprecated?.removedRelease ?? ''], 1]] : [];
+        return requestedDeprecated
+          ? [[[group, version, resource, subresource, deprecated?.removedRelease ?? ''], 1]]
+          : [];
       }),
       gaugeText(IN_FLIGHT, inFlight),
     ].join('');
@@ -163,7 +165,9 @@ export class RequestMetrics {
 
   #histogramText(
     description: Description,
-    series: (endpoint: EndpointMetrics) => readonly { readonly values: readonly string[]; readonly instrument: Histogram }[],
+    series: (
+      endpoint: EndpointMetrics,
+    ) => readonly { readonly values: readonly string[]; readonly instrument: Histogram }[],
   ): string {
     return histogramsText(description, [...this.#endpoints.values()].flatMap(series));
   }

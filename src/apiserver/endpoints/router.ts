@@ -87,7 +87,14 @@ export class Router {
     const { group, version, resource } = kind.type;
     // No API that is served has a release in which it goes: upstream's label is empty then, too.
     const deprecated = kind.deprecation === undefined ? undefined : { removedRelease: '' };
-    const labels = { group, version, resource, subresource: '', component: 'apiserver', ...(deprecated && { deprecated }) };
+    const labels = {
+      group,
+      version,
+      resource,
+      subresource: '',
+      component: 'apiserver',
+      ...(deprecated && { deprecated }),
+    };
     const subresources = (kind.subresources ?? []).map((served): readonly [string, SubresourceEndpoint] => {
       const { name } = served;
       const scope = subresourceScope(services, kind, served);
@@ -214,14 +221,19 @@ async function serveConnect(scope: Scope, served: Subresource, request: ApiReque
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   const admitted = served.readsOnly === true ? request : await admitConnect(scope, request);
   const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
-  const response = await connect(admitted, info.name, admitted.info.parts.map((part) => encodeURIComponent(part)).join('/'));
+  const response = await connect(
+    admitted,
+    info.name,
+    admitted.info.parts.map((part) => encodeURIComponent(part)).join('/'),
+  );
   return measuredStream(request, response);
 }
 
 /** Resolves with the request as admission wants it. Rejects with StatusError. */
 async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiRequest> {
   const { admission } = scope.services;
-  if (request.query.size > 0 && (request.query.get('dryRun') ?? '') !== '') throw apierrors.badRequest('dryRun is not supported');
+  if (request.query.size > 0 && (request.query.get('dryRun') ?? '') !== '')
+    throw apierrors.badRequest('dryRun is not supported');
   let options: object | undefined;
   const given = (): object | undefined => (options ??= connectOptions(scope.codec, request));
   const attributes = admissionAttributes(scope, request, 'CONNECT', request.info.name, false, undefined);
@@ -271,7 +283,9 @@ function checkPath(type: ResourceType, { info, method }: ApiRequest): void {
     checkSegment('Namespace', namespace);
     // No namespace can have such a name; a list of its objects would be empty instead of an error.
     if (CONTROL_CHARACTER.test(namespace)) {
-      throw apierrors.badRequest(`Namespace parameter invalid: ${quote(namespace)}: may not contain control characters`);
+      throw apierrors.badRequest(
+        `Namespace parameter invalid: ${quote(namespace)}: may not contain control characters`,
+      );
     }
   }
 }
@@ -283,6 +297,10 @@ function checkSegment(what: 'Name' | 'Namespace', segment: string): void {
   // Upstream splits the decoded path, which then is that of nothing.
   if (segment.includes('/')) throw apierrors.genericStatus(404);
   const why =
-    segment === '.' || segment === '..' ? `may not be '${segment}'` : segment.includes('%') ? "may not contain '%'" : undefined;
+    segment === '.' || segment === '..'
+      ? `may not be '${segment}'`
+      : segment.includes('%')
+        ? "may not contain '%'"
+        : undefined;
   if (why !== undefined) throw apierrors.badRequest(`${what} parameter invalid: ${quote(segment)}: ${why}`);
 }

@@ -12,7 +12,11 @@ let a: Answer;
 beforeEach(async () => {
   t = await startTestServer();
   a = (
-    await send(t.server, { method: 'POST', path: PATH, body: { metadata: { name: 'a', labels: { l: '1' } }, data: { k: 'v' } } })
+    await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: { metadata: { name: 'a', labels: { l: '1' } }, data: { k: 'v' } },
+    })
   ).json;
 });
 afterEach(async () => {
@@ -61,7 +65,9 @@ describe('update', () => {
   test('refuses another object of the same name', async () => {
     const { code, json } = await put({ metadata: { name: 'a', uid: 'other' } });
     expect(code).toBe(409);
-    expect(json.message).toContain(`Precondition failed: UID in precondition: other, UID in object meta: ${a.metadata.uid}`);
+    expect(json.message).toContain(
+      `Precondition failed: UID in precondition: other, UID in object meta: ${a.metadata.uid}`,
+    );
   });
 
   test('refuses a name or namespace that the path does not say', async () => {
@@ -152,7 +158,12 @@ describe('patch', () => {
     expect((await patch(MERGE, 'text')).code).toBe(400);
     const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/data/k', value: 'v' }));
     expect((await patch(JSON_PATCH, many)).code).toBe(413);
-    const broken = await send(t.server, { method: 'PATCH', path: `${PATH}/a`, headers: { 'content-type': MERGE }, body: '{' });
+    const broken = await send(t.server, {
+      method: 'PATCH',
+      path: `${PATH}/a`,
+      headers: { 'content-type': MERGE },
+      body: '{',
+    });
     expect(broken.code).toBe(400);
   });
 
@@ -167,7 +178,12 @@ describe('patch', () => {
 
   test('keeps __proto__ a key like any other', async () => {
     const body = '{"data":{"__proto__":"x","constructor":"y"}}';
-    const { code, text } = await send(t.server, { method: 'PATCH', path: `${PATH}/a`, headers: { 'content-type': MERGE }, body });
+    const { code, text } = await send(t.server, {
+      method: 'PATCH',
+      path: `${PATH}/a`,
+      headers: { 'content-type': MERGE },
+      body,
+    });
     // As a key it is not valid; what matters is that nothing else happens.
     expect([200, 422]).toContain(code);
     expect(text).toContain('__proto__');
@@ -222,7 +238,11 @@ describe('a strategic merge patch that makes values of wrong types', () => {
     [{ metadata: { creationTimestamp: 5 } }, 'json: cannot unmarshal number into Go value of type string'],
   ])('%j: %s', async (body, why) => {
     const spec = { containers: [{ name: 'c', image: 'i' }] };
-    await send(t.server, { method: 'POST', path: '/api/v1/namespaces/default/pods', body: { metadata: { name: 'p' }, spec } });
+    await send(t.server, {
+      method: 'POST',
+      path: '/api/v1/namespaces/default/pods',
+      body: { metadata: { name: 'p' }, spec },
+    });
     const { code, json } = await patch(STRATEGIC, body, POD);
     expect(code).toBe(422);
     expect(json.reason).toBe('Invalid');

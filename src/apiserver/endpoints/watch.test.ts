@@ -68,7 +68,8 @@ class Watch {
 
 async function watch(query = '', path = PATH): Promise<Watch> {
   const { body, code } = await handle(t.server, { path: `${path}?watch=true${query === '' ? '' : `&${query}`}` });
-  if (body.kind !== 'watch') throw new Error(`${code}: ${JSON.stringify(body.kind === 'object' ? body.object.object() : body)}`);
+  if (body.kind !== 'watch')
+    throw new Error(`${code}: ${JSON.stringify(body.kind === 'object' ? body.object.object() : body)}`);
   return new Watch(body.events);
 }
 
@@ -109,8 +110,14 @@ describe('watch', () => {
     await create('b', {}, 'kube-system');
     await create('b');
     expect(await all.take(3)).toEqual(['ADDED a', 'ADDED b', 'ADDED b']);
-    expect(await one.event()).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'b', namespace: 'default' } } });
-    expect(await byField.event()).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'b', namespace: 'default' } } });
+    expect(await one.event()).toMatchObject({
+      type: 'ADDED',
+      object: { metadata: { name: 'b', namespace: 'default' } },
+    });
+    expect(await byField.event()).toMatchObject({
+      type: 'ADDED',
+      object: { metadata: { name: 'b', namespace: 'default' } },
+    });
     expect(await old.take(2)).toEqual(['ADDED a', 'ADDED b']);
   });
 
@@ -140,7 +147,11 @@ describe('watch', () => {
     const w = await watch('fieldSelector=spec.nodeName%3Dn1', '/api/v1/pods');
     const containers = [{ name: 'c', image: 'i' }];
     await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'p' }, spec: { containers } } });
-    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'q' }, spec: { containers, nodeName: 'n2' } } });
+    await send(t.server, {
+      method: 'POST',
+      path: pods,
+      body: { metadata: { name: 'q' }, spec: { containers, nodeName: 'n2' } },
+    });
     await send(t.server, {
       method: 'POST',
       path: `${pods}/p/binding`,
@@ -325,7 +336,10 @@ describe('bookmarks', () => {
   test.each([
     ['sendInitialEvents=true', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'],
     ['sendInitialEvents=true&resourceVersionMatch=Exact', 'Unsupported value: "Exact"'],
-    ['resourceVersionMatch=NotOlderThan', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'],
+    [
+      'resourceVersionMatch=NotOlderThan',
+      'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    ],
   ])('refuses %s', async (query, message) => {
     const { code, json } = await send(t.server, { path: `${PATH}?watch=1&${query}` });
     expect(code).toBe(422);

@@ -110,7 +110,12 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
     // An object that has a uid means itself, not another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
   };
-  const answer = await rest.update(new ScopedContext(scope, request), name, update, updateOptions(scope, request, query));
+  const answer = await rest.update(
+    new ScopedContext(scope, request),
+    name,
+    update,
+    updateOptions(scope, request, query),
+  );
   return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
 }
 
@@ -153,7 +158,12 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
 }
 
 /** Server-side apply: the one patch that creates what is not there. */
-async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negotiated, query: WriteQuery): Promise<ApiResponse> {
+async function handleApply(
+  scope: Scope,
+  request: ApiRequest,
+  negotiated: Negotiated,
+  query: WriteQuery,
+): Promise<ApiResponse> {
   const { name } = request.info;
   const config = await readApplyConfiguration(request, scope.services.clock, scope.codec.keepsBigints);
   const warnings = request.warnings.length;
@@ -170,7 +180,11 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
         .then(async (raw) => (await nextTurn(), finish(current, raw, true)));
     },
   };
-  const finish = (current: KubeObject | undefined, raw: Record<string, unknown>, large: boolean): Awaitable<KubeObject> => {
+  const finish = (
+    current: KubeObject | undefined,
+    raw: Record<string, unknown>,
+    large: boolean,
+  ): Awaitable<KubeObject> => {
     if (config.strictError !== undefined) {
       if (query.fieldValidation === 'Strict') {
         throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
@@ -230,7 +244,8 @@ function emptiesManagedFields(raw: unknown): boolean {
 
 /** Nothing begins its life being deleted, whatever the client says. */
 function withoutDeletion(object: KubeObject): KubeObject {
-  if (object.metadata.deletionTimestamp === undefined && object.metadata.deletionGracePeriodSeconds === undefined) return object;
+  if (object.metadata.deletionTimestamp === undefined && object.metadata.deletionGracePeriodSeconds === undefined)
+    return object;
   const { deletionTimestamp: _timestamp, deletionGracePeriodSeconds: _seconds, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
@@ -262,14 +277,16 @@ function decodePatched(
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     // Upstream converts what a strategic merge patch makes, and decodes what others make.
-    const converted = patch?.document === undefined || error.path === 'kind' ? undefined : codec.conversionError?.(patched);
+    const converted =
+      patch?.document === undefined || error.path === 'kind' ? undefined : codec.conversionError?.(patched);
     throw refuse(converted ?? error.message);
   }
   const problems = [
     ...(patch?.duplicates ?? []).map((path) => `duplicate field ${quote(path)}`),
     ...decoded.unknownFields.map((path) => `unknown field ${quote(path)}`),
   ];
-  if (query.fieldValidation === 'Strict' && problems.length > 0) throw refuse(`strict decoding error: ${problems.join(', ')}`);
+  if (query.fieldValidation === 'Strict' && problems.length > 0)
+    throw refuse(`strict decoding error: ${problems.join(', ')}`);
   if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
   const object = keepsMetadata ? { ...decoded.object, metadata: { ...current.metadata } } : decoded.object;
   return identified(object, codec);
@@ -287,7 +304,11 @@ function checkKind(patched: Record<string, unknown>, { group, version, kind }: S
 }
 
 /** Throws StatusError (422): of an object without a type, upstream validates what a patch makes of kind and apiVersion. */
-function checkUntypedKind(patched: Record<string, unknown>, { group, version, kind }: Scope['kind'], name: string): void {
+function checkUntypedKind(
+  patched: Record<string, unknown>,
+  { group, version, kind }: Scope['kind'],
+  name: string,
+): void {
   const expected = `${group}/${version}`;
   const { kind: given, apiVersion } = patched;
   if (typeof given !== 'string' || typeof apiVersion !== 'string') return;
@@ -346,7 +367,9 @@ function checkName(request: ApiRequest, object: KubeObject): KubeObject {
   const { name } = request.info;
   const given = object.metadata.name ?? '';
   if (given === '') {
-    throw apierrors.badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+    throw apierrors.badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
   }
   if (given !== name) {
     throw apierrors.badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);

@@ -4,7 +4,8 @@ import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
 
 const LIMIT = 50_000;
-const parse = (text: string, maxValues = LIMIT, bigints = false) => parseYamlBody(text, { maxValues, bigints }, systemClock);
+const parse = (text: string, maxValues = LIMIT, bigints = false) =>
+  parseYamlBody(text, { maxValues, bigints }, systemClock);
 /** Long enough for the thread. */
 const FILLER = `# ${'x'.repeat(5000)}\n`;
 
@@ -13,8 +14,12 @@ describe.each([
   ['in the thread', FILLER],
 ])('a body in YAML that is read %s', (_where, filler) => {
   test('has its value', async () => {
-    expect(await parse(`${filler}a: [1, "x", null, {b: 0x10}]\nc: &c {d: e}\nf: {<<: *c, g: *c}\n__proto__: {h: i}`)).toEqual({
-      value: JSON.parse('{"a":[1,"x",null,{"b":16}],"c":{"d":"e"},"f":{"d":"e","g":{"d":"e"}},"__proto__":{"h":"i"}}') as unknown,
+    expect(
+      await parse(`${filler}a: [1, "x", null, {b: 0x10}]\nc: &c {d: e}\nf: {<<: *c, g: *c}\n__proto__: {h: i}`),
+    ).toEqual({
+      value: JSON.parse(
+        '{"a":[1,"x",null,{"b":16}],"c":{"d":"e"},"f":{"d":"e","g":{"d":"e"}},"__proto__":{"h":"i"}}',
+      ) as unknown,
     });
   });
 

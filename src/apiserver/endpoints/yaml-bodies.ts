@@ -99,7 +99,9 @@ function readInThread(text: string, limits: YamlLimits, clock: Clock): Promise<Y
           : error,
       );
     const onExit = (): void => fail(new Error('the thread that reads YAML has ended'));
-    const timer = clock.setTimer(TIME_LIMIT_MS, () => fail(apierrors.requestEntityTooLarge('the YAML takes too long to read')));
+    const timer = clock.setTimer(TIME_LIMIT_MS, () =>
+      fail(apierrors.requestEntityTooLarge('the YAML takes too long to read')),
+    );
     thread.on('message', onAnswer);
     thread.on('error', onError);
     thread.on('exit', onExit);
@@ -108,7 +110,10 @@ function readInThread(text: string, limits: YamlLimits, clock: Clock): Promise<Y
 }
 
 function startWorker(): Worker {
-  const source = workerSource(new URL('./yaml-worker.js', import.meta.url), new URL('./yaml-worker.ts', import.meta.url));
+  const source = workerSource(
+    new URL('./yaml-worker.js', import.meta.url),
+    new URL('./yaml-worker.ts', import.meta.url),
+  );
   const thread = new Worker(source.url, {
     execArgv: source.execArgv,
     name: 'yaml',

@@ -23,7 +23,8 @@ export function readYamlBody(text: string, { maxValues, bigints }: YamlLimits): 
   try {
     return { value: parseYaml(text, options) };
   } catch (error) {
-    if (!(error instanceof YamlError)) return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    if (!(error instanceof YamlError))
+      return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) };
     if (error.reason !== 'duplicate') return { error };
     const duplicates = error.message;
     try {

@@ -25,7 +25,12 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const widget = (name: string, spec: object = {}) => ({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name }, spec });
+const widget = (name: string, spec: object = {}) => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Widget',
+  metadata: { name },
+  spec,
+});
 
 test('a definition is served until it is gone', async () => {
   expect((await api.get(WIDGETS)).code).toBe(404);
@@ -41,11 +46,14 @@ test('a definition is served until it is gone', async () => {
 
 const SCHEMA = {
   type: 'object',
-  properties: { spec: { type: 'object', properties: { size: { type: 'integer' }, color: { type: 'string', default: 'red' } } } },
+  properties: {
+    spec: { type: 'object', properties: { size: { type: 'integer' }, color: { type: 'string', default: 'red' } } },
+  },
 };
 const schema = { openAPIV3Schema: SCHEMA } as never;
 const definitions = () => t.client.resource(customResourceDefinitions);
-const patchDefinition = (patch: object) => definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
+const patchDefinition = (patch: object) =>
+  definitions().patch('widgets.example.com', 'application/merge-patch+json', patch);
 
 /** Resolves once the server answers as expected. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
@@ -88,7 +96,10 @@ test('watches go on while only metadata of the definition change, and end when i
 });
 
 test('a version that is no longer served disappears, and its objects stay', async () => {
-  const versions = (served: boolean) => [definitionVersion('v1', { served }), definitionVersion('v2', { storage: false })];
+  const versions = (served: boolean) => [
+    definitionVersion('v1', { served }),
+    definitionVersion('v2', { storage: false }),
+  ];
   await define(t.client, definitionOf(versions(true)));
   await api.post(WIDGETS, widget('a', { size: 1 }));
   expect((await api.get('/apis/example.com')).json).toMatchObject({ versions: [{ version: 'v2' }, { version: 'v1' }] });
@@ -155,19 +166,28 @@ test('deprecated versions warn', async () => {
 });
 
 test('a definition for a built-in resource changes nothing', async () => {
-  const definition = definitionOf([definitionVersion()], { group: 'networking.k8s.io', plural: 'ingresses', kind: 'Ingress' });
+  const definition = definitionOf([definitionVersion()], {
+    group: 'networking.k8s.io',
+    plural: 'ingresses',
+    kind: 'Ingress',
+  });
   const metadata = { ...definition.metadata, annotations: { 'api-approved.kubernetes.io': 'unapproved' } };
   await definitions().create({ ...definition, metadata });
   await eventually(async () => t.logger.errors.length > 0);
   expect(t.logger.errors[0]).toContain('resource ingresses is installed twice in networking.k8s.io/v1');
-  expect((await api.get('/apis/networking.k8s.io/v1/ingresses')).json).toMatchObject({ kind: 'IngressList', items: [] });
+  expect((await api.get('/apis/networking.k8s.io/v1/ingresses')).json).toMatchObject({
+    kind: 'IngressList',
+    items: [],
+  });
   t.logger.errors.length = 0;
 });
 
 test('OpenAPI has a hash for each version that changes with the definition', async () => {
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   const linkOf = async (): Promise<string> => {
-    const { paths } = (await api.get('/openapi/v3')).json as unknown as { paths: Record<string, { serverRelativeURL: string }> };
+    const { paths } = (await api.get('/openapi/v3')).json as unknown as {
+      paths: Record<string, { serverRelativeURL: string }>;
+    };
     return paths['apis/example.com/v1']?.serverRelativeURL ?? '';
   };
   const before = await linkOf();
@@ -193,7 +213,11 @@ test('the rules of objects count in the metrics of CEL', async () => {
     const { text } = await send(t.server, { path: '/metrics' });
     return Number(new RegExp(`^apiserver_cel_${what}_duration_seconds_count (\\d+)$`, 'm').exec(text)?.[1]);
   };
-  const spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, 'x-kubernetes-validations': [{ rule: 'true' }] };
+  const spec = {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+    'x-kubernetes-validations': [{ rule: 'true' }],
+  };
   const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } as never };
   await define(t.client, definitionOf([definitionVersion('v1', { schema })]));
   const before = [await count('compilation'), await count('evaluation')] as const;
@@ -208,7 +232,10 @@ test('integers beyond 2^53 are kept', async () => {
   const rule = { rule: '!has(self.numbers.a) || self.numbers.a > 0', message: 'must be positive' };
   const properties = { spec: { type: 'object', properties: { numbers, tags }, 'x-kubernetes-validations': [rule] } };
   const columns = [{ name: 'A', type: 'integer', jsonPath: '.spec.numbers.a' }];
-  const version = { schema: { openAPIV3Schema: { type: 'object', properties } } as never, additionalPrinterColumns: columns };
+  const version = {
+    schema: { openAPIV3Schema: { type: 'object', properties } } as never,
+    additionalPrinterColumns: columns,
+  };
   await define(t.client, definitionOf([definitionVersion('v1', version)]));
   const write = (method: string, path: string, spec: string, type = 'application/json') =>
     send(t.server, {
@@ -220,7 +247,12 @@ test('integers beyond 2^53 are kept', async () => {
   const MAX = '9223372036854775807';
   const made = await write('POST', WIDGETS, `{"numbers":{"a":${MAX}}}`);
   expect([made.code, made.text]).toEqual([201, expect.stringContaining(`"spec":{"numbers":{"a":${MAX}}}`)]);
-  const merged = await write('PATCH', `${WIDGETS}/a`, '{"numbers":{"b":-9223372036854775808}}', 'application/merge-patch+json');
+  const merged = await write(
+    'PATCH',
+    `${WIDGETS}/a`,
+    '{"numbers":{"b":-9223372036854775808}}',
+    'application/merge-patch+json',
+  );
   expect(merged.text).toContain(`"spec":{"numbers":{"a":${MAX},"b":-9223372036854775808}}`);
   const applied = `${WIDGETS}/a?fieldManager=test&force=true`;
   const spec = `{"numbers":{"a":${MAX}},"tags":[9007199254740993,9007199254740995]}`;
@@ -229,9 +261,14 @@ test('integers beyond 2^53 are kept', async () => {
   expect(again.text).toContain('"tags":[9007199254740993,9007199254740997]');
   const read = await send(t.server, { path: `${WIDGETS}/a` });
   expect(read.text).toContain(`{"a":${MAX},"b":-9223372036854775808},"tags":[9007199254740993,9007199254740997]}`);
-  const list = await send(t.server, { path: WIDGETS, headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+  const list = await send(t.server, {
+    path: WIDGETS,
+    headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+  });
   expect(list.text).toContain(`"cells":["a",${MAX}]`);
-  expect((await write('PUT', `${WIDGETS}/a`, '{"numbers":{"a":-9223372036854775808}}')).text).toContain('must be specified');
+  expect((await write('PUT', `${WIDGETS}/a`, '{"numbers":{"a":-9223372036854775808}}')).text).toContain(
+    'must be specified',
+  );
   const refused = await write('POST', WIDGETS, '{"numbers":{"a":-9223372036854775808}}');
   expect([refused.code, refused.text]).toEqual([422, expect.stringContaining('must be positive')]);
   const yaml = (method: string, path: string, type: string, value: string) =>

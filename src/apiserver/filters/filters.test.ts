@@ -55,7 +55,10 @@ describe('deadlines', () => {
     const answer = handler(request).catch((error: unknown) => error);
     const watch = handler(rawRequest({ path: '/api/v1/pods?watch=1' }));
     await clock.advance('62s');
-    expect(await answer).toMatchObject({ code: 504, message: 'Timeout: request did not complete within the allotted timeout' });
+    expect(await answer).toMatchObject({
+      code: 504,
+      message: 'Timeout: request did not complete within the allotted timeout',
+    });
     expect(request.signal.aborted).toBe(true);
     held.waiting[1]?.();
     expect(await watch).toBe(OK);

@@ -65,7 +65,10 @@ function requestedUser(request: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Use
 }
 
 /** Each value of each header. A comma does not separate values: it may be a part of a group's name. */
-function* headersOf({ headers, rawHeaders }: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Generator<readonly [string, string]> {
+function* headersOf({
+  headers,
+  rawHeaders,
+}: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Generator<readonly [string, string]> {
   if (rawHeaders === undefined) {
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) yield [name, value];
     return;
@@ -112,7 +115,8 @@ function neededPermissions(user: UserInfo, wanted: UserInfo): Attributes[] {
   const authentication = { ...base, apiGroup: 'authentication.k8s.io' };
   if (wanted.uid !== undefined) needed.push({ ...authentication, resource: 'uids', name: wanted.uid });
   for (const [key, values] of Object.entries(wanted.extra ?? {})) {
-    for (const value of values) needed.push({ ...authentication, resource: 'userextras', subresource: key, name: value });
+    for (const value of values)
+      needed.push({ ...authentication, resource: 'userextras', subresource: key, name: value });
   }
   return needed;
 }
@@ -121,7 +125,8 @@ function neededPermissions(user: UserInfo, wanted: UserInfo): Attributes[] {
 function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
   if (!user.startsWith(SERVICE_ACCOUNT_PREFIX)) return undefined;
   const [namespace = '', name = '', ...others] = user.slice(SERVICE_ACCOUNT_PREFIX.length).split(':');
-  if (others.length > 0 || isDNS1123Label(namespace).length > 0 || isDNS1123Subdomain(name).length > 0) return undefined;
+  if (others.length > 0 || isDNS1123Label(namespace).length > 0 || isDNS1123Subdomain(name).length > 0)
+    return undefined;
   return { namespace, name };
 }
 
@@ -134,6 +139,7 @@ function complete(user: UserInfo): UserInfo {
   }
   if (user.name === ANONYMOUS.name) {
     if (!groups.includes(UNAUTHENTICATED_GROUP)) groups.push(UNAUTHENTICATED_GROUP);
-  } else if (!groups.includes(AUTHENTICATED_GROUP) && !groups.includes(UNAUTHENTICATED_GROUP)) groups.push(AUTHENTICATED_GROUP);
+  } else if (!groups.includes(AUTHENTICATED_GROUP) && !groups.includes(UNAUTHENTICATED_GROUP))
+    groups.push(AUTHENTICATED_GROUP);
   return { ...user, groups };
 }

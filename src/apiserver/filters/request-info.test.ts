@@ -63,12 +63,19 @@ describe('parseRequestInfo', () => {
     expect(info('GET', '/api/v1/nodes/n/proxy/a%20b/c').parts).toEqual(['a b', 'c']);
   });
 
-  test.each(['/', '/api', '/api/v1', '/apis', '/apis/apps', '/apis/apps/v1', '/healthz', '/version', '/foo/bar/baz/qux'])(
-    '%s is no resource',
-    (path) => {
-      expect(info('GET', path)).toMatchObject({ isResourceRequest: false, verb: 'get', path });
-    },
-  );
+  test.each([
+    '/',
+    '/api',
+    '/api/v1',
+    '/apis',
+    '/apis/apps',
+    '/apis/apps/v1',
+    '/healthz',
+    '/version',
+    '/foo/bar/baz/qux',
+  ])('%s is no resource', (path) => {
+    expect(info('GET', path)).toMatchObject({ isResourceRequest: false, verb: 'get', path });
+  });
 
   test('knows what goes on and on', () => {
     expect(isLongRunning(info('GET', '/api/v1/pods?watch=1'))).toBe(true);

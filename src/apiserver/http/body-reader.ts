@@ -20,7 +20,10 @@ export function bodyOf(stream: Readable, announced: string | undefined): Request
   return { ...readOnce(announced, () => read(stream)), stream: chunks };
 }
 
-function readOnce(announced: string | undefined, read: () => Awaitable<Uint8Array>): Extract<RequestBody, { kind: 'bytes' }> {
+function readOnce(
+  announced: string | undefined,
+  read: () => Awaitable<Uint8Array>,
+): Extract<RequestBody, { kind: 'bytes' }> {
   let body: Awaitable<Uint8Array> | undefined;
   return {
     kind: 'bytes',

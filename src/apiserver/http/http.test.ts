@@ -95,7 +95,9 @@ function h2(connection: ClientHttp2Session, call: Call): Promise<Answer> {
       headers = received;
     });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('end', () => resolve({ code: Number(headers[':status']), headers, text: Buffer.concat(chunks).toString() }));
+    stream.on('end', () =>
+      resolve({ code: Number(headers[':status']), headers, text: Buffer.concat(chunks).toString() }),
+    );
     stream.on('error', reject);
     if (call.body !== undefined) stream.end(call.body);
   });
@@ -169,7 +171,8 @@ describe.each(versions)('over %s', (version, ask) => {
     });
     expect((await ask({ ...review, as: null, headers: { authorization: 'Bearer wrong' } })).code).toBe(401);
     expect((await ask({ ...review, as: null })).code).toBe(401);
-    for (const path of ['/healthz', '/livez', '/readyz', '/version']) expect((await ask({ path, as: null })).code).toBe(200);
+    for (const path of ['/healthz', '/livez', '/readyz', '/version'])
+      expect((await ask({ path, as: null })).code).toBe(200);
     // How single parts are is for those who watch over the cluster.
     expect((await ask({ path: '/readyz/etcd', as: null })).code).toBe(403);
     for (const path of ['/api', '/apis', '/metrics', '/openapi/v2', PATH, '/'])
@@ -185,12 +188,18 @@ describe.each(versions)('over %s', (version, ask) => {
 
   test('refuses bodies beyond 3 MiB, announced or not', async () => {
     const body = Buffer.alloc(3 * 1024 * 1024 + 1, 0x20);
-    const announced = await ask({ method: 'POST', path: PATH, headers: { 'content-length': String(body.length) }, body }).catch(
-      (error: Error) => error,
-    );
-    const streamed = await ask({ method: 'POST', path: PATH, headers: { 'content-type': 'application/json' }, body }).catch(
-      (error: Error) => error,
-    );
+    const announced = await ask({
+      method: 'POST',
+      path: PATH,
+      headers: { 'content-length': String(body.length) },
+      body,
+    }).catch((error: Error) => error);
+    const streamed = await ask({
+      method: 'POST',
+      path: PATH,
+      headers: { 'content-type': 'application/json' },
+      body,
+    }).catch((error: Error) => error);
     for (const answer of [announced, streamed]) {
       // A client that still writes when the answer comes may see its connection end instead.
       if (answer instanceof Error) continue;
@@ -239,7 +248,13 @@ describe('watches', () => {
     const lines: string[] = [];
     await new Promise<void>((resolve, reject) => {
       const request = httpsRequest(
-        { host: '127.0.0.1', port, ca: authority.cert, ...admin, path: `${PATH}?watch=true&fieldSelector=metadata.name%3Dh1w` },
+        {
+          host: '127.0.0.1',
+          port,
+          ca: authority.cert,
+          ...admin,
+          path: `${PATH}?watch=true&fieldSelector=metadata.name%3Dh1w`,
+        },
         (response) => {
           expect(response.headers['content-type']).toBe('application/json');
           void h1({ method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'h1w' } }) }).then(() =>
@@ -311,7 +326,10 @@ describe('over a WebSocket', () => {
   });
 
   test('a protocol that there is not is refused', async () => {
-    const [, response] = (await once(open(`${PATH}?watch=true`, ['other']), 'unexpected-response')) as [unknown, IncomingMessage];
+    const [, response] = (await once(open(`${PATH}?watch=true`, ['other']), 'unexpected-response')) as [
+      unknown,
+      IncomingMessage,
+    ];
     expect(response.statusCode).toBe(403);
     response.destroy();
   });
@@ -320,8 +338,9 @@ describe('over a WebSocket', () => {
 describe('bad input', () => {
   const raw = (text: string): Promise<string> =>
     new Promise((resolve) => {
-      const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] }, () =>
-        socket.write(text),
+      const socket = tlsConnect(
+        { host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] },
+        () => socket.write(text),
       );
       let answer = '';
       socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
@@ -455,10 +474,13 @@ test('stop ends watches, finishes requests and closes connections', async () => 
   watch.resume();
   const agent = new Agent({ keepAlive: true });
   await new Promise<void>((resolve, reject) => {
-    httpsRequest({ host: '127.0.0.1', port: otherPort, ca: authority.cert, ...admin, path: '/readyz', agent }, (response) => {
-      response.resume();
-      response.on('end', () => resolve());
-    })
+    httpsRequest(
+      { host: '127.0.0.1', port: otherPort, ca: authority.cert, ...admin, path: '/readyz', agent },
+      (response) => {
+        response.resume();
+        response.on('end', () => resolve());
+      },
+    )
       .on('error', reject)
       .end();
   });

@@ -2,7 +2,12 @@
 // end in the same handler.
 
 import { createSecureServer } from 'node:http2';
-import type { Http2SecureServer, IncomingHttpHeaders as Http2Headers, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type {
+  Http2SecureServer,
+  IncomingHttpHeaders as Http2Headers,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -91,7 +96,11 @@ export class Listener {
       // Clients without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
-      settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
+      settings: {
+        maxConcurrentStreams: MAX_STREAMS,
+        initialWindowSize: 1024 * 1024,
+        maxHeaderListSize: MAX_HEADER_LIST_BYTES,
+      },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
     // Read for each new HTTP/1.1 connection; there is no option for it.
@@ -184,10 +193,14 @@ export class Listener {
     });
     // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which are not needed here.
     server.removeAllListeners('stream');
-    server.on('stream', (stream: ServerHttp2Stream, headers: Http2Headers, _flags: number, rawHeaders: readonly string[]) =>
-      this.#http2(stream, headers, rawHeaders),
+    server.on(
+      'stream',
+      (stream: ServerHttp2Stream, headers: Http2Headers, _flags: number, rawHeaders: readonly string[]) =>
+        this.#http2(stream, headers, rawHeaders),
     );
-    server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(message, socket, head));
+    server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(message, socket, head),
+    );
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#malformed(error, socket));
     server.on('unknownProtocol', (socket) => socket.destroy());
     server.setTimeout(0);
@@ -289,7 +302,8 @@ export class Listener {
       .handler(request)
       .then(async (response) => {
         if (response.body.kind === 'taken') await response.body.done;
-        else if (!taken && goesOverWebSocket(request, response)) await sendOverWebSocket(response, message, socket, head);
+        else if (!taken && goesOverWebSocket(request, response))
+          await sendOverWebSocket(response, message, socket, head);
         else if (!taken) await answerWithoutUpgrade(request, response, message, socket, close);
       })
       .catch((error: unknown) => {
@@ -323,7 +337,11 @@ export class Listener {
       const responding = respond(request, response, sink);
       if (responding !== undefined) await responding;
     } catch (error) {
-      this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
+      this.#config.logger.error('a response could not be sent', {
+        method: request.method,
+        path: request.path,
+        err: error,
+      });
       giveUp(request, sink);
     } finally {
       // Work that was begun for the request ends now.
@@ -350,7 +368,9 @@ export class Listener {
         : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
           ? [408, 'Request Timeout']
           : [400, 'Bad Request'];
-    socket.write(`HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`);
+    socket.write(
+      `HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`,
+    );
     const connection = (socket as Tracked)[CONNECTION];
     if (connection === undefined) socket.destroy();
     else connection.close();

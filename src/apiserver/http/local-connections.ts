@@ -33,7 +33,12 @@ export class LocalConnections {
 
   constructor(config: LocalConnectionsConfig) {
     this.#config = config;
-    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
+    this.#server = createServer({
+      maxHeaderSize: MAX_HEADER_BYTES,
+      requestTimeout: 0,
+      headersTimeout: 0,
+      keepAliveTimeout: 0,
+    });
     this.#server.on('request', (message, response) => this.#request(message, response));
     this.#server.on('upgrade', (message, socket, head) => this.#upgrade(message, socket, head));
     this.#server.on('clientError', (_error, socket) => socket.destroy());
@@ -93,7 +98,11 @@ export class LocalConnections {
       if (sink.open) await respond(request, response, sink);
       else if (response.body.kind === 'watch') response.body.events.stop();
     } catch (error) {
-      this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
+      this.#config.logger.error('a response could not be sent', {
+        method: request.method,
+        path: request.path,
+        err: error,
+      });
       giveUp(request, sink);
     } finally {
       request.abort(ANSWERED);
@@ -117,7 +126,8 @@ export class LocalConnections {
       .handler(request)
       .then(async (response) => {
         if (response.body.kind === 'taken') await response.body.done;
-        else if (!taken && goesOverWebSocket(request, response)) await sendOverWebSocket(response, message, socket, head);
+        else if (!taken && goesOverWebSocket(request, response))
+          await sendOverWebSocket(response, message, socket, head);
         else if (!taken) await answerWithoutUpgrade(request, response, message, socket, () => void socket.end());
       })
       .catch((error: unknown) => {

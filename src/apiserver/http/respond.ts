@@ -6,7 +6,14 @@ import { createGzip, gzip } from 'node:zlib';
 
 import { PROTOBUF_CONTENT_TYPE } from '#api/machinery/codec/protobuf/index.ts';
 import type { WatchStream } from '#machinery/watch.ts';
-import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseBody, ResponseFormat } from '../request.ts';
+import type {
+  ApiRequest,
+  ApiResponse,
+  EncodedObject,
+  EncodedWatchEvent,
+  ResponseBody,
+  ResponseFormat,
+} from '../request.ts';
 import { jsonLayout, protobufLayout } from './list-layout.ts';
 import type { ListLayout } from './list-layout.ts';
 import { sentWarnings, warningHeader } from './warnings.ts';
@@ -39,7 +46,11 @@ type Headers = Record<string, string | readonly string[]>;
  * Resolves when the response has been handed to the connection entirely, or its client has gone. Undefined: that is so already, as with
  * nearly all objects.
  */
-export function respond(request: ApiRequest | undefined, response: ApiResponse, sink: ResponseSink): Promise<void> | undefined {
+export function respond(
+  request: ApiRequest | undefined,
+  response: ApiResponse,
+  sink: ResponseSink,
+): Promise<void> | undefined {
   const { body, format = DEFAULT_FORMAT } = response;
   if (body.kind !== 'object' || request?.method === 'HEAD') return respondInPieces(request, response, sink);
   const bytes = encodedObject(body.object, format);
@@ -66,7 +77,11 @@ function headersOf(request: ApiRequest | undefined, response: ApiResponse): Head
   return headers;
 }
 
-async function respondInPieces(request: ApiRequest | undefined, response: ApiResponse, sink: ResponseSink): Promise<void> {
+async function respondInPieces(
+  request: ApiRequest | undefined,
+  response: ApiResponse,
+  sink: ResponseSink,
+): Promise<void> {
   const { body, code } = response;
   const format = response.format ?? DEFAULT_FORMAT;
   const headers = headersOf(request, response);
@@ -250,7 +265,9 @@ const freeChunks: Buffer[] = [];
 const MAX_FREE_CHUNKS = 16;
 
 function takeChunk(atLeast: number): Buffer {
-  return atLeast <= CHUNK_BYTES ? (freeChunks.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)) : Buffer.allocUnsafeSlow(atLeast);
+  return atLeast <= CHUNK_BYTES
+    ? (freeChunks.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES))
+    : Buffer.allocUnsafeSlow(atLeast);
 }
 
 /** Resolves when the connection needs the chunk no more; it must not be touched before. If the connection breaks, maybe never. */
@@ -265,7 +282,11 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
 }
 
 /** Events that come together are sent together: what a burst costs is the writes, not the bytes. */
-async function sendWatch(sink: ResponseSink, events: WatchStream<EncodedWatchEvent>, format: ResponseFormat): Promise<void> {
+async function sendWatch(
+  sink: ResponseSink,
+  events: WatchStream<EncodedWatchEvent>,
+  format: ResponseFormat,
+): Promise<void> {
   const isProtobuf = format.mediaType === PROTOBUF_CONTENT_TYPE;
   const { writable } = sink;
   let corked = false;

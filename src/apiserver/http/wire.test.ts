@@ -98,9 +98,17 @@ describe.each([
     [{ path: `${NAMESPACE}?pretty=false`, headers: CURL }, 200, JSON_TYPE, 'line'],
     [{ path: '/api/v1/namespaces' }, 200, JSON_TYPE, 'line'],
     [{ path: '/api/v1/namespaces?pretty=1' }, 200, JSON_TYPE, 'indented'],
-    [{ path: '/api/v1/namespaces', headers: accept(`${JSON_TYPE};as=Table;v=v1;g=meta.k8s.io`) }, 200, JSON_TYPE, 'line'],
     [
-      { path: '/api/v1/namespaces', headers: accept(`${JSON_TYPE};as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io`) },
+      { path: '/api/v1/namespaces', headers: accept(`${JSON_TYPE};as=Table;v=v1;g=meta.k8s.io`) },
+      200,
+      JSON_TYPE,
+      'line',
+    ],
+    [
+      {
+        path: '/api/v1/namespaces',
+        headers: accept(`${JSON_TYPE};as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io`),
+      },
       200,
       JSON_TYPE,
       'line',
@@ -144,7 +152,10 @@ describe.each([
     const { code: answered, headers, text } = await ask(call);
     expect([answered, headers['content-type']]).toEqual([code, type]);
     expect(headers['audit-id']).toMatch(UUID);
-    expect([text.endsWith('\n'), text.startsWith('{\n')]).toEqual([form === 'line' || form === 'text', form === 'indented']);
+    expect([text.endsWith('\n'), text.startsWith('{\n')]).toEqual([
+      form === 'line' || form === 'text',
+      form === 'indented',
+    ]);
     if (form === 'line') expect(text.indexOf('\n')).toBe(text.length - 1);
   });
 

@@ -22,7 +22,10 @@ import {
   subjectAccessReviewKind,
   localSubjectAccessReviewKind,
 } from './authorization/access-reviews.ts';
-import { horizontalPodAutoscalerKind, horizontalPodAutoscalerV1Kind } from './autoscaling/horizontal-pod-autoscaler/index.ts';
+import {
+  horizontalPodAutoscalerKind,
+  horizontalPodAutoscalerV1Kind,
+} from './autoscaling/horizontal-pod-autoscaler/index.ts';
 import { cronJobKind } from './batch/cron-job.ts';
 import { jobKind } from './batch/job/index.ts';
 import { certificateSigningRequestKind } from './certificates/certificate-signing-request.ts';
@@ -144,7 +147,8 @@ export const kinds: readonly KindDefinition<KindServices>[] = [
 /** Returns the kinds of one server, in the order of the list. */
 export function buildRegistry(services: RegistryServices): readonly Kind[] {
   const built: Kind[] = [];
-  const findKind: FindKind = (group, resource) => built.find(({ type }) => type.group === group && type.resource === resource);
+  const findKind: FindKind = (group, resource) =>
+    built.find(({ type }) => type.group === group && type.resource === resource);
   for (const kind of kinds) built.push(...kind.build({ ...services, findKind }));
   return built;
 }

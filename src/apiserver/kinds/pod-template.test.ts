@@ -4,7 +4,9 @@ import { withEnabledTemplateFields } from './pod-template.ts';
 const metadata = { name: '', uid: '', resourceVersion: '', creationTimestamp: '' };
 const container = { name: 'c', image: 'i', resources: {} };
 const from = (lifecycle?: { stopSignal: 'SIGUSR1' }) => ({
-  spec: { template: { metadata, spec: { containers: [{ ...container, ...(lifecycle !== undefined && { lifecycle }) }] } } },
+  spec: {
+    template: { metadata, spec: { containers: [{ ...container, ...(lifecycle !== undefined && { lifecycle }) }] } },
+  },
 });
 
 test('fields of features that are off are dropped from a template, unless they are there already', () => {

@@ -144,7 +144,12 @@ describe('logs', () => {
   });
 
   test.each([
-    [400, 'container "main" in pod "one" is waiting to start', 'BadRequest', 'container "main" in pod "one" is waiting to start'],
+    [
+      400,
+      'container "main" in pod "one" is waiting to start',
+      'BadRequest',
+      'container "main" in pod "one" is waiting to start',
+    ],
     [500, 'it broke', 'InternalError', 'Internal error occurred: it broke'],
     [404, 'gone', 'NotFound', 'the server could not find the requested resource'],
   ])('that the kubelet refuses with %i are refused', async (status, text, reason, message) => {
@@ -171,7 +176,9 @@ describe('exec, attach and port-forward', () => {
     const admin = await (await authority).client('admin', ['system:masters']);
     return new Promise((resolve, reject) => {
       const socket = tlsConnect({ host: '127.0.0.1', port, ca: cert, ...admin, ALPNProtocols: ['http/1.1'] }, () => {
-        socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n`);
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n`,
+        );
       });
       let got = '';
       let sent = false;
@@ -188,7 +195,10 @@ describe('exec, attach and port-forward', () => {
   }
 
   test('join the two connections', async () => {
-    const got = await converse(`${PODS}/one/exec?command=ls&command=-l%20x&stdin=True&stdout=true&stderr=False&tty=False`, 'abc');
+    const got = await converse(
+      `${PODS}/one/exec?command=ls&command=-l%20x&stdin=True&stdout=true&stderr=False&tty=False`,
+      'abc',
+    );
     expect(got).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
     expect(got).toContain('Upgrade: SPDY/3.1\r\n');
     expect(got).toContain('X-Stream: v4\r\n');

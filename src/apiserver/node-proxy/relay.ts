@@ -84,7 +84,11 @@ export class NodeRelay {
     if (upgrade === undefined) throw apierrors.badRequest('Upgrade request required');
     const { clock } = this.#config;
     const { signal, method } = request;
-    const headers = { ...this.#headers(request, target), connection: 'Upgrade', upgrade: request.headers['upgrade'] ?? '' };
+    const headers = {
+      ...this.#headers(request, target),
+      connection: 'Upgrade',
+      upgrade: request.headers['upgrade'] ?? '',
+    };
     const answer = await this.#exchange(request, target, (connection) =>
       exchange({
         connection,
@@ -97,7 +101,8 @@ export class NodeRelay {
         upgrade: true,
       }),
     );
-    if (answer.kind === 'upgraded') return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, answer) } };
+    if (answer.kind === 'upgraded')
+      return { code: 101, body: { kind: 'taken', done: joinUpgraded(clock, upgrade, answer) } };
     const code = answer.message.statusCode ?? 502;
     if (code < 400) {
       answer.message.destroy();
@@ -121,7 +126,11 @@ export class NodeRelay {
     return answer.message;
   }
 
-  async #exchange(request: ApiRequest, { node }: RelayTarget, ask: (connection: Duplex) => Promise<Answer>): Promise<Answer> {
+  async #exchange(
+    request: ApiRequest,
+    { node }: RelayTarget,
+    ask: (connection: Duplex) => Promise<Answer>,
+  ): Promise<Answer> {
     const { connector } = this.#config;
     if (connector === undefined) throw apierrors.serviceUnavailable('this API server has no way to reach the kubelets');
     try {
@@ -146,7 +155,8 @@ export class NodeRelay {
 
 /** Returns the body as it is to be sent; undefined if there is none. */
 export async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readable | undefined> {
-  if (body.kind === 'object') return body.object === undefined ? undefined : Buffer.from(JSON.stringify(body.object), 'utf8');
+  if (body.kind === 'object')
+    return body.object === undefined ? undefined : Buffer.from(JSON.stringify(body.object), 'utf8');
   if (body.stream !== undefined) return body.stream();
   const bytes = await body.read();
   return bytes.length === 0 ? undefined : bytes;
@@ -157,14 +167,19 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || name.startsWith(':') || HOP_BY_HOP.has(name)) continue;
-    if (name === 'authorization' || name === 'host' || name === 'content-length' || name.startsWith('impersonate-')) continue;
+    if (name === 'authorization' || name === 'host' || name === 'content-length' || name.startsWith('impersonate-'))
+      continue;
     headers[name] = value;
   }
   return headers;
 }
 
 /** Passes the peer's response head to the client, then joins the connections. Resolves when both are closed. */
-export async function joinUpgraded(clock: Clock, client: Upgrade, peer: Extract<Answer, { kind: 'upgraded' }>): Promise<void> {
+export async function joinUpgraded(
+  clock: Clock,
+  client: Upgrade,
+  peer: Extract<Answer, { kind: 'upgraded' }>,
+): Promise<void> {
   const { socket, head } = client.take();
   const { message } = peer;
   let response = `HTTP/1.1 ${message.statusCode} ${message.statusMessage}\r\n`;

@@ -69,8 +69,14 @@ function withoutRedirect(response: ApiResponse, request: ApiRequest, { node, nam
   if (location === undefined) return response;
   const prefix = /^\/+api\/+v1\/+nodes\/+[^/]+\/+proxy/.exec(request.path)?.[0] ?? `/api/v1/nodes/${name}/proxy`;
   const host = request.headers['host'] ?? request.headers[':authority'] ?? '';
-  const rewritten = rewriteLocation(location, { scheme: 'https', host, backend: joinHostPort(node.host, node.port), prefix });
-  const inside = rewritten.startsWith(`${prefix}/`) || rewritten.startsWith(`https://${host}${prefix}/`) || isRelative(rewritten);
+  const rewritten = rewriteLocation(location, {
+    scheme: 'https',
+    host,
+    backend: joinHostPort(node.host, node.port),
+    prefix,
+  });
+  const inside =
+    rewritten.startsWith(`${prefix}/`) || rewritten.startsWith(`https://${host}${prefix}/`) || isRelative(rewritten);
   if (inside) return { ...response, headers: { ...response.headers, location: rewritten } };
   const { body } = response;
   if (body.kind === 'stream' && body.stream instanceof Readable) body.stream.destroy();
@@ -115,7 +121,8 @@ export function logSubresource(services: NodeProxyServices): Unnamed {
 function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   const errors: FieldErrorList = [];
   const passed = new URLSearchParams();
-  for (const flag of ['follow', 'previous', 'timestamps']) if (parseBoolean(query, flag) === true) passed.set(flag, 'true');
+  for (const flag of ['follow', 'previous', 'timestamps'])
+    if (parseBoolean(query, flag) === true) passed.set(flag, 'true');
   const positive = (option: string, minimum: number, message: string): void => {
     const text = query.get(option);
     if (text === null || text === '') return;
@@ -202,7 +209,8 @@ export function portForwardSubresource(services: NodeProxyServices): Unnamed {
         const { namespace } = request.info;
         const pod = await podOf(find, namespace, name);
         const query = new URLSearchParams();
-        for (const ports of request.query.getAll('ports')) for (const port of ports.split(',')) query.append('port', port);
+        for (const ports of request.query.getAll('ports'))
+          for (const port of ports.split(',')) query.append('port', port);
         const target: RelayTarget = {
           node: await nodeTargetOf(find, nodeNameOf(pod)),
           path: withQuery(`/portForward/${namespace}/${name}`, query),

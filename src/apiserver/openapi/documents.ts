@@ -12,7 +12,12 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-export const STATUS_TEXT: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 401: 'Unauthorized' };
+export const STATUS_TEXT: Readonly<Record<number, string>> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  401: 'Unauthorized',
+};
 
 /** Operations that are described, or rendered, in one step. */
 const [DEFINED_PER_STEP, RENDERED_PER_STEP] = [8, 200];
@@ -97,7 +102,9 @@ export function* documentV3(operations: readonly Operation[], info: DocumentInfo
     })),
     components: {
       schemas: yield* definitionsOf(operations, 3),
-      securitySchemes: { BearerToken: { type: 'apiKey', description: 'A bearer token.', name: 'authorization', in: 'header' } },
+      securitySchemes: {
+        BearerToken: { type: 'apiKey', description: 'A bearer token.', name: 'authorization', in: 'header' },
+      },
     },
   };
 }

@@ -62,7 +62,8 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
       const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
       const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
-      const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
+      const plain =
+        accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
       if (protobuf === undefined && !plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
       const parts = await remote.v2Parts();
       return protobuf === undefined
@@ -87,7 +88,12 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
       if (forwarded !== undefined) return forwarded;
       return { code: 404, body: { kind: 'none' } };
     }
-    return servedDocument(request, path.startsWith('/openapi/v3/') ? path : undefined, found.document, found.contentType);
+    return servedDocument(
+      request,
+      path.startsWith('/openapi/v3/') ? path : undefined,
+      found.document,
+      found.contentType,
+    );
   };
 
   return {
@@ -97,7 +103,8 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
 }
 
 /** The path below /openapi/v3: 'api/v1', 'apis/apps/v1'. */
-const pathOf = ({ group, version }: VersionIndex): string => (group === '' ? `api/${version}` : `apis/${group}/${version}`);
+const pathOf = ({ group, version }: VersionIndex): string =>
+  group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
 function versionAt(snapshot: CatalogSnapshot, path: string): VersionIndex | undefined {
   const parts = path.split('/');
@@ -131,7 +138,9 @@ class V3Documents {
 
   async v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Promise<OpenApiDocument> {
     // Documents that are needed for their hashes. Those of custom kinds are not.
-    const needed = snapshot.published.flatMap(({ published }) => published).filter((index) => this.#hashOf(index) === undefined);
+    const needed = snapshot.published
+      .flatMap(({ published }) => published)
+      .filter((index) => this.#hashOf(index) === undefined);
     for (const index of needed) this.#hashes.set(index, (await this.v3(index)).hash);
     const make = (): OpenApiDocument => {
       // What this server serves is described by itself alone.

@@ -57,7 +57,10 @@ function hexOf(digest: Buffer): string {
 
 /** Returns the document that is kept under a key. It is made once, for all requests that wait for it; an error is kept, too. */
 export function kept<K extends object>(
-  documents: { get(key: K): Promise<OpenApiDocument> | undefined; set(key: K, made: Promise<OpenApiDocument>): unknown },
+  documents: {
+    get(key: K): Promise<OpenApiDocument> | undefined;
+    set(key: K, made: Promise<OpenApiDocument>): unknown;
+  },
   key: K,
   make: () => Promise<OpenApiDocument>,
 ): Promise<OpenApiDocument> {

@@ -36,7 +36,9 @@ interface Operation {
   readonly 'x-kubernetes-action'?: string;
   readonly 'x-kubernetes-group-version-kind'?: object;
 }
-type PathItem = { readonly [method in (typeof METHODS)[number]]?: Operation } & { readonly parameters?: readonly Parameter[] };
+type PathItem = { readonly [method in (typeof METHODS)[number]]?: Operation } & {
+  readonly parameters?: readonly Parameter[];
+};
 interface DocumentV2 {
   readonly swagger: string;
   readonly paths: Readonly<Record<string, PathItem>>;
@@ -52,7 +54,8 @@ beforeAll(async () => {
 });
 afterAll(() => t.stop());
 
-const get = (path: string, headers: Record<string, string> = {}): Promise<RawResponse> => send(t.server, { path, headers });
+const get = (path: string, headers: Record<string, string> = {}): Promise<RawResponse> =>
+  send(t.server, { path, headers });
 
 interface Found {
   readonly path: string;
@@ -64,7 +67,9 @@ interface Found {
 /** All operations, their parameters complete. */
 function operationsOf(document: DocumentV2): Found[] {
   const resolved = (parameter: Parameter): Parameter =>
-    parameter.$ref === undefined ? parameter : (document.parameters?.[parameter.$ref.slice('#/parameters/'.length)] as Parameter);
+    parameter.$ref === undefined
+      ? parameter
+      : (document.parameters?.[parameter.$ref.slice('#/parameters/'.length)] as Parameter);
   return Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method];
@@ -117,13 +122,16 @@ describe('version 2', () => {
   });
 
   /** 'rbac.authorization.k8s.io' is rbacAuthorization. */
-  const tagOf = (group: string) => group.replace('.k8s.io', '').replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const tagOf = (group: string) =>
+    group.replace('.k8s.io', '').replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
 
   test('has every verb that discovery has', async () => {
     const api = new Api(t.server);
     const actions = new Map<string, Set<string>>();
     for (const { path, operation } of operationsOf(v2)) {
-      const resource = path.replace(/^\/(api|apis\/[^/]+)\/[^/]+\/(namespaces\/\{namespace\}\/)?/, '').replace('/{name}', '');
+      const resource = path
+        .replace(/^\/(api|apis\/[^/]+)\/[^/]+\/(namespaces\/\{namespace\}\/)?/, '')
+        .replace('/{name}', '');
       const key = `${operation.tags[0]} ${resource}`;
       actions.set(key, (actions.get(key) ?? new Set()).add(operation['x-kubernetes-action'] ?? ''));
     }
@@ -183,8 +191,16 @@ describe('version 2', () => {
     expect(answer.headers['etag']).toBe(plain.headers['etag']);
     expect(gunzipSync(answer.bytes).equals(plain.bytes)).toBe(true);
     expect(plain.headers).toMatchObject({ 'content-length': String(plain.bytes.length) });
-    const head = await send(t.server, { method: 'HEAD', path: '/openapi/v2', headers: { accept, 'accept-encoding': 'gzip' } });
-    expect([head.code, head.bytes.length, head.headers['content-length']]).toEqual([200, 0, String(answer.bytes.length)]);
+    const head = await send(t.server, {
+      method: 'HEAD',
+      path: '/openapi/v2',
+      headers: { accept, 'accept-encoding': 'gzip' },
+    });
+    expect([head.code, head.bytes.length, head.headers['content-length']]).toEqual([
+      200,
+      0,
+      String(answer.bytes.length),
+    ]);
   });
 
   test('is read as a value by clients in the process', async () => {
@@ -206,7 +222,9 @@ describe('version 3', () => {
     ((await get('/openapi/v3')).json as unknown as { paths: Record<string, { serverRelativeURL: string }> }).paths;
 
   test('has a document for each group and version', async () => {
-    expect(Object.keys(await index())).toEqual(expect.arrayContaining(['api/v1', 'apis/apps/v1', 'apis/coordination.k8s.io/v1']));
+    expect(Object.keys(await index())).toEqual(
+      expect.arrayContaining(['api/v1', 'apis/apps/v1', 'apis/coordination.k8s.io/v1']),
+    );
   });
 
   test('together they have the operations of version 2', async () => {
@@ -256,37 +274,47 @@ const reference = fileURLToPath(new URL('../../../../shared/reference/openapi-v2
 const NOT_HERE = ['shardSelector', 'ignoreStoreReadErrorWithClusterBreakingPotential'];
 const withoutCbor = (types: readonly string[]): string[] => types.filter((type) => !type.includes('cbor'));
 
-describe.skipIf(!existsSync(reference))('the published document (skipped where ../shared/reference is not at hand)', () => {
-  /** Without descriptions, which are our own. */
-  const comparable = ({ operation, parameters }: Found): unknown => ({
-    operationId: operation.operationId,
-    tags: operation.tags,
-    schemes: operation.schemes,
-    consumes: withoutCbor(operation.consumes),
-    produces: withoutCbor(operation.produces),
-    action: operation['x-kubernetes-action'],
-    kind: operation['x-kubernetes-group-version-kind'],
-    responses: operation.responses,
-    parameters: parameters
-      .filter(({ name }) => !NOT_HERE.includes(name))
-      .map(({ name, in: place, type, required, uniqueItems, schema }) => ({ name, place, type, required, uniqueItems, schema }))
-      .toSorted((a, b) => (`${a.place} ${a.name}` < `${b.place} ${b.name}` ? -1 : 1)),
-  });
+describe.skipIf(!existsSync(reference))(
+  'the published document (skipped where ../shared/reference is not at hand)',
+  () => {
+    /** Without descriptions, which are our own. */
+    const comparable = ({ operation, parameters }: Found): unknown => ({
+      operationId: operation.operationId,
+      tags: operation.tags,
+      schemes: operation.schemes,
+      consumes: withoutCbor(operation.consumes),
+      produces: withoutCbor(operation.produces),
+      action: operation['x-kubernetes-action'],
+      kind: operation['x-kubernetes-group-version-kind'],
+      responses: operation.responses,
+      parameters: parameters
+        .filter(({ name }) => !NOT_HERE.includes(name))
+        .map(({ name, in: place, type, required, uniqueItems, schema }) => ({
+          name,
+          place,
+          type,
+          required,
+          uniqueItems,
+          schema,
+        }))
+        .toSorted((a, b) => (`${a.place} ${a.name}` < `${b.place} ${b.name}` ? -1 : 1)),
+    });
 
-  test('says the same of every operation', () => {
-    const published = new Map(
-      operationsOf(JSON.parse(readFileSync(reference, 'utf8')) as DocumentV2).map((found) => [
-        `${found.method} ${found.path}`,
-        found,
-      ]),
-    );
-    const ours = operationsOf(v2);
-    for (const found of ours) {
-      const key = `${found.method} ${found.path}`;
-      const theirs = published.get(key);
-      expect(theirs, key).toBeDefined();
-      expect({ key, operation: comparable(found) }).toEqual({ key, operation: comparable(theirs as Found) });
-    }
-    expect(ours.length).toBeGreaterThan(180);
-  });
-});
+    test('says the same of every operation', () => {
+      const published = new Map(
+        operationsOf(JSON.parse(readFileSync(reference, 'utf8')) as DocumentV2).map((found) => [
+          `${found.method} ${found.path}`,
+          found,
+        ]),
+      );
+      const ours = operationsOf(v2);
+      for (const found of ours) {
+        const key = `${found.method} ${found.path}`;
+        const theirs = published.get(key);
+        expect(theirs, key).toBeDefined();
+        expect({ key, operation: comparable(found) }).toEqual({ key, operation: comparable(theirs as Found) });
+      }
+      expect(ours.length).toBeGreaterThan(180);
+    });
+  },
+);

@@ -172,7 +172,13 @@ export function discoveryOperations(groups: ReadonlyMap<string, Iterable<string>
     make('/api/', 'getCoreAPIVersions', 'The versions of the core group.', 'core', 'APIVersions'),
     make('/apis/', 'getAPIVersions', 'The other groups and their versions.', 'apis', 'APIGroupList'),
     ...named.map((group) =>
-      make(`/apis/${group}/`, `get${upperGroup(group)}APIGroup`, 'The versions of the group.', lowerGroup(group), 'APIGroup'),
+      make(
+        `/apis/${group}/`,
+        `get${upperGroup(group)}APIGroup`,
+        'The versions of the group.',
+        lowerGroup(group),
+        'APIGroup',
+      ),
     ),
     ...versions,
   ];
@@ -293,7 +299,9 @@ class ResourceContext {
 
   subresource(subresource: Subresource): Operation[] {
     const type = this.#type;
-    const base = type.namespaced ? `${this.#root}/namespaces/{namespace}/${type.resource}` : `${this.#root}/${type.resource}`;
+    const base = type.namespaced
+      ? `${this.#root}/namespaces/{namespace}/${type.resource}`
+      : `${this.#root}/${type.resource}`;
     const path = `${base}/{name}/${subresource.name}`;
     const suffix = upperFirst(subresource.name);
     const codec = subresourceCodec(this.#scheme, this.#served, subresource);

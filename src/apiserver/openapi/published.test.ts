@@ -32,7 +32,9 @@ test.skipIf(!existsSync(reference))(
 const operation = { operationId: 'x', parameters: [], responses: { 200: { schema: { $ref: '#/definitions/A' } } } };
 const document = (change: object = {}, definition: object = {}): OpenApiDocument => ({
   paths: { '/apis/g/v1/things': { get: { ...operation, ...change } } },
-  definitions: { A: { type: 'object', required: ['a'], properties: { a: { type: 'string', format: 'byte' } }, ...definition } },
+  definitions: {
+    A: { type: 'object', required: ['a'], properties: { a: { type: 'string', format: 'byte' } }, ...definition },
+  },
 });
 
 test.each<[what: string, ours: OpenApiDocument, lines: readonly string[]]>([

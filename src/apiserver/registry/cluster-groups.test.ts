@@ -76,7 +76,9 @@ describe('what is right', () => {
     expect([created.code, created.message]).toEqual([201, '']);
     expect((await on(kind).get(name)).code).toBe(200);
     expect(await on(kind).list('')).toContain(name);
-    expect((await on(kind).patch(name, { metadata: { labels: { a: 'b' } } })).object.metadata.labels).toEqual({ a: 'b' });
+    expect((await on(kind).patch(name, { metadata: { labels: { a: 'b' } } })).object.metadata.labels).toEqual({
+      a: 'b',
+    });
     expect((await on(kind).put(name, (await on(kind).get(name)).object)).code).toBe(200);
     expect((await on(kind).delete(name)).code).toBe(200);
     expect((await on(kind).get(name)).code).toBe(404);
@@ -98,7 +100,9 @@ describe('what is filled in', () => {
   });
 
   test('both directions of a policy that speaks of both', async () => {
-    const { object } = await on('networkPolicy').create(make('networkPolicy', { spec: { podSelector: {}, egress: [{}] } }));
+    const { object } = await on('networkPolicy').create(
+      make('networkPolicy', { spec: { podSelector: {}, egress: [{}] } }),
+    );
     expect(object.spec['policyTypes']).toEqual(['Ingress', 'Egress']);
   });
 
@@ -137,7 +141,11 @@ describe('what is refused', () => {
     ['role', rule({ verbs: [] }), ['rules[0].verbs', 'rules[0].apiGroups', 'rules[0].resources']],
     ['role', rule({ verbs: ['get'], nonResourceURLs: ['/x'] }), ['rules[0].nonResourceURLs']],
     ['role', { metadata: { name: 'a/b' }, ...good.role }, ['metadata.name']],
-    ['clusterRole', rule({ verbs: ['get'], nonResourceURLs: ['/x'], resources: ['pods'] }), ['rules[0].nonResourceURLs']],
+    [
+      'clusterRole',
+      rule({ verbs: ['get'], nonResourceURLs: ['/x'], resources: ['pods'] }),
+      ['rules[0].nonResourceURLs'],
+    ],
     ['clusterRole', { aggregationRule: {} }, ['aggregationRule.clusterRoleSelectors']],
     [
       'clusterRole',
@@ -146,7 +154,11 @@ describe('what is refused', () => {
     ],
     ['roleBinding', { roleRef: { kind: 'Rule', name: '' } }, ['roleRef.kind', 'roleRef.name']],
     ['roleBinding', { roleRef: { kind: 'Role', name: 'a/b', apiGroup: 'x' } }, ['roleRef.apiGroup', 'roleRef.name']],
-    ['roleBinding', { subjects: [{ kind: 'User', name: '', apiGroup: 'x' }] }, ['subjects[0].name', 'subjects[0].apiGroup']],
+    [
+      'roleBinding',
+      { subjects: [{ kind: 'User', name: '', apiGroup: 'x' }] },
+      ['subjects[0].name', 'subjects[0].apiGroup'],
+    ],
     ['roleBinding', { subjects: [{ kind: 'Robot', name: 'x' }] }, ['subjects[0].kind']],
     ['clusterRoleBinding', { roleRef: { kind: 'Role', name: 'it' } }, ['roleRef.kind']],
     [
@@ -174,7 +186,11 @@ describe('what is refused', () => {
       { spec: { podSelector: { matchLabels: { '!': '' } }, policyTypes: ['Both'] } },
       ['spec.podSelector.matchLabels', 'spec.policyTypes[0]'],
     ],
-    ['networkPolicy', { spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress', 'Ingress'] } }, ['spec.policyTypes']],
+    [
+      'networkPolicy',
+      { spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress', 'Ingress'] } },
+      ['spec.policyTypes'],
+    ],
     ['ingress', { spec: {} }, ['spec']],
     ['ingress', route({}, '10.0.0.1'), ['spec.rules[0].host']],
     ['ingress', route({}, '*.*.com'), ['spec.rules[0].host']],
@@ -249,11 +265,23 @@ describe('what is refused', () => {
     ['endpointSlice', { addressType: 'IPX' }, ['addressType']],
     ['endpointSlice', { addressType: 'IPv6' }, ['endpoints[0].addresses']],
     ['endpointSlice', endpoint({ addresses: [] }), ['endpoints[0].addresses']],
-    ['endpointSlice', endpoint({ addresses: ['127.0.0.1', 'x'] }), ['endpoints[0].addresses[0]', 'endpoints[0].addresses[1]']],
-    ['endpointSlice', endpoint({ addresses: Array.from({ length: 101 }, (_, i) => `10.0.0.${i}`) }), ['endpoints[0].addresses']],
+    [
+      'endpointSlice',
+      endpoint({ addresses: ['127.0.0.1', 'x'] }),
+      ['endpoints[0].addresses[0]', 'endpoints[0].addresses[1]'],
+    ],
+    [
+      'endpointSlice',
+      endpoint({ addresses: Array.from({ length: 101 }, (_, i) => `10.0.0.${i}`) }),
+      ['endpoints[0].addresses'],
+    ],
     ['endpointSlice', { endpoints: many(1001, { addresses: ['10.0.0.1'] }) }, ['endpoints']],
     ['endpointSlice', endpoint({ hostname: 'A', nodeName: 'B!' }), ['endpoints[0].nodeName', 'endpoints[0].hostname']],
-    ['endpointSlice', endpoint({ hints: { forZones: [{ name: 'a' }, { name: 'a' }] } }), ['endpoints[0].hints.forZones[1].name']],
+    [
+      'endpointSlice',
+      endpoint({ hints: { forZones: [{ name: 'a' }, { name: 'a' }] } }),
+      ['endpoints[0].hints.forZones[1].name'],
+    ],
     ['endpointSlice', endpoint({ hints: { forZones: many(9, { name: 'a' }) } }), ['endpoints[0].hints.forZones']],
     [
       'endpointSlice',
@@ -276,7 +304,10 @@ describe('what is refused', () => {
       'endpoints',
       {
         subsets: [
-          { addresses: [{ ip: '127.0.0.1', hostname: 'UP' }], ports: [{ port: 80 }, { port: 81, name: 'b', protocol: 'X' }] },
+          {
+            addresses: [{ ip: '127.0.0.1', hostname: 'UP' }],
+            ports: [{ port: 80 }, { port: 81, name: 'b', protocol: 'X' }],
+          },
         ],
       },
       [
@@ -384,7 +415,10 @@ describe('what else is said', () => {
       spec: {},
       status: { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } },
     });
-    expect([object.status, object.metadata.generation]).toEqual([{ loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } }, 1]);
+    expect([object.status, object.metadata.generation]).toEqual([
+      { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } },
+      1,
+    ]);
     await on('budget').create(make('budget'));
     const negative = await on('budget').patch('it/status', { status: { currentHealthy: -1 } });
     expect(negative.causes).toEqual(['status.currentHealthy']);

@@ -32,7 +32,13 @@ export function decodeContinue(text: string): ContinueToken {
     throw apierrors.badRequest(
       `invalid continue token: continue key is not valid: server does not recognize this encoded version ${JSON.stringify(v)}`,
     );
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || typeof start !== 'string' || start.length < 2) {
+  if (
+    typeof rv !== 'number' ||
+    !Number.isSafeInteger(rv) ||
+    rv === 0 ||
+    typeof start !== 'string' ||
+    start.length < 2
+  ) {
     throw invalidToken();
   }
   const lastKey = start.endsWith('\0') ? start.slice(0, -1) : start;

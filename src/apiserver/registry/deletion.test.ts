@@ -68,7 +68,9 @@ describe('decideDeletion', () => {
       finalizers: ['a/b', 'foregroundDeletion'],
     });
     expect(marked(object({ finalizers: ['orphan'] }), { propagationPolicy: 'Background' })).toBe('delete');
-    expect(marked(object({ finalizers: ['foregroundDeletion'] }))).toMatchObject({ finalizers: ['foregroundDeletion'] });
+    expect(marked(object({ finalizers: ['foregroundDeletion'] }))).toMatchObject({
+      finalizers: ['foregroundDeletion'],
+    });
     expect(marked(object(), {}, { defaultGarbageCollection: 'orphan' })).toMatchObject({ finalizers: ['orphan'] });
     expect(marked(object(), { orphanDependents: false }, { defaultGarbageCollection: 'orphan' })).toBe('delete');
   });

@@ -72,11 +72,18 @@ function decideGrace<T extends KubeObject>(
   if (running === undefined || running === 0) return undefined;
   if (requested === undefined || requested >= running) return 'pending';
   // Once deletion has begun, its grace can only become shorter, counted from the same beginning.
-  return { deletionTimestamp: (parseTime(deletionTimestamp) ?? now) - (running - requested) * 1000, seconds: requested };
+  return {
+    deletionTimestamp: (parseTime(deletionTimestamp) ?? now) - (running - requested) * 1000,
+    seconds: requested,
+  };
 }
 
 /** The object's finalizers with those that the garbage collector works off put as the request's propagation policy says. */
-function finalizersFor<T extends KubeObject>(object: T, options: DeleteOptions, strategy: DeleteStrategy<T>): readonly string[] {
+function finalizersFor<T extends KubeObject>(
+  object: T,
+  options: DeleteOptions,
+  strategy: DeleteStrategy<T>,
+): readonly string[] {
   const finalizers = object.metadata.finalizers ?? [];
   const policy = propagationPolicy(finalizers, options, strategy);
   const others = finalizers.filter((finalizer) => finalizer !== ORPHAN_FINALIZER && finalizer !== FOREGROUND_FINALIZER);

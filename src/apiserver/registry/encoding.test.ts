@@ -201,7 +201,13 @@ describe('an ObjectCache of a kind with versions', () => {
     const cache = new ObjectCache({ format: v2, converter });
     const states = [inV2('a', 1), inV1('b', 2), inV2('c', 3), inV1('d', 4), inV1('b', 2)];
     const objects = await cache.readAll(states);
-    expect(objects.map((object) => (object.object() as unknown as { second: string }).second)).toEqual(['a', 'b', 'c', 'd', 'b']);
+    expect(objects.map((object) => (object.object() as unknown as { second: string }).second)).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+      'b',
+    ]);
     expect(await cache.readAll(states)).toHaveLength(5);
     expect(converter.calls).toEqual([['b', 'd']]);
     expect(cache.readNow(states[1] as KeyValue)).toBe(objects[1]);
@@ -243,7 +249,11 @@ describe('an ObjectCache of a kind with versions', () => {
       'boom',
     ],
     ['returns too few', () => [], 'conversion of Thing to apps/v2 returned 0 objects, expected 1'],
-    ['returns another version', (objects) => objects, 'conversion of Thing to apps/v2 returned an object of apps/v1 at index 0'],
+    [
+      'returns another version',
+      (objects) => objects,
+      'conversion of Thing to apps/v2 returned an object of apps/v1 at index 0',
+    ],
     [
       'returns another kind',
       async (objects) => objects.map((object) => ({ ...object, apiVersion: 'apps/v2', kind: 'Other' })),

@@ -170,7 +170,8 @@ test('neither is what lies further back', async () => {
 test('changes that share a revision are all told, also to who comes back from before it', async () => {
   const [first, second] = [await put('a/one'), await put('a/two')];
   const revision = second + 1;
-  const stored = async (key: string) => (await storage.get(PREFIX + key)) as NonNullable<Awaited<ReturnType<Storage['get']>>>;
+  const stored = async (key: string) =>
+    (await storage.get(PREFIX + key)) as NonNullable<Awaited<ReturnType<Storage['get']>>>;
   const deletions: StorageEvent[] = [
     { type: 'delete', revision, key: `${PREFIX}a/one`, previous: await stored('a/one'), more: true },
     { type: 'delete', revision, key: `${PREFIX}a/two`, previous: await stored('a/two') },

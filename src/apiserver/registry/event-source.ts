@@ -202,7 +202,10 @@ export class EventSource {
     }
     // The progress that it tells at once says when all of the past has come.
     const progressIntervalMs = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
-    replay = this.#config.storage.watch(this.#config.prefix, { afterRevision: subscription.afterRevision, progressIntervalMs });
+    replay = this.#config.storage.watch(this.#config.prefix, {
+      afterRevision: subscription.afterRevision,
+      progressIntervalMs,
+    });
     this.#replays.add(replay);
     void this.#replay(replay, subscriber);
     return subscriber.queue;
@@ -264,7 +267,8 @@ export class EventSource {
 
   /** Publishes events up to the first whose states must be converted. Returns how many those are. */
   #observeAll(events: readonly StorageEvent[]): number {
-    for (let at = 0; at < events.length; at++) if (this.#observe(events[at] as StorageEvent) === 'unconverted') return at;
+    for (let at = 0; at < events.length; at++)
+      if (this.#observe(events[at] as StorageEvent) === 'unconverted') return at;
     return events.length;
   }
 
@@ -316,7 +320,8 @@ export class EventSource {
       this.#historyStart = (this.#history[dropped - 1] as Change).revision;
       this.#history = this.#history.slice(dropped);
     }
-    if (this.#subscribers.size > 0) this.#subscribers.forEachConcerned(change, (subscriber) => this.#deliver(change, subscriber));
+    if (this.#subscribers.size > 0)
+      this.#subscribers.forEachConcerned(change, (subscriber) => this.#deliver(change, subscriber));
     return 'observed';
   }
 
@@ -417,7 +422,11 @@ export class EventSource {
 
   /** A bookmark event: an object of the kind with nothing but a resourceVersion. */
   bookmark(revision: number | string, annotations?: Readonly<Record<string, string>>): EncodedWatchEvent {
-    const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...(annotations && { annotations }) };
+    const metadata = {
+      resourceVersion: String(revision),
+      creationTimestamp: null,
+      ...(annotations && { annotations }),
+    };
     const { apiVersion, kind } = this.#config;
     return new SharedWatchEvent('BOOKMARK', new FreshObject({ kind, apiVersion, metadata }));
   }

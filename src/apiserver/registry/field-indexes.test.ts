@@ -30,7 +30,8 @@ const memory = (): Storage => createMemoryStorage({ clock, logger: silentLogger 
 const storages: Readonly<Record<string, () => Promise<Storage>>> = {
   memory: async () => memory(),
   'a watch cache': () => openWatchCache({ clock, logger: silentLogger, storage: memory() }),
-  'a watch cache that remembers little': () => openWatchCache({ clock, logger: silentLogger, storage: memory(), maxEvents: 4 }),
+  'a watch cache that remembers little': () =>
+    openWatchCache({ clock, logger: silentLogger, storage: memory(), maxEvents: 4 }),
   encryption: async () =>
     encryptedStorage({
       storage: memory(),
@@ -104,7 +105,10 @@ function optionsOf({ fields, label }: Query): ListOptions {
   const fieldSelector = Object.entries(fields)
     .map(([field, value]) => `${field}=${value}`)
     .join(',');
-  return { ...(fieldSelector !== '' && { fieldSelector }), ...(label !== undefined && { labelSelector: `app=${label}` }) };
+  return {
+    ...(fieldSelector !== '' && { fieldSelector }),
+    ...(label !== undefined && { labelSelector: `app=${label}` }),
+  };
 }
 
 describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name) => {
@@ -142,7 +146,9 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       const selected = optionsOf(asked);
       const before = state;
       expect((await resource.list(selected)).items.map(keyOf)).toEqual(expected(before, asked));
-      expect((await resource.list({ ...selected, resourceVersion: '0' })).items.map(keyOf)).toEqual(expected(before, asked));
+      expect((await resource.list({ ...selected, resourceVersion: '0' })).items.map(keyOf)).toEqual(
+        expected(before, asked),
+      );
       // Pages are of the state at the first of them, whatever is written meanwhile.
       const paged: string[] = [];
       for (let token: string | undefined; ;) {
@@ -183,7 +189,8 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       return length;
     };
     const fill = async (from: number, to: number): Promise<void> => {
-      for (let i = from; i < to; i++) await write(storage, `default/many-${i}`, { node: 'node-2', label: 'x'.repeat(2000) });
+      for (let i = from; i < to; i++)
+        await write(storage, `default/many-${i}`, { node: 'node-2', label: 'x'.repeat(2000) });
     };
     for (let i = 0; i < 3; i++) await write(storage, `default/few-${i}`, { node: 'node-1', label: 'a' });
     await fill(0, 600);

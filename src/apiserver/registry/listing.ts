@@ -54,7 +54,8 @@ export async function listObjects(listed: Listed, namespace: string, options: Li
     }
     return answer;
   } catch (error) {
-    if (token !== undefined && error instanceof StorageError && error.reason === 'Expired') throw expiredContinue(token);
+    if (token !== undefined && error instanceof StorageError && error.reason === 'Expired')
+      throw expiredContinue(token);
     throw storageToStatus(error, { resource, requestedRevision: requested });
   }
 }
@@ -181,7 +182,13 @@ async function listPage(
       items.push(object);
       if (limit > 0 && items.length === limit) {
         const remaining = page.remaining + all.length - index - 1;
-        return partOf(items, at, remaining, remaining === 0 ? undefined : object.kv.key.slice(prefix.length), selection);
+        return partOf(
+          items,
+          at,
+          remaining,
+          remaining === 0 ? undefined : object.kv.key.slice(prefix.length),
+          selection,
+        );
       }
     }
     if (page.remaining === 0) return { items, resourceVersion: String(at) };

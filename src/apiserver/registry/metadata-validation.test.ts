@@ -30,7 +30,11 @@ describe('of what is created', () => {
       [{ finalizers: ['orphan', 'example.com/a'] }, {}, []],
       [{ finalizers: ['example.com/a', 'b'] }, {}, [NO_DOMAIN(1, 'b')]],
       [{ finalizers: ['b'] }, { anyFinalizer: true }, []],
-      [{ finalizers: ['-'] }, { anyFinalizer: true }, [`metadata.finalizers: Invalid value: "-": ${NAME_MESSAGES.namePart}`]],
+      [
+        { finalizers: ['-'] },
+        { anyFinalizer: true },
+        [`metadata.finalizers: Invalid value: "-": ${NAME_MESSAGES.namePart}`],
+      ],
     ]),
   )('%s', (_, metadata, rules, errors) => {
     expect(messages(validateMetadata(object(metadata), false, rules))).toEqual(errors);

@@ -25,7 +25,8 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rule
   const { metadata } = object;
   const before = old.metadata;
   const errors: FieldErrorList = [];
-  if (!deepEqual(metadata.finalizers ?? [], before.finalizers ?? [])) errors.push(...validateFinalizersUpdate(object, old));
+  if (!deepEqual(metadata.finalizers ?? [], before.finalizers ?? []))
+    errors.push(...validateFinalizersUpdate(object, old));
   const immutable = (
     name: 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'deletionTimestamp' | 'deletionGracePeriodSeconds',
   ): void => {
@@ -40,7 +41,10 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rule
   immutable('deletionTimestamp');
   immutable('deletionGracePeriodSeconds');
   const prefix = rules.checksNameOnUpdate === true ? rules : { validateName: pathSegmentName };
-  errors.push(...validateGenerateName(metadata.generateName ?? '', prefix, PATHS), ...validateCommon(metadata, rules, PATHS));
+  errors.push(
+    ...validateGenerateName(metadata.generateName ?? '', prefix, PATHS),
+    ...validateCommon(metadata, rules, PATHS),
+  );
   return errors;
 }
 

@@ -25,7 +25,12 @@ export function inNamespace<T extends KubeObject>(object: T, requested: string):
 const NAMESPACE_MISMATCH = 'the namespace of the provided object does not match the namespace sent on the request';
 
 /** What a new object begins with. Marks of deletion are not taken from the client. */
-export function fillForCreate<T extends KubeObject>(object: T, now: number, random: Random, generation: number | undefined): T {
+export function fillForCreate<T extends KubeObject>(
+  object: T,
+  now: number,
+  random: Random,
+  generation: number | undefined,
+): T {
   const metadata: Record<string, unknown> = {};
   const given = object.metadata as object as Readonly<Record<string, unknown>>;
   for (const key in given) if (!NOT_FROM_CLIENTS.has(key)) metadata[key] = given[key];
@@ -61,7 +66,9 @@ export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
       ...(metadata.deletionTimestamp === undefined &&
         before.deletionTimestamp !== undefined && { deletionTimestamp: before.deletionTimestamp }),
       ...(metadata.deletionGracePeriodSeconds === undefined &&
-        before.deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds: before.deletionGracePeriodSeconds }),
+        before.deletionGracePeriodSeconds !== undefined && {
+          deletionGracePeriodSeconds: before.deletionGracePeriodSeconds,
+        }),
       ...(before.generation !== undefined && { generation: before.generation }),
     },
   };

@@ -337,7 +337,8 @@ function stateKey({ key, modRevision }: KeyValue): string {
 
 /** The entry of this state among those of its key, newest first. */
 function stateOf(newest: Entry | undefined, { modRevision }: KeyValue): Entry | undefined {
-  for (let entry = newest; entry !== undefined; entry = entry.previous) if (entry.revision === modRevision) return entry;
+  for (let entry = newest; entry !== undefined; entry = entry.previous)
+    if (entry.revision === modRevision) return entry;
   return undefined;
 }
 

@@ -65,7 +65,11 @@ export function convertObjects(
   }
 }
 
-function problemOf(objects: readonly KubeObject[], converted: readonly KubeObject[], apiVersion: string): string | undefined {
+function problemOf(
+  objects: readonly KubeObject[],
+  converted: readonly KubeObject[],
+  apiVersion: string,
+): string | undefined {
   if (converted.length !== objects.length) return `returned ${converted.length} objects, expected ${objects.length}`;
   for (const [index, object] of converted.entries()) {
     if (object.apiVersion !== apiVersion) return `returned an object of ${object.apiVersion} at index ${index}`;
@@ -85,7 +89,9 @@ export type Conversion = (object: never) => object;
 const SLICE = 250;
 
 /** A converter made of functions, by apiVersion from and apiVersion to. */
-export function functionConverter(conversions: Readonly<Record<string, Readonly<Record<string, Conversion>>>>): ObjectConverter {
+export function functionConverter(
+  conversions: Readonly<Record<string, Readonly<Record<string, Conversion>>>>,
+): ObjectConverter {
   const convertOne = (object: KubeObject, apiVersion: string): KubeObject => {
     if (object.apiVersion === apiVersion) return object;
     const conversion = conversions[object.apiVersion ?? '']?.[apiVersion];
@@ -102,7 +108,9 @@ export function functionConverter(conversions: Readonly<Record<string, Readonly<
   };
   return {
     convert: (objects, apiVersion) =>
-      objects.length > SLICE ? convertSlices(objects, apiVersion) : objects.map((object) => convertOne(object, apiVersion)),
+      objects.length > SLICE
+        ? convertSlices(objects, apiVersion)
+        : objects.map((object) => convertOne(object, apiVersion)),
   };
 }
 

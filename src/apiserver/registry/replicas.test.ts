@@ -133,7 +133,9 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     });
 
     test('is only tried', async () => {
-      expect((await api.put(`${path}/a/scale?dryRun=All`, { ...(await scale()), spec: { replicas: 5 } })).json.spec).toEqual({
+      expect(
+        (await api.put(`${path}/a/scale?dryRun=All`, { ...(await scale()), spec: { replicas: 5 } })).json.spec,
+      ).toEqual({
         replicas: 5,
       });
       expect((await read()).spec).toMatchObject({ replicas: 2 });

@@ -55,7 +55,13 @@ import { storagePrefix } from './storage-prefix.ts';
 import { metadataFields } from './selectable-fields.ts';
 import type { SelectableFields } from './selectable-fields.ts';
 import { storageToStatus } from './storage-errors.ts';
-import type { RequestContext, Reservation, ResourceStrategy, StrategyContext, SubresourceStrategy } from './strategy.ts';
+import type {
+  RequestContext,
+  Reservation,
+  ResourceStrategy,
+  StrategyContext,
+  SubresourceStrategy,
+} from './strategy.ts';
 
 /** What every resource store is made of; the same for all of one server. */
 export interface StoreServices {
@@ -233,7 +239,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return this.#events.subscribe({ ...subscription, afterRevision, initial });
   }
 
-  async create(context: RequestContext, _parent: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject> {
+  async create(
+    context: RequestContext,
+    _parent: string,
+    object: KubeObject,
+    options: CreateOptions,
+  ): Promise<EncodedObject> {
     const strategyContext = this.#strategyContext(context, options.dryRun);
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
     for (let attempt = 1; ; attempt++) {
@@ -322,7 +333,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return field.bounded(() => validateMetadata(object, this.type.namespaced, this.strategy));
   }
 
-  #otherErrors(object: T, strategyContext: StrategyContext, prior: field.FieldErrorList): Awaitable<field.FieldErrorList> {
+  #otherErrors(
+    object: T,
+    strategyContext: StrategyContext,
+    prior: field.FieldErrorList,
+  ): Awaitable<field.FieldErrorList> {
     const { strategy } = this;
     if (strategy.validateInSteps !== undefined) {
       return runStepsInTurns(strategy.validateInSteps(object, strategyContext, prior));
@@ -333,7 +348,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   /** Throws StatusError (422) if there are errors. */
   #checkErrors(object: T, ofMetadata: field.FieldErrorList, others: field.FieldErrorList): void {
     if (ofMetadata.length === 0 && others.length === 0) return;
-    throw apierrors.invalid(this.#storedType, nameOf(object), [...ofMetadata, ...others].slice(0, field.MAX_FIELD_ERRORS));
+    throw apierrors.invalid(
+      this.#storedType,
+      nameOf(object),
+      [...ofMetadata, ...others].slice(0, field.MAX_FIELD_ERRORS),
+    );
   }
 
   #warnOnCreate(context: RequestContext, object: T, strategyContext: StrategyContext): void {
@@ -353,7 +372,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     let kv: KeyValue;
     try {
       if (context.dryRun) {
-        if ((await this.#storage.get(key)) !== undefined) throw new StorageError('KeyExists', 'the key exists', { key });
+        if ((await this.#storage.get(key)) !== undefined)
+          throw new StorageError('KeyExists', 'the key exists', { key });
         await reservation.rollback();
         return new FreshObject(this.#identified(object));
       }
@@ -509,7 +529,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   ): Promise<UpdateAnswer> {
     const current = await this.#storage.get(key);
     const decision = await decide(current);
-    if (decision.action === 'keep' && current !== undefined) return { object: await this.#cache.read(current), created: false };
+    if (decision.action === 'keep' && current !== undefined)
+      return { object: await this.#cache.read(current), created: false };
     return { object: new FreshObject(this.#identified(attempt.object as T)), created: current === undefined };
   }
 
@@ -545,7 +566,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       const result = await this.#storage.guaranteedUpdate(key, decide);
       if (result.kv !== undefined) {
         const changed = marked !== undefined && result.kv !== result.previous;
-        return { object: await (changed ? this.#cache.written(result.kv) : this.#cache.read(result.kv)), deleted: false };
+        return {
+          object: await (changed ? this.#cache.written(result.kv) : this.#cache.read(result.kv)),
+          deleted: false,
+        };
       }
       const last = old as T;
       await this.#gone(key, last);
@@ -626,7 +650,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return andThen(this.#cache.encode(object), (value) => {
       if (value.length <= MANY_VALUES_BYTES) return value;
       return nextTurn().then(() => {
-        if (value.length <= MAX_OBJECT_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES) return value;
+        if (value.length <= MAX_OBJECT_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES)
+          return value;
         throw apierrors.requestEntityTooLarge(
           `limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`,
         );
@@ -668,7 +693,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   #lastState(object: T, revision: number): EncodedObject {
-    return new FreshObject(this.#identified({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }));
+    return new FreshObject(
+      this.#identified({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }),
+    );
   }
 
   async #gone(key: string, object: T): Promise<void> {

@@ -15,7 +15,13 @@ const widgetFields = selectableFields<Widget>({
   node: { value: ({ node }) => node ?? '', indexed: true, oldNames: ['host'] },
 });
 const widget: Widget = {
-  metadata: { name: 'w', namespace: 'default', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+  metadata: {
+    name: 'w',
+    namespace: 'default',
+    uid: 'u',
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
   node: 'a',
 };
 

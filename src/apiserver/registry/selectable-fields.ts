@@ -53,7 +53,9 @@ export class SelectableFields {
     this.indexed = fields.flatMap(([name, { indexed = false }]) => (indexed ? [name] : []));
     const ofMetadata = METADATA_FIELDS.slice(0, namespaced ? 2 : 1);
     this.#getters = new Map([...ofMetadata, ...fields.map(([name, { value }]) => [name, value] as const)]);
-    this.#oldNames = new Map(fields.flatMap(([name, { oldNames = [] }]) => oldNames.map((oldName) => [oldName, name] as const)));
+    this.#oldNames = new Map(
+      fields.flatMap(([name, { oldNames = [] }]) => oldNames.map((oldName) => [oldName, name] as const)),
+    );
   }
 
   /** Returns the field that a selector's label means. Throws StatusError (400) if the kind has no such field. */

@@ -38,7 +38,10 @@ describe('config maps', () => {
 
 describe('secrets', () => {
   test('keep text as data', async () => {
-    const { json } = await api.post(path('secrets'), manifest('Secret', 'stringData: {k: v}\ndata: {k: eA==, o: eA==}'));
+    const { json } = await api.post(
+      path('secrets'),
+      manifest('Secret', 'stringData: {k: v}\ndata: {k: eA==, o: eA==}'),
+    );
     expect(json).toMatchObject({ type: 'Opaque', data: { k: 'dg==', o: 'eA==' } });
     expect(json).not.toHaveProperty('stringData');
     expect(json.metadata.generation).toBeUndefined();
@@ -91,7 +94,9 @@ describe('leases', () => {
       '422 Invalid: leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
     );
     expect((await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'you' } })).code).toBe(200);
-    expect(outcome(await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'me' } }))).toMatch(/^409 Conflict: /);
+    expect(outcome(await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'me' } }))).toMatch(
+      /^409 Conflict: /,
+    );
   });
 
   test('may be given back', async () => {

@@ -74,7 +74,10 @@ export class StorageMetrics {
     const grouped = counted.map(({ group, resource, count }): Sample => [[group, resource], count]);
     return (
       gaugeText({ name: 'apiserver_storage_objects', help: 'Objects in the storage.', labels: ['resource'] }, named) +
-      gaugeText({ name: 'apiserver_resource_objects', help: 'Objects in the storage.', labels: ['group', 'resource'] }, grouped)
+      gaugeText(
+        { name: 'apiserver_resource_objects', help: 'Objects in the storage.', labels: ['group', 'resource'] },
+        grouped,
+      )
     );
   }
 
@@ -82,7 +85,9 @@ export class StorageMetrics {
     const bytes = await this.#storage.sizeBytes?.();
     if (bytes === undefined) return '';
     const help = "Bytes of the storage's database.";
-    return gaugeText({ name: 'apiserver_storage_size_bytes', help, labels: ['storage_cluster_id'] }, [[[CLUSTER_ID], bytes]]);
+    return gaugeText({ name: 'apiserver_storage_size_bytes', help, labels: ['storage_cluster_id'] }, [
+      [[CLUSTER_ID], bytes],
+    ]);
   }
 
   #failed(err: unknown): string {

@@ -23,7 +23,8 @@ it('keeps all resources apart, but for events, which have two groups', () => {
     const prefix = storagePrefix({ group, resource });
     const name = resource === 'events' ? resource : `${resource}.${group}`;
     for (const [other, owner] of owners) {
-      if (owner !== name) expect(prefix.startsWith(other) || other.startsWith(prefix), `${name} and ${owner}`).toBe(false);
+      if (owner !== name)
+        expect(prefix.startsWith(other) || other.startsWith(prefix), `${name} and ${owner}`).toBe(false);
     }
     owners.set(prefix, name);
   }

@@ -18,7 +18,9 @@ let builtIn: ReadonlySet<string> | undefined;
 /** Keys of the resource begin with this; it ends in '/'. */
 export function storagePrefix({ group, resource }: { readonly group: string; readonly resource: string }): string {
   // Metrics are a server's of its own.
-  builtIn ??= new Set(allSchemas.schemas.map((schema) => schema.group).filter((each) => !each.endsWith('metrics.k8s.io')));
+  builtIn ??= new Set(
+    allSchemas.schemas.map((schema) => schema.group).filter((each) => !each.endsWith('metrics.k8s.io')),
+  );
   const special = SPECIAL[group === '' ? resource : `${resource}.${group}`];
   // Names of custom resources are their own: with their group nobody takes them for others.
   const within = special ?? (builtIn.has(group) ? resource : `${group}/${resource}`);

@@ -97,7 +97,8 @@ export interface DeleteStrategy<T extends KubeObject> {
 }
 
 /** Everything about a kind that the shared code must know. One value per resource, made once. */
-export interface ResourceStrategy<T extends KubeObject> extends CreateStrategy<T>, UpdateStrategy<T>, DeleteStrategy<T> {
+export interface ResourceStrategy<T extends KubeObject>
+  extends CreateStrategy<T>, UpdateStrategy<T>, DeleteStrategy<T> {
   /**
    * Whether metadata.generation counts changes of the desired state. `true`: it is 1 at creation and grows with each change
    * outside metadata and status; a function decides by itself. Default: false (no generation).

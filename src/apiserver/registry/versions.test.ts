@@ -119,7 +119,13 @@ const context: RequestContext = {
   warnings: [],
 };
 const write = { dryRun: false, fieldManager: '' };
-const all: ListOptions = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' };
+const all: ListOptions = {
+  selection: everything,
+  limit: 0,
+  continue: '',
+  resourceVersion: '',
+  resourceVersionMatch: '',
+};
 
 const lampOf = (encoded: EncodedObject): Lamp => encoded.object() as Lamp;
 /** 'name apiVersion color/hue', from the bytes that are sent. */
@@ -149,7 +155,9 @@ async function pages(store: ResourceStore<Lamp>, limit: number): Promise<string[
 async function take(stream: WatchStream<EncodedWatchEvent>, count: number): Promise<string[]> {
   const events: string[] = [];
   for await (const { type, object } of stream) {
-    events.push(type === 'ERROR' ? `ERROR ${(object.object() as apierrors.Status).message}` : `${type} ${textOf(object)}`);
+    events.push(
+      type === 'ERROR' ? `ERROR ${(object.object() as apierrors.Status).message}` : `${type} ${textOf(object)}`,
+    );
     if (events.length === count) break;
   }
   return events;
@@ -200,7 +208,8 @@ const embedded: Engine = {
   name: 'embedded',
   start: async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'versions-'));
-    const open = (): Promise<Storage> => openEmbeddedStorage({ clock: new VirtualClock(), logger: silentLogger, dataDir });
+    const open = (): Promise<Storage> =>
+      openEmbeddedStorage({ clock: new VirtualClock(), logger: silentLogger, dataDir });
     let storage = await open();
     return {
       storage,
@@ -319,7 +328,9 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       const answer = await v1.create(context, '', lamp('jade', { color: 'green' }), write);
       expect(textOf(answer)).toBe('jade example.com/v1 color=green');
       const update = { apply: (current: KubeObject | undefined) => ({ ...current, color: 'blue' }) as Lamp };
-      expect(textOf((await v1.update(context, 'hall-2', update, write)).object)).toBe('hall-2 example.com/v1 color=blue');
+      expect(textOf((await v1.update(context, 'hall-2', update, write)).object)).toBe(
+        'hall-2 example.com/v1 color=blue',
+      );
       expect(await stored(storage)).toEqual([
         'hall-1 example.com/v1',
         'hall-2 example.com/v2',
@@ -365,7 +376,10 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
 
     test('watches go on from an old resourceVersion, in the order of the changes', async () => {
       await restart();
-      const streams = [await watch(v2, { resourceVersion: String(begin) }), await watch(v1, { resourceVersion: String(begin) })];
+      const streams = [
+        await watch(v2, { resourceVersion: String(begin) }),
+        await watch(v1, { resourceVersion: String(begin) }),
+      ];
       await touch(v2, 'kitchen-1');
       await v1.delete(context, 'kitchen-2', { dryRun: false });
       await v2.create(context, '', lamp('new', { hue: 'white' }), write);
@@ -401,7 +415,10 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       const before = lampOf(await v2.get(context, 'hall-1', {}));
       const answer = await v2.delete(context, 'hall-1', { dryRun: false, preconditions: { uid: before.metadata.uid } });
       expect(answer).toMatchObject({ deleted: true });
-      expect(answer.object.object()).toMatchObject({ status: 'Success', details: { name: 'hall-1', uid: before.metadata.uid } });
+      expect(answer.object.object()).toMatchObject({
+        status: 'Success',
+        details: { name: 'hall-1', uid: before.metadata.uid },
+      });
       // Held by a finalizer, it is written again, in the new version.
       const held = await v2.delete(context, 'hall-2', { dryRun: false, propagationPolicy: 'Foreground' });
       expect(textOf(held.object)).toBe('hall-2 example.com/v2 hue=red');
@@ -438,9 +455,9 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
     test('a dry run writes nothing', async () => {
       await restart();
       const dryRun = { ...write, dryRun: true };
-      expect(textOf((await v2.update(context, 'hall-1', { apply: (current) => ({ ...current }) as Lamp }, dryRun)).object)).toBe(
-        'hall-1 example.com/v2 hue=red',
-      );
+      expect(
+        textOf((await v2.update(context, 'hall-1', { apply: (current) => ({ ...current }) as Lamp }, dryRun)).object),
+      ).toBe('hall-1 example.com/v2 hue=red');
       await v2.delete(context, 'hall-1', { dryRun: true });
       expect((await stored(storage))[0]).toBe('hall-1 example.com/v1');
     });
@@ -524,7 +541,10 @@ describe('conversions that fail or take long', () => {
     expect(await take(live, 10)).toEqual(['ADDED a example.com/v2 hue=red', error]);
     expect(await take(inOld, 3)).toEqual(['a', 'broken', 'c'].map((name) => `ADDED ${name} example.com/v1 color=red`));
     // Whoever comes back meets it again, from the storage now; but not where it is not.
-    expect(await take(await watch(v2, { resourceVersion: revision }), 10)).toEqual(['ADDED a example.com/v2 hue=red', error]);
+    expect(await take(await watch(v2, { resourceVersion: revision }), 10)).toEqual([
+      'ADDED a example.com/v2 hue=red',
+      error,
+    ]);
     const c = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', 'c') });
     expect(await take(await watch(v2, { resourceVersion: revision, selection: c }), 1)).toEqual([
       'ADDED c example.com/v2 hue=red',
@@ -640,19 +660,34 @@ test('an index finds objects in the served version; those in others are found, t
     'spec.nodeName': { value: (pod) => (pod as { spec?: { nodeName?: string } }).spec?.nodeName ?? '', indexed: true },
   });
   const converter = counted(
-    functionConverter({ v0: { v1: ({ metadata, node }: Record<string, unknown>) => ({ metadata, spec: { nodeName: node } }) } }),
+    functionConverter({
+      v0: { v1: ({ metadata, node }: Record<string, unknown>) => ({ metadata, spec: { nodeName: node } }) },
+    }),
   );
   const services = { storage, clock: new VirtualClock(), random: new SeededRandom('pods'), logger: silentLogger };
-  const old = new ResourceStore({ ...services, type: oldPodType, strategy: { validate: () => [], validateUpdate: () => [] } });
-  const current = new ResourceStore({ ...services, type: podType, strategy: rules, selectableFields: podFields, converter });
-  const pod = (name: string, more: object) => ({ metadata: { name, namespace: 'default' }, ...more }) as unknown as KubeObject;
+  const old = new ResourceStore({
+    ...services,
+    type: oldPodType,
+    strategy: { validate: () => [], validateUpdate: () => [] },
+  });
+  const current = new ResourceStore({
+    ...services,
+    type: podType,
+    strategy: rules,
+    selectableFields: podFields,
+    converter,
+  });
+  const pod = (name: string, more: object) =>
+    ({ metadata: { name, namespace: 'default' }, ...more }) as unknown as KubeObject;
   await old.create(context, '', pod('old-1', { node: 'n1' }), write);
   await old.create(context, '', pod('old-2', { node: 'n2' }), write);
   await current.create(context, '', pod('new-1', { spec: { nodeName: 'n1' } }), write);
   await current.create(context, '', pod('new-2', { spec: { nodeName: 'n2' } }), write);
   const onNode = async (node: string): Promise<string[]> => {
     const selection = new Selection({ fields: fields.oneTermEqualSelector('spec.nodeName', node) });
-    return (await current.list(context, { ...all, selection })).items.map((item) => (item.object() as KubeObject).metadata.name);
+    return (await current.list(context, { ...all, selection })).items.map(
+      (item) => (item.object() as KubeObject).metadata.name,
+    );
   };
   expect(await onNode('n1')).toEqual(['new-1', 'old-1']);
   expect(await onNode('n2')).toEqual(['new-2', 'old-2']);
@@ -665,7 +700,11 @@ test('an index finds objects in the served version; those in others are found, t
     { apply: (each) => ({ ...each, spec: { nodeName: 'n3' } }) as unknown as KubeObject },
     write,
   );
-  expect([await onNode('n1'), await onNode('n2'), await onNode('n3')]).toEqual([['new-1', 'old-1'], ['new-2'], ['old-2']]);
+  expect([await onNode('n1'), await onNode('n2'), await onNode('n3')]).toEqual([
+    ['new-1', 'old-1'],
+    ['new-2'],
+    ['old-2'],
+  ]);
   old.close();
   current.close();
   await storage.close();

@@ -20,7 +20,13 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isHostOf, parseCidr, parseIp } from '#machinery/net/ip.ts';
 import type { Logger } from '#machinery/log.ts';
-import { ALLOCATOR, FAMILY_LABEL, ipAddressFor, isHeldBy, MANAGED_BY_LABEL } from '../kinds/core/service/cluster-ips.ts';
+import {
+  ALLOCATOR,
+  FAMILY_LABEL,
+  ipAddressFor,
+  isHeldBy,
+  MANAGED_BY_LABEL,
+} from '../kinds/core/service/cluster-ips.ts';
 import type { Holder } from '../kinds/core/service/cluster-ips.ts';
 import { addressesOf } from '../kinds/core/service/service.ts';
 
@@ -120,7 +126,8 @@ export class ClusterIpRepair {
   }
 
   #considerServicesWith(address: string): void {
-    for (const service of this.#services.lister.byIndex(BY_ADDRESS, address)) this.#serviceQueue.add(objectKey(service));
+    for (const service of this.#services.lister.byIndex(BY_ADDRESS, address))
+      this.#serviceQueue.add(objectKey(service));
   }
 
   #considerAll(): void {
@@ -167,7 +174,8 @@ export class ClusterIpRepair {
   async #mendClusterIP(service: Service, text: string, family: string): Promise<void> {
     const { client } = this.#config;
     const holder = holderOf(service);
-    const warn = (reason: string, message: string): void => this.#warnOfService(service, reason, 'ClusterIPAllocation', message);
+    const warn = (reason: string, message: string): void =>
+      this.#warnOfService(service, reason, 'ClusterIPAllocation', message);
     const wrongReference = `the ClusterIP [${family}]: ${text} for Service ${holder.namespace}/${holder.name} has a wrong reference; repairing`;
     const object = await unlessMissing(client.resource(ipAddresses).get(text));
     if (object === undefined) {
@@ -280,7 +288,9 @@ function looksRight(service: Service, addressNamed: (name: string) => IPAddress 
 function looksNeeded({ metadata, spec }: IPAddress, serviceOf: (key: string) => Service | undefined): boolean {
   if (metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return true;
   const service = serviceOf(`${spec.parentRef?.namespace}/${spec.parentRef?.name}`);
-  return service !== undefined && isHeldBy(spec.parentRef, holderOf(service)) && addressesOf(service).includes(metadata.name);
+  return (
+    service !== undefined && isHeldBy(spec.parentRef, holderOf(service)) && addressesOf(service).includes(metadata.name)
+  );
 }
 
 async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {

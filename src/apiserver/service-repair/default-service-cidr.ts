@@ -71,7 +71,10 @@ export class DefaultServiceCidr {
     if (!deepEqual(present, cidrs)) {
       if (this.#toldOfMismatch) return;
       this.#toldOfMismatch = true;
-      logger.warn('the ServiceCIDR kubernetes differs from the service range of this server', { stored: present, given: cidrs });
+      logger.warn('the ServiceCIDR kubernetes differs from the service range of this server', {
+        stored: present,
+        given: cidrs,
+      });
       this.#warn(
         range,
         'KubernetesDefaultServiceCIDRInconsistent',

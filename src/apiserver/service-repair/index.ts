@@ -47,7 +47,8 @@ export class ServiceRepair {
   constructor(config: ServiceRepairConfig) {
     this.#config = config;
     const { client, clock, random, logger, cidrs, ports, listServices } = config;
-    const recorderOf = (component: string): EventRecorder => new EventRecorder({ client, clock, random, logger, component });
+    const recorderOf = (component: string): EventRecorder =>
+      new EventRecorder({ client, clock, random, logger, component });
     const [forRange, forAddresses, forPorts] = [
       recorderOf('kubernetes-service-cidr-controller'),
       recorderOf('ipallocator-repair-controller'),
@@ -56,7 +57,13 @@ export class ServiceRepair {
     this.#recorders = [forRange, forAddresses, forPorts];
     this.#informers = new SharedInformerFactory({ client, clock, random, logger });
     this.#defaultRange = new DefaultServiceCidr({ client, clock, logger, recorder: forRange, cidrs });
-    this.#clusterIPs = new ClusterIpRepair({ client, informers: this.#informers, clock, logger, recorder: forAddresses });
+    this.#clusterIPs = new ClusterIpRepair({
+      client,
+      informers: this.#informers,
+      clock,
+      logger,
+      recorder: forAddresses,
+    });
     this.#nodePorts = new NodePortRepair({ ports, clock, logger, recorder: forPorts, listServices });
   }
 

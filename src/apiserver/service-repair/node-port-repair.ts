@@ -67,7 +67,10 @@ export class NodePortRepair {
         // The first time all ports are new.
         if (!before.stored && reason === 'PortNotAllocated') continue;
         const { namespace, name } = service.metadata;
-        logger.warn('service repair: node port does not match its allocation', { service: `${namespace}/${name}`, message });
+        logger.warn('service repair: node port does not match its allocation', {
+          service: `${namespace}/${name}`,
+          message,
+        });
         recorder.event({ apiVersion: 'v1', kind: 'Service', metadata: service.metadata }, 'Warning', reason, message);
       }
       for (const port of before.ports.taken) {

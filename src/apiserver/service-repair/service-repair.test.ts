@@ -93,7 +93,9 @@ describe('an address', () => {
   });
 
   test('outside of all ranges is only told of', async () => {
-    const extra = await t.client.resource(serviceCIDRs).create({ metadata: { name: 'extra' }, spec: { cidrs: ['10.7.0.0/24'] } });
+    const extra = await t.client
+      .resource(serviceCIDRs)
+      .create({ metadata: { name: 'extra' }, spec: { cidrs: ['10.7.0.0/24'] } });
     await create('a', { clusterIP: '10.7.0.9' });
     await t.client.resource(serviceCIDRs).delete(extra.metadata.name);
     await addresses().delete('10.7.0.9');

@@ -20,12 +20,19 @@ const slice = (more: object): object => ({
   endpoints: [],
   ...more,
 });
-const endpoint = (ip: string, ready?: boolean): object => ({ addresses: [ip], conditions: ready === undefined ? {} : { ready } });
+const endpoint = (ip: string, ready?: boolean): object => ({
+  addresses: [ip],
+  conditions: ready === undefined ? {} : { ready },
+});
 
 function resolve({ service, slices = [], endpoints }: World, port = 443, seed = 1): Promise<string> {
   const find = (_group: string, resource: string) =>
     resource === 'services' ? service && { metadata, ...service } : resource === 'endpoints' ? endpoints : undefined;
-  const services = { find: find as Find, findAll: (() => slices) as unknown as FindAll, random: new SeededRandom(seed) };
+  const services = {
+    find: find as Find,
+    findAll: (() => slices) as unknown as FindAll,
+    random: new SeededRandom(seed),
+  };
   return resolveService(services, 'ns', 'svc', port).then(({ host, port: number }) => `${host} ${number}`);
 }
 
@@ -68,7 +75,9 @@ test('all ready endpoints have their turn, those of the first family before othe
 
 test('a service without slices has an Endpoints object', async () => {
   const endpoints = {
-    subsets: [{ addresses: [{ ip: '10.0.0.5' }], notReadyAddresses: [{ ip: '10.0.0.6' }], ports: [{ name: 'https', port: 1 }] }],
+    subsets: [
+      { addresses: [{ ip: '10.0.0.5' }], notReadyAddresses: [{ ip: '10.0.0.6' }], ports: [{ name: 'https', port: 1 }] },
+    ],
   };
   expect(await resolve({ service, endpoints })).toBe('10.0.0.5 1');
 });

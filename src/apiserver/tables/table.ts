@@ -31,7 +31,12 @@ export interface TableConvertor<T extends KubeObject = KubeObject> {
 /** What resources have that do not say otherwise. */
 export const defaultTable: TableConvertor = {
   columns: [
-    { name: 'Name', type: 'string', format: 'name', description: 'The name of the object, unique within its namespace.' },
+    {
+      name: 'Name',
+      type: 'string',
+      format: 'name',
+      description: 'The name of the object, unique within its namespace.',
+    },
     { name: 'Created At', type: 'date', description: 'When the object was created.' },
   ],
   cells: (object) => [object.metadata.name, object.metadata.creationTimestamp],

@@ -28,7 +28,14 @@ export function definitionOf(
   versions: readonly CustomResourceDefinitionVersion[] = [definitionVersion()],
   options: DefinitionOptions = {},
 ): CustomResourceDefinition {
-  const { group = 'example.com', plural = 'widgets', kind = 'Widget', scope = 'Namespaced', names = {}, conversion } = options;
+  const {
+    group = 'example.com',
+    plural = 'widgets',
+    kind = 'Widget',
+    scope = 'Namespaced',
+    names = {},
+    conversion,
+  } = options;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

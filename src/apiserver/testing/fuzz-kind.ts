@@ -16,7 +16,12 @@ import type { StrategyContext, UpdateStrategy } from '../registry/strategy.ts';
 const FILLS = 40;
 const scheme = newDefaultScheme();
 const context: StrategyContext = {
-  request: { user: { name: 'u', groups: [] }, namespace: 'default', signal: new AbortController().signal, warnings: [] },
+  request: {
+    user: { name: 'u', groups: [] },
+    namespace: 'default',
+    signal: new AbortController().signal,
+    warnings: [],
+  },
   now: 0,
   dryRun: false,
 };
@@ -45,7 +50,10 @@ export function exerciseKind({ type, strategy, selectableFields, subresources = 
     scheme.codecOf(type)?.applyDefaults(object);
     return deepFreeze(object as unknown as KubeObject);
   };
-  const updates: readonly (UpdateStrategy<KubeObject> | undefined)[] = [strategy, ...subresources.map((view) => view.strategy)];
+  const updates: readonly (UpdateStrategy<KubeObject> | undefined)[] = [
+    strategy,
+    ...subresources.map((view) => view.strategy),
+  ];
   let errors = 0;
   for (let round = 0; round < FILLS; round++) {
     const old = named(fill());
@@ -60,7 +68,8 @@ export function exerciseKind({ type, strategy, selectableFields, subresources = 
       errors += update.validateUpdate(updated, old, context).length;
       update.warningsOnUpdate?.(updated, old, context);
     }
-    for (const name of selectableFields?.names ?? []) expect(selectableFields?.valueOf(created, name)).toBeTypeOf('string');
+    for (const name of selectableFields?.names ?? [])
+      expect(selectableFields?.valueOf(created, name)).toBeTypeOf('string');
     if (table !== undefined) expect(table.cells(created, context.now)).toHaveLength(table.columns.length);
   }
   return errors;

@@ -48,7 +48,8 @@ export function openApiDifference(ours: OpenApiDocument, published: OpenApiDocum
     for (const method of METHODS) {
       const [a, b] = [operation(ours, mine, method), operation(published, theirs, method)];
       if (a === undefined && b === undefined) continue;
-      if (a === undefined || b === undefined) tell(`${a === undefined ? 'no' : 'more than published:'} ${method} ${path}`);
+      if (a === undefined || b === undefined)
+        tell(`${a === undefined ? 'no' : 'more than published:'} ${method} ${path}`);
       else for (const line of different(a, b, '')) tell(`${method} ${path}${line}`);
     }
   }
@@ -82,7 +83,8 @@ function operation(document: OpenApiDocument, item: Values, method: string): Val
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const withoutCbor = (types: unknown): readonly unknown[] => list(types).filter((type) => !String(type).includes('cbor'));
+const withoutCbor = (types: unknown): readonly unknown[] =>
+  list(types).filter((type) => !String(type).includes('cbor'));
 
 function resolved(document: OpenApiDocument, parameter: unknown): Values {
   const { $ref } = parameter as { readonly $ref?: string };

@@ -126,7 +126,10 @@ const nonBody = inside('NonBodyParameter', {
 });
 
 const sharedParameter = inside('Parameter', { 1: body, 2: nonBody });
-const parameterItem = inside('ParametersItem', { 1: sharedParameter, 2: message('JsonReference', () => ({ 1: one('$ref') })) });
+const parameterItem = inside('ParametersItem', {
+  1: sharedParameter,
+  2: message('JsonReference', () => ({ 1: one('$ref') })),
+});
 
 const response = message('Response', () => ({
   1: one('description'),
@@ -156,7 +159,12 @@ const pathItem = message('PathItem', () => ({
   9: many('parameters', parameterItem),
 }));
 
-const apiKey = message('ApiKeySecurity', () => ({ 1: one('type'), 2: one('name'), 3: one('in'), 4: one('description') }));
+const apiKey = message('ApiKeySecurity', () => ({
+  1: one('type'),
+  2: one('name'),
+  3: one('in'),
+  4: one('description'),
+}));
 const scopes: Read = (bytes) => {
   if (bytes.length > 0) throw new Error('an API key has no scopes');
   return [];

@@ -62,7 +62,8 @@ export async function startTestServer(config: TestServerConfig = {}): Promise<Te
     storage,
   });
   if (config.start !== false) await server.start();
-  const clientOf = (user: UserInfo): Client => createClient(createInProcessTransport({ handler: server.inProcess(user) }));
+  const clientOf = (user: UserInfo): Client =>
+    createClient(createInProcessTransport({ handler: server.inProcess(user) }));
   return {
     server,
     storage,

@@ -36,7 +36,11 @@ const configMaps = newDefaultScheme().schemas.lookup({ group: '', version: 'v1',
 
 function codecOf({ group, version, kind }: ResourceType): ObjectCodec {
   const { message, listMessage } = configMaps;
-  return new DescriptorCodec({ kind: { group, version, kind }, message, ...(listMessage !== undefined && { listMessage }) });
+  return new DescriptorCodec({
+    kind: { group, version, kind },
+    message,
+    ...(listMessage !== undefined && { listMessage }),
+  });
 }
 
 /**

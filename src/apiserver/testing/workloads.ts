@@ -57,7 +57,12 @@ export async function startWorkloadServer(): Promise<WorkloadServer> {
 }
 
 export function requestsOf({ server }: Pick<TestServer, 'server'>, path: string): ResourceRequests {
-  const request = async (method: string, more: string, body?: object, contentType = 'application/json'): Promise<Answered> =>
+  const request = async (
+    method: string,
+    more: string,
+    body?: object,
+    contentType = 'application/json',
+  ): Promise<Answered> =>
     answered(await send(server, { method, path: path + more, body, headers: { 'content-type': contentType } }));
   return {
     create: (object) => request('POST', '', object),

@@ -118,7 +118,10 @@ export function authorizerValue(authorizer: ExpressionAuthorizer): CheckValue {
 }
 
 /** The value of the variable `authorizer.requestResource`: a check of what the request is about. */
-export function requestResourceValue(authorizer: CheckValue, resource: Omit<AuthorizationCheck, 'verb' | 'path'>): CheckValue {
+export function requestResourceValue(
+  authorizer: CheckValue,
+  resource: Omit<AuthorizationCheck, 'verb' | 'path'>,
+): CheckValue {
   return authorizer.with(RESOURCE_CHECK, resource);
 }
 
@@ -163,8 +166,11 @@ export const authorizerLibrary: Library = {
       ),
     ],
     subresource: [
-      member('resourcecheck_subresource', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (it: CheckValue, subresource: string) =>
-        it.with(RESOURCE_CHECK, { subresource }),
+      member(
+        'resourcecheck_subresource',
+        [RESOURCE_CHECK, STRING],
+        RESOURCE_CHECK,
+        (it: CheckValue, subresource: string) => it.with(RESOURCE_CHECK, { subresource }),
       ),
     ],
     namespace: [
@@ -196,7 +202,13 @@ export const authorizerLibrary: Library = {
       ),
     ],
     check: [
-      member('pathcheck_check', [PATH_CHECK, STRING], DECISION, (it: CheckValue, verb: string) => it.check(verb), CHECK_COST),
+      member(
+        'pathcheck_check',
+        [PATH_CHECK, STRING],
+        DECISION,
+        (it: CheckValue, verb: string) => it.check(verb),
+        CHECK_COST,
+      ),
       member(
         'resourcecheck_check',
         [RESOURCE_CHECK, STRING],

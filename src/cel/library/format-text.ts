@@ -124,7 +124,8 @@ function toFixed(value: number, precision: number): string {
   const rounded = Math.abs(value).toFixed(shown);
   const exact = Math.abs(value).toFixed(Math.min(100, shown + 30));
   const isTie = /^50*$/.test(exact.slice(exact.indexOf('.') + 1 + shown));
-  const digits = isTie && /[13579]$/.test(rounded) ? exact.slice(0, exact.indexOf('.') + (shown === 0 ? 0 : 1 + shown)) : rounded;
+  const digits =
+    isTie && /[13579]$/.test(rounded) ? exact.slice(0, exact.indexOf('.') + (shown === 0 ? 0 : 1 + shown)) : rounded;
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
   return sign + digits + '0'.repeat(precision - shown);
 }
@@ -152,7 +153,10 @@ function plain(value: Value, limit: WorkLimit): string {
       .map((item) => counted(item, limit))
       .join(', ')}]`;
   if (isMap(value)) {
-    const entries = [...mapKeys(value)].map((key): [string, string] => [counted(key, limit), counted(mapGet(value, key), limit)]);
+    const entries = [...mapKeys(value)].map((key): [string, string] => [
+      counted(key, limit),
+      counted(mapGet(value, key), limit),
+    ]);
     entries.sort(([a], [b]) => compareText(a, b));
     return `{${entries.map(([key, item]) => `${key}: ${item}`).join(', ')}}`;
   }

@@ -83,7 +83,12 @@ const formats: Readonly<Record<string, FormatValue>> = Object.fromEntries(
       ['dns1035LabelPrefix', 'DNS1035LabelPrefix', asPrefix(isDNS1035Label), 30],
       ['labelValue', 'LabelValue', isValidLabelValue, 40],
       ['uri', 'URI', (text: string) => [urlProblem(text)].filter((problem) => problem !== undefined), URL_PATTERN_SIZE],
-      ['uuid', 'uuid', matching((text) => uuid.test(text), 'does not match the UUID format'), UUID.length + '(?i)'.length],
+      [
+        'uuid',
+        'uuid',
+        matching((text) => uuid.test(text), 'does not match the UUID format'),
+        UUID.length + '(?i)'.length,
+      ],
       ['byte', 'byte', matching((text) => base64.test(text), 'invalid base64'), BASE64.length],
       ['date', 'date', matching(isDate, 'invalid date'), TIME.length],
       ['datetime', 'datetime', matching(isDateTime, 'invalid datetime'), TIME.length],
@@ -105,7 +110,10 @@ const matches: CallCost = ([format, text]) =>
   Math.ceil((1 + sizeOf(text)) * TEXT_FACTOR) * Math.ceil((format as FormatValue).regexSize * REGEX_FACTOR);
 
 const byName: Functions = Object.fromEntries(
-  Object.entries(formats).map(([name, format]) => [`format.${name}`, [global(`format.${name}`, [], FORMAT, () => format)]]),
+  Object.entries(formats).map(([name, format]) => [
+    `format.${name}`,
+    [global(`format.${name}`, [], FORMAT, () => format)],
+  ]),
 );
 
 /** Answers optionals: belongs to the library of those. */

@@ -50,13 +50,17 @@ export class CIDRValue extends OpaqueValue {
   }
 
   equals(other: CIDRValue): boolean {
-    return this.prefix.bits === other.prefix.bits && new IPValue(this.prefix.address).equals(new IPValue(other.prefix.address));
+    return (
+      this.prefix.bits === other.prefix.bits &&
+      new IPValue(this.prefix.address).equals(new IPValue(other.prefix.address))
+    );
   }
 }
 
 /** Why a text is no address that expressions take; undefined if it is one. */
 function wrongAddress(text: string): string | undefined {
-  if (text.includes('%') && text.includes(':')) return `IP address ${JSON.stringify(text)} with zone value is not allowed`;
+  if (text.includes('%') && text.includes(':'))
+    return `IP address ${JSON.stringify(text)} with zone value is not allowed`;
   const address = parseAddress(text);
   if (address === undefined) {
     return `IP Address ${JSON.stringify(text)} parse error during conversion from string: ParseAddr(${JSON.stringify(text)}): unable to parse IP`;
@@ -119,7 +123,8 @@ const prefixBytes = (cidr: Value): number => Math.ceil((cidr as CIDRValue).prefi
 const comparesBytes: CallCost = ([cidr]) => traversal(2 * prefixBytes(cidr));
 const comparesAndReads: CallCost = ([cidr, text]) => traversal(2 * prefixBytes(cidr)) + traversal(sizeOf(text));
 const comparesNetworks: CallCost = ([cidr]) => traversal(2 * prefixBytes(cidr)) + traversal(prefixBytes(cidr)) + 1;
-const comparesAndReadsNetworks: CallCost = ([cidr, text]) => comparesNetworks([cidr], undefined) + traversal(sizeOf(text));
+const comparesAndReadsNetworks: CallCost = ([cidr, text]) =>
+  comparesNetworks([cidr], undefined) + traversal(sizeOf(text));
 
 const typeConstant = (name: string, type: Type): Library['constants'] => ({
   [name]: { type: typeOf(type), value: new TypeValue(name) },
@@ -134,7 +139,9 @@ export const ipLibrary: Library = {
       member('cidr_ip', [CIDR], IP, (it: CIDRValue) => new IPValue(it.prefix.address)),
     ],
     isIP: [global('is_ip', [STRING], BOOL, (text: string) => wrongAddress(text) === undefined, traversesFirst)],
-    'ip.isCanonical': [global('ip_is_canonical', [STRING], BOOL, isCanonical, (args) => traversal(2 * sizeOf(args[0])))],
+    'ip.isCanonical': [
+      global('ip_is_canonical', [STRING], BOOL, isCanonical, (args) => traversal(2 * sizeOf(args[0]))),
+    ],
     family: [member('ip_family', [IP], INT, (it: IPValue) => it.address.family)],
     isUnspecified: [member('ip_is_unspecified', [IP], BOOL, isUnspecified)],
     isLoopback: [member('ip_is_loopback', [IP], BOOL, isLoopback)],

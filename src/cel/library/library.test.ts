@@ -4,7 +4,13 @@ import { toJson } from '../adapt.ts';
 import { Environment } from '../environment.ts';
 import { DYN } from '../types.ts';
 import type { Value } from '../values.ts';
-import { authorizerValue, AUTHORIZER, requestResourceValue, RESOURCE_CHECK, type AuthorizationCheck } from './authorizer.ts';
+import {
+  authorizerValue,
+  AUTHORIZER,
+  requestResourceValue,
+  RESOURCE_CHECK,
+  type AuthorizationCheck,
+} from './authorizer.ts';
 import { kubernetesLibraries, patchLibrary } from './index.ts';
 import { misnamedObjects } from './patch.ts';
 
@@ -106,7 +112,10 @@ const FAIL: readonly [string, string][] = [
   ["quantity('1.5').asInteger()", 'cannot convert value to integer'],
   ["semver('200K')", 'No Major.Minor.Patch elements found'],
   ["url('../relative')", 'URL parse error during conversion from string: parse "../relative": invalid URI for request'],
-  ["url('https://a:x/')", 'URL parse error during conversion from string: parse "https://a:x/": invalid port ":x" after host'],
+  [
+    "url('https://a:x/')",
+    'URL parse error during conversion from string: parse "https://a:x/": invalid port ":x" after host',
+  ],
   [
     "ip('127.0.0.256')",
     'IP Address "127.0.0.256" parse error during conversion from string: ParseAddr("127.0.0.256"): unable to parse IP',
@@ -147,15 +156,21 @@ describe('authorizer', () => {
   test('asks what the expression says', () => {
     const check =
       "authorizer.group('').resource('pods').subresource('log').namespace('a').name('p').labelSelector('x=y').check('get')";
-    expect(evaluate(`${check}.allowed() && ${check}.reason() == 'because' && !${check}.errored()`, activation)).toBe(true);
+    expect(evaluate(`${check}.allowed() && ${check}.reason() == 'because' && !${check}.errored()`, activation)).toBe(
+      true,
+    );
     // The same check is made once.
     expect(asked.splice(0)).toEqual([
       { verb: 'get', group: '', resource: 'pods', subresource: 'log', namespace: 'a', name: 'p', labelSelector: 'x=y' },
     ]);
-    expect(evaluate("authorizer.serviceAccount('a', 'b').path('/healthz').check('get').allowed()", activation)).toBe(false);
+    expect(evaluate("authorizer.serviceAccount('a', 'b').path('/healthz').check('get').allowed()", activation)).toBe(
+      false,
+    );
     expect(asked.splice(0)).toEqual([{ verb: 'get', path: '/healthz', serviceAccount: { namespace: 'a', name: 'b' } }]);
     expect(evaluate("authorizer.requestResource.check('broken').error()", activation)).toBe('out of order');
-    expect(asked.splice(0)).toEqual([{ verb: 'broken', group: 'apps', resource: 'deployments', namespace: 'a', name: 'web' }]);
+    expect(asked.splice(0)).toEqual([
+      { verb: 'broken', group: 'apps', resource: 'deployments', namespace: 'a', name: 'web' },
+    ]);
     expect(evaluate("authorizer.serviceAccount('A', 'b').path('/').check('get').allowed()", activation)).toBe(
       'error: Invalid service account namespace',
     );
@@ -189,9 +204,13 @@ describe('patches', () => {
   });
 
   test('a JSON patch is a list of operations', () => {
-    const made = evaluate('[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: {"c": 1.5}}]');
+    const made = evaluate(
+      '[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: {"c": 1.5}}]',
+    );
     expect(toJson(made)).toEqual([{ op: 'add', path: '/metadata/labels/a~1b', value: { c: 1.5 } }]);
-    expect(evaluate('JSONPatch{op: 1}')).toContain("expected type of field 'op' is 'string' but provided type is 'int'");
+    expect(evaluate('JSONPatch{op: 1}')).toContain(
+      "expected type of field 'op' is 'string' but provided type is 'int'",
+    );
     expect(evaluate('JSONPatch{nothing: 1}')).toContain("undefined field 'nothing'");
   });
 });

@@ -60,7 +60,9 @@ function sortByKeys(items: List, keys: List): List {
   const size = listSize(items);
   if (size !== listSize(keys)) {
     const sizes = `${size} and ${listSize(keys)} elements respectively`;
-    throw evaluationError(`${SORT_BY_KEYS}() expected a list of the same size as the associated keys list, but got ${sizes}`);
+    throw evaluationError(
+      `${SORT_BY_KEYS}() expected a list of the same size as the associated keys list, but got ${sizes}`,
+    );
   }
   if (size === 0) return items;
   const values = listItems(keys);
@@ -78,7 +80,8 @@ function requireComparable(values: readonly Value[]): void {
     throw evaluationError('list elements must be comparable');
   }
   const type = runtimeTypeName(first);
-  if (values.some((value) => runtimeTypeName(value) !== type)) throw evaluationError('list elements must have the same type');
+  if (values.some((value) => runtimeTypeName(value) !== type))
+    throw evaluationError('list elements must have the same type');
 }
 
 /** A call, the list that it makes, and so many steps for each of its items. */
@@ -111,7 +114,13 @@ export const listTransformLibrary: Library = {
       member('list_flatten_int', [list(DYN), INT], list(DYN), flatten, ofDepth),
     ],
     sort: ofComparable((type) =>
-      member(`list_${typeName(type)}_sort`, [list(type)], list(type), (items: List) => sortByKeys(items, items), ofSort),
+      member(
+        `list_${typeName(type)}_sort`,
+        [list(type)],
+        list(type),
+        (items: List) => sortByKeys(items, items),
+        ofSort,
+      ),
     ),
     [SORT_BY_KEYS]: ofComparable((type) =>
       member(`list_${typeName(type)}_sortByAssociatedKeys`, [list(T), list(type)], list(T), sortByKeys, ofSortBy),

@@ -65,11 +65,15 @@ const ofComparable = (make: (name: string, type: Type) => Overload): Overload[] 
 export const listLibrary: Library = {
   name: 'kubernetes.lists',
   functions: {
-    isSorted: ofComparable((name, type) => member(`list_${name}_is_sorted_bool`, [list(type)], BOOL, isSorted, traversesDeeply)),
+    isSorted: ofComparable((name, type) =>
+      member(`list_${name}_is_sorted_bool`, [list(type)], BOOL, isSorted, traversesDeeply),
+    ),
     sum: SUMMABLE.map(([name, type, zero, add]) =>
       member(`list_${name}_sum_${name}`, [list(type)], type, sum(zero, add), traversesDeeply),
     ),
-    min: ofComparable((name, type) => member(`list_${name}_min_${name}`, [list(type)], type, extreme('min', 1), traversesDeeply)),
+    min: ofComparable((name, type) =>
+      member(`list_${name}_min_${name}`, [list(type)], type, extreme('min', 1), traversesDeeply),
+    ),
     max: ofComparable((name, type) =>
       member(`list_${name}_max_${name}`, [list(type)], type, extreme('max', -1), traversesDeeply),
     ),

@@ -16,7 +16,8 @@ const isNumeric = (value: Value): boolean =>
 
 /** What can be no number is told at once. */
 function checkArgument(name: string, argument: Expression): void {
-  const wrong = (argument.kind === 'literal' && !isNumeric(argument.value)) || ['list', 'map', 'struct'].includes(argument.kind);
+  const wrong =
+    (argument.kind === 'literal' && !isNumeric(argument.value)) || ['list', 'map', 'struct'].includes(argument.kind);
   if (wrong) throw new MacroError(argument.offset, `math.${name}() simple literal arguments must be numeric`);
 }
 
@@ -27,7 +28,12 @@ function extreme(name: 'greatest' | 'least', internal: string): Macro {
     member: true,
     expand({ offset, target, arguments: args }) {
       if (!isMath(target)) return undefined;
-      const call = (...given: Expression[]): Expression => ({ kind: 'call', function: internal, arguments: given, offset });
+      const call = (...given: Expression[]): Expression => ({
+        kind: 'call',
+        function: internal,
+        arguments: given,
+        offset,
+      });
       if (args.length === 0) throw new MacroError(offset, `math.${name}() requires at least one argument`);
       if (args.length === 1) {
         const only = args[0] as Expression;
@@ -35,7 +41,8 @@ function extreme(name: 'greatest' | 'least', internal: string): Macro {
           checkArgument(name, only);
           return call(only);
         }
-        if (only.elements.length === 0) throw new MacroError(only.offset, `math.${name}() invalid single argument value`);
+        if (only.elements.length === 0)
+          throw new MacroError(only.offset, `math.${name}() invalid single argument value`);
         for (const element of only.elements) checkArgument(name, element);
         return call(only);
       }
@@ -111,7 +118,9 @@ function shifts(name: string, compute: (value: bigint, by: bigint) => bigint): O
   ];
 }
 
-const doubleTest = (name: string, call: Implementation): Overload[] => [global(`math_${name}_double`, [DOUBLE], BOOL, call)];
+const doubleTest = (name: string, call: Implementation): Overload[] => [
+  global(`math_${name}_double`, [DOUBLE], BOOL, call),
+];
 const doubleFunction = (name: string, compute: (value: number) => number): Overload[] => [
   global(`math_${name}_double`, [DOUBLE], DOUBLE, onDouble(compute)),
 ];

@@ -48,7 +48,9 @@ const itemOf = (items: List, index: number): Optional =>
 
 /** The values of those that have one. */
 function unwrap(items: List): Value[] {
-  return listItems(items).flatMap((item) => (item instanceof Optional ? (item.hasValue ? [item.value()] : []) : [item]));
+  return listItems(items).flatMap((item) =>
+    item instanceof Optional ? (item.hasValue ? [item.value()] : []) : [item],
+  );
 }
 
 export const optionalLibrary: Library = {
@@ -59,7 +61,9 @@ export const optionalLibrary: Library = {
   functions: {
     'optional.of': [global('optional_of', [T], optional(T), of)],
     'optional.ofNonZeroValue': [
-      global('optional_ofNonZeroValue', [T], optional(T), (value: Value) => (isZero(value) ? Optional.none : of(value))),
+      global('optional_ofNonZeroValue', [T], optional(T), (value: Value) =>
+        isZero(value) ? Optional.none : of(value),
+      ),
     ],
     'optional.none': [global('optional_none', [], optional(T), () => Optional.none)],
     'optional.unwrap': [global('optional_unwrap', [list(optional(T))], list(T), unwrap)],
@@ -74,7 +78,9 @@ export const optionalLibrary: Library = {
       ),
     ],
     orValue: [
-      member('optional_orValue_value', [optional(T), T], T, (it: Optional, other: Value) => (it.hasValue ? it.value() : other)),
+      member('optional_orValue_value', [optional(T), T], T, (it: Optional, other: Value) =>
+        it.hasValue ? it.value() : other,
+      ),
     ],
     // Declared for the checker.
     '_[?_]': [

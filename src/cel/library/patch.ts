@@ -66,7 +66,9 @@ export function misnamedObjects(value: Value, path = 'Object'): string[] {
   const named = value instanceof ObjectValue;
   const problems =
     named && value.typeName !== path
-      ? [`unexpected type name "${value.typeName}", expected "${path}", which matches field name path from root Object type`]
+      ? [
+          `unexpected type name "${value.typeName}", expected "${path}", which matches field name path from root Object type`,
+        ]
       : [];
   for (const key of mapKeys(value)) {
     problems.push(...misnamedObjects(mapGet(value, key), named ? `${path}.${String(key)}` : path));

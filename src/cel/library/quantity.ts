@@ -1,6 +1,12 @@
 // Kubernetes' quantities: quantity('1.5Gi'), isQuantity, arithmetic and comparison.
 
-import { newQuantity, parseQuantity, tryParseQuantity, QuantityError, type Quantity } from '#machinery/text/quantity.ts';
+import {
+  newQuantity,
+  parseQuantity,
+  tryParseQuantity,
+  QuantityError,
+  type Quantity,
+} from '#machinery/text/quantity.ts';
 import { traversesFirst } from '../cost.ts';
 import { global, member, type Library } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';
@@ -58,7 +64,13 @@ export const quantityLibrary: Library = {
   functions: {
     quantity: [global('string_to_quantity', [STRING], QUANTITY, parse, traversesFirst)],
     isQuantity: [
-      global('is_quantity_string', [STRING], BOOL, (text: string) => tryParseQuantity(text) !== undefined, traversesFirst),
+      global(
+        'is_quantity_string',
+        [STRING],
+        BOOL,
+        (text: string) => tryParseQuantity(text) !== undefined,
+        traversesFirst,
+      ),
     ],
     sign: [global('quantity_sign', [QUANTITY], INT, (it: QuantityValue) => it.quantity.sign())],
     isInteger: [member('quantity_is_integer', [QUANTITY], BOOL, (it: QuantityValue) => wholeValue(it) !== undefined)],
@@ -95,10 +107,20 @@ export const quantityLibrary: Library = {
       ),
     ],
     isGreaterThan: [
-      member('quantity_is_greater_than', [QUANTITY, QUANTITY], BOOL, (a: QuantityValue, b: QuantityValue) => compare(a, b) > 0),
+      member(
+        'quantity_is_greater_than',
+        [QUANTITY, QUANTITY],
+        BOOL,
+        (a: QuantityValue, b: QuantityValue) => compare(a, b) > 0,
+      ),
     ],
     isLessThan: [
-      member('quantity_is_less_than', [QUANTITY, QUANTITY], BOOL, (a: QuantityValue, b: QuantityValue) => compare(a, b) < 0),
+      member(
+        'quantity_is_less_than',
+        [QUANTITY, QUANTITY],
+        BOOL,
+        (a: QuantityValue, b: QuantityValue) => compare(a, b) < 0,
+      ),
     ],
     compareTo: [member('quantity_compare_to', [QUANTITY, QUANTITY], INT, compare)],
   },

@@ -119,7 +119,9 @@ export const semverLibrary: Library = {
     isGreaterThan: [
       member('semver_is_greater_than', [SEMVER, SEMVER], BOOL, (a: SemverValue, b: SemverValue) => a.compare(b) > 0),
     ],
-    isLessThan: [member('semver_is_less_than', [SEMVER, SEMVER], BOOL, (a: SemverValue, b: SemverValue) => a.compare(b) < 0)],
+    isLessThan: [
+      member('semver_is_less_than', [SEMVER, SEMVER], BOOL, (a: SemverValue, b: SemverValue) => a.compare(b) < 0),
+    ],
     compareTo: [member('semver_compare_to', [SEMVER, SEMVER], INT, (a: SemverValue, b: SemverValue) => a.compare(b))],
     major: [member('semver_major', [SEMVER], INT, (it: SemverValue) => normalizeInt(it.major))],
     minor: [member('semver_minor', [SEMVER], INT, (it: SemverValue) => normalizeInt(it.minor))],

@@ -91,7 +91,9 @@ function escapePath(path: string): string {
   return [...Buffer.from(plain)]
     .map((byte) => {
       const character = String.fromCodePoint(byte);
-      return byte < 0x80 && PATH_SAFE.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+      return byte < 0x80 && PATH_SAFE.test(character)
+        ? character
+        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
     })
     .join('');
 }

@@ -62,7 +62,9 @@ export const urlLibrary: Library = {
     getPort: part('url_get_port', ({ host }) => port(host)),
     getEscapedPath: part('url_get_escaped_path', ({ escapedPath }) => escapedPath),
     getQuery: [
-      member('url_get_query', [URL_TYPE], map(STRING, list(STRING)), (it: URLValue) => MapValue.of(parseQuery(it.parts.query))),
+      member('url_get_query', [URL_TYPE], map(STRING, list(STRING)), (it: URLValue) =>
+        MapValue.of(parseQuery(it.parts.query)),
+      ),
     ],
   },
 };

@@ -107,14 +107,17 @@ export const conversionFunctions: Functions = {
   ],
   timestamp: [
     global('timestamp_to_timestamp', [TIMESTAMP], TIMESTAMP, identity),
-    global('int64_to_timestamp', [INT], TIMESTAMP, (value: number | bigint) => Timestamp.checked(BigInt(value) * NANOSECONDS)),
+    global('int64_to_timestamp', [INT], TIMESTAMP, (value: number | bigint) =>
+      Timestamp.checked(BigInt(value) * NANOSECONDS),
+    ),
     global('string_to_timestamp', [STRING], TIMESTAMP, parseTimestamp),
   ],
   uint: [
     global('uint64_to_uint64', [UINT], UINT, identity),
     global('double_to_uint64', [DOUBLE], UINT, (value: Double) => {
       const whole = Math.trunc(value.value);
-      if (!Number.isFinite(whole) || value.value < 0 || whole >= 2 ** 64) throw evaluationError('unsigned integer overflow');
+      if (!Number.isFinite(whole) || value.value < 0 || whole >= 2 ** 64)
+        throw evaluationError('unsigned integer overflow');
       return new Uint(BigInt(whole));
     }),
     global('int64_to_uint64', [INT], UINT, (value: number | bigint) => Uint.checked(BigInt(value))),

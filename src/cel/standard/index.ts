@@ -48,7 +48,12 @@ const typeConstants: Readonly<Record<string, { readonly type: Type; readonly val
 export function standardLibrary(crossTypeComparisons: boolean): Library {
   return {
     name: 'standard',
-    functions: { ...operatorFunctions(crossTypeComparisons), ...conversionFunctions, ...stringFunctions, ...timeFunctions },
+    functions: {
+      ...operatorFunctions(crossTypeComparisons),
+      ...conversionFunctions,
+      ...stringFunctions,
+      ...timeFunctions,
+    },
     macros: standardMacros,
     constants: typeConstants,
   };

@@ -21,8 +21,31 @@ import { compare, equals } from '../equality.ts';
 import { evaluationError, noSuchKey, noSuchOverload } from '../errors.ts';
 import { unite } from '../set-lists.ts';
 import { codePointLength } from '../text.ts';
-import { BOOL, BYTES, DOUBLE, DURATION, INT, list, map, parameter, STRING, TIMESTAMP, UINT, type Type } from '../types.ts';
-import { describeKey, isMap, listItem, listSize, mapGet, mapSize, AbstractMap, ListValue, type Value } from '../values.ts';
+import {
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  INT,
+  list,
+  map,
+  parameter,
+  STRING,
+  TIMESTAMP,
+  UINT,
+  type Type,
+} from '../types.ts';
+import {
+  describeKey,
+  isMap,
+  listItem,
+  listSize,
+  mapGet,
+  mapSize,
+  AbstractMap,
+  ListValue,
+  type Value,
+} from '../values.ts';
 
 const A = parameter('A');
 const B = parameter('B');
@@ -128,7 +151,9 @@ export function operatorFunctions(crossTypes: boolean): Functions {
       global('add_bytes', [BYTES, BYTES], BYTES, addBytes, joinsTwo),
       global('add_double', [DOUBLE, DOUBLE], DOUBLE, doubles.add),
       global('add_duration_duration', [DURATION, DURATION], DURATION, times.addDurations),
-      global('add_duration_timestamp', [DURATION, TIMESTAMP], TIMESTAMP, (a: never, b: never) => times.addDuration(b, a)),
+      global('add_duration_timestamp', [DURATION, TIMESTAMP], TIMESTAMP, (a: never, b: never) =>
+        times.addDuration(b, a),
+      ),
       global('add_timestamp_duration', [TIMESTAMP, DURATION], TIMESTAMP, times.addDuration),
       global('add_int64', [INT, INT], INT, addInts),
       global('add_list', [list(A), list(A)], list(A), addLists),
@@ -161,7 +186,10 @@ export function operatorFunctions(crossTypes: boolean): Functions {
       global('negate_double', [DOUBLE], DOUBLE, doubles.negate),
       global('negate_int64', [INT], INT, negateInt),
     ],
-    [operators.index]: [global('index_list', [list(A), INT], A, itemAt), global('index_map', [map(A, B), A], B, valueAt)],
+    [operators.index]: [
+      global('index_list', [list(A), INT], A, itemAt),
+      global('index_map', [map(A, B), A], B, valueAt),
+    ],
     [operators.in]: [
       global('in_list', [A, list(A)], BOOL, listContains, (args) => sizeOf(args[1])),
       global('in_map', [A, map(A, B)], BOOL, mapContains),

@@ -29,13 +29,31 @@ const searchesFirst: CallCost = (args) => traversal(sizeOf(args[0])) * traversal
 
 export const stringFunctions: Functions = {
   contains: [
-    member('contains_string', [STRING, STRING], BOOL, (text: string, part: string) => text.includes(part), searchesFirst),
+    member(
+      'contains_string',
+      [STRING, STRING],
+      BOOL,
+      (text: string, part: string) => text.includes(part),
+      searchesFirst,
+    ),
   ],
   startsWith: [
-    member('starts_with_string', [STRING, STRING], BOOL, (text: string, start: string) => text.startsWith(start), traversesFirst),
+    member(
+      'starts_with_string',
+      [STRING, STRING],
+      BOOL,
+      (text: string, start: string) => text.startsWith(start),
+      traversesFirst,
+    ),
   ],
   endsWith: [
-    member('ends_with_string', [STRING, STRING], BOOL, (text: string, end: string) => text.endsWith(end), traversesFirst),
+    member(
+      'ends_with_string',
+      [STRING, STRING],
+      BOOL,
+      (text: string, end: string) => text.endsWith(end),
+      traversesFirst,
+    ),
   ],
   matches: [
     global('matches', [STRING, STRING], BOOL, matches, matchesRegex),

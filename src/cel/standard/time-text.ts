@@ -24,7 +24,8 @@ export function parseTimestamp(text: string): Timestamp {
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second);
   // A date that does not exist comes out as another one.
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) throw wrong();
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59)
+    throw wrong();
   const fraction = BigInt((parts[7] ?? '').padEnd(9, '0'));
   const zone = parts[8] as string;
   let offset = 0;

@@ -89,7 +89,9 @@ export const timeFunctions: Functions = Object.fromEntries(
   Object.entries(PARTS).map(([name, [id, read]]) => {
     const overloads = [
       member(`timestamp_to_${id}`, [TIMESTAMP], INT, (time: Timestamp) => read(inZone(time, 'UTC'))),
-      member(`timestamp_to_${id}_with_tz`, [TIMESTAMP, STRING], INT, (time: Timestamp, zone: string) => read(inZone(time, zone))),
+      member(`timestamp_to_${id}_with_tz`, [TIMESTAMP, STRING], INT, (time: Timestamp, zone: string) =>
+        read(inZone(time, zone)),
+      ),
     ];
     const ofDuration = DURATION_PARTS[name];
     if (ofDuration !== undefined) {

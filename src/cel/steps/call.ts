@@ -17,7 +17,9 @@ export function caller(overloads: readonly Overload[], steps: readonly Step[], s
     const call = only.call as (...args: Value[]) => Value;
     const { cost, parameters } = only;
     const checks = parameters.map((type, index) =>
-      sure[index] === true || only.unguarded === true || isDynOrError(type) || type.kind === 'parameter' ? undefined : type,
+      sure[index] === true || only.unguarded === true || isDynOrError(type) || type.kind === 'parameter'
+        ? undefined
+        : type,
     );
     if (steps.length === 1) {
       const [argument] = steps as [Step];
@@ -51,7 +53,8 @@ export function caller(overloads: readonly Overload[], steps: readonly Step[], s
   return (frame) => {
     const values = steps.map((step) => step(frame));
     for (const overload of overloads) {
-      if (overload.unguarded !== true && !overload.parameters.every((type, index) => matches(type, values[index]))) continue;
+      if (overload.unguarded !== true && !overload.parameters.every((type, index) => matches(type, values[index])))
+        continue;
       const { cost } = overload;
       if (cost === undefined || cost.length < 2) frame.charge(cost === undefined ? 1 : cost(values, undefined));
       const result = (overload.call as (...args: Value[]) => Value)(...values);

@@ -7,7 +7,9 @@ import type { Value } from '../values.ts';
 import type { Step } from './step.ts';
 
 /** Functions that are evaluated when the expression is compiled if their argument is a literal; then they cost nothing. */
-const CONVERSIONS: ReadonlySet<string> = new Set('bool bytes double dyn duration int string timestamp type uint'.split(' '));
+const CONVERSIONS: ReadonlySet<string> = new Set(
+  'bool bytes double dyn duration int string timestamp type uint'.split(' '),
+);
 
 /** What upstream makes when it compiles an expression: literals, lists and maps of such, and their conversions. */
 export function isConstant(node: Expression): boolean {

@@ -2,7 +2,17 @@
 
 import type { Frame } from '../cost.ts';
 import { evaluationError, noSuchOverload, type EvaluationError } from '../errors.ts';
-import { adaptDynamic, isList, isMap, listItem, listSize, mapGet, mapKeys, typeOfValue, type Value } from '../values.ts';
+import {
+  adaptDynamic,
+  isList,
+  isMap,
+  listItem,
+  listSize,
+  mapGet,
+  mapKeys,
+  typeOfValue,
+  type Value,
+} from '../values.ts';
 import { absorbed, type Step } from './step.ts';
 
 export interface Loop {

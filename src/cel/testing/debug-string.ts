@@ -45,7 +45,9 @@ export function toDebugString(node: Expression): string {
     case 'map':
       return block(
         '{',
-        node.entries.map(({ key, value, optional }) => `${optional ? '?' : ''}${toDebugString(key)}:${toDebugString(value)}`),
+        node.entries.map(
+          ({ key, value, optional }) => `${optional ? '?' : ''}${toDebugString(key)}:${toDebugString(value)}`,
+        ),
         '}',
       );
     case 'struct':

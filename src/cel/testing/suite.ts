@@ -117,7 +117,11 @@ function readObject(json: Json): Value {
   const name = String(json['@type']).replace(/^.*\//, '');
   if (name === 'google.protobuf.Duration') return new Duration(secondsToNanoseconds(json.value as string));
   if (name === 'google.protobuf.Timestamp') {
-    const [, whole, fraction = ''] = /^([^.]*?)(?:\.(\d+))?Z$/.exec(json.value as string) as unknown as [string, string, string?];
+    const [, whole, fraction = ''] = /^([^.]*?)(?:\.(\d+))?Z$/.exec(json.value as string) as unknown as [
+      string,
+      string,
+      string?,
+    ];
     const date = new Date(`${whole}Z`).getTime();
     return new Timestamp(BigInt(date) * 1_000_000n + BigInt(fraction.padEnd(9, '0')));
   }
@@ -125,7 +129,12 @@ function readObject(json: Json): Value {
 }
 
 function secondsToNanoseconds(text: string): bigint {
-  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?s$/.exec(text) as unknown as [string, string, string, string?];
+  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?s$/.exec(text) as unknown as [
+    string,
+    string,
+    string,
+    string?,
+  ];
   const total = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
   return sign === '-' ? -total : total;
 }

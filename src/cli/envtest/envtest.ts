@@ -11,7 +11,8 @@ import { defaultEnvtestDir, writeEnvtestDir } from './layout.ts';
 export function envtest({ dir }: { readonly dir?: string }): void {
   const script = realpathSync(process.argv[1] ?? '');
   const kubectl = findProgram('kubectl');
-  if (kubectl === undefined) process.stderr.write('cox: warning: there is no kubectl in PATH, so the folder has none\n');
+  if (kubectl === undefined)
+    process.stderr.write('cox: warning: there is no kubectl in PATH, so the folder has none\n');
   const path = writeEnvtestDir(dir ?? defaultEnvtestDir(KUBERNETES_VERSION.gitVersion, script), {
     script,
     node: process.execPath,
@@ -21,9 +22,15 @@ export function envtest({ dir }: { readonly dir?: string }): void {
 }
 
 /** Answers health checks until a signal stops it. */
-export async function envtestEtcd({ listenClientUrls }: { readonly listenClientUrls: readonly string[] }): Promise<void> {
+export async function envtestEtcd({
+  listenClientUrls,
+}: {
+  readonly listenClientUrls: readonly string[];
+}): Promise<void> {
   const stub = await startEtcdStub(listenClientUrls);
-  process.stderr.write(`ready: stands in for etcd at ${stub.urls.join(', ')}; objects are kept by the API server, in memory\n`);
+  process.stderr.write(
+    `ready: stands in for etcd at ${stub.urls.join(', ')}; objects are kept by the API server, in memory\n`,
+  );
   const { signal } = stopSignal();
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -21,7 +21,11 @@ export interface EnvtestLayout {
 }
 
 /** Returns where the folder is if nothing else is asked for: one per version and per place of the package. */
-export function defaultEnvtestDir(version: string, script: string, environment: NodeJS.ProcessEnv = process.env): string {
+export function defaultEnvtestDir(
+  version: string,
+  script: string,
+  environment: NodeJS.ProcessEnv = process.env,
+): string {
   const cache = environment['XDG_CACHE_HOME'] ?? '';
   const root = cache === '' ? join(homedir(), '.cache') : cache;
   const place = createHash('sha256').update(script).digest('hex').slice(0, 8);

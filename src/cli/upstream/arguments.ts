@@ -31,7 +31,11 @@ const JOINED: ReadonlySet<string> = new Set([
 ]);
 
 /** Throws UserError for a flag without its value, a value of the wrong type, and for flags that are rejected. */
-export function readArguments(given: readonly string[], flags: readonly UpstreamFlag[], command: Command): ReadArguments {
+export function readArguments(
+  given: readonly string[],
+  flags: readonly UpstreamFlag[],
+  command: Command,
+): ReadArguments {
   const args: string[] = [];
   const joined = new Map<string, string[]>();
   const warned = new Map<string, string>();
@@ -62,7 +66,9 @@ export function readArguments(given: readonly string[], flags: readonly Upstream
       warned.set(flag.name, `${sentence} is not applied: ${flag.reason}`);
     } else if (flag.type === 'version' && text.startsWith('v')) {
       if (!command.options.some(({ long }) => long === '--reported-version')) {
-        throw new UserError(`--version=${shortened(text)} is not supported: only the API server reports another version`);
+        throw new UserError(
+          `--version=${shortened(text)} is not supported: only the API server reports another version`,
+        );
       }
       args.push(`--reported-version=${text}`);
     } else if (flag.name === 'help' || flag.name === 'version') {
@@ -91,9 +97,16 @@ function parseWord(word: string): { readonly name: string; readonly value?: stri
 }
 
 /** The words of a flag that upstream has not: it is the command's own, or unknown. */
-function passOn(given: readonly string[], at: number, parsed: ReturnType<typeof parseWord>, command: Command): readonly string[] {
+function passOn(
+  given: readonly string[],
+  at: number,
+  parsed: ReturnType<typeof parseWord>,
+  command: Command,
+): readonly string[] {
   const word = given[at] as string;
-  const option: Option | undefined = command.options.find(({ long, short }) => long === `--${parsed?.name}` || short === word);
+  const option: Option | undefined = command.options.find(
+    ({ long, short }) => long === `--${parsed?.name}` || short === word,
+  );
   if (option === undefined || parsed === undefined) return [word];
   const named = parsed.value === undefined ? `--${parsed.name}` : `--${parsed.name}=${parsed.value}`;
   const next = given[at + 1];
@@ -127,7 +140,8 @@ function checked({ name, type }: UpstreamFlag, text: string): string {
     case 'duration':
       return isDuration(text) ? text : refuse('a duration, such as 15s or 1m30s');
     case 'mapStringBool':
-      for (const item of items(text)) if (!BOOLEANS.has(item.split('=')[1] ?? '')) refuse('pairs such as a=true,b=false');
+      for (const item of items(text))
+        if (!BOOLEANS.has(item.split('=')[1] ?? '')) refuse('pairs such as a=true,b=false');
       return text;
     case 'stringToString':
       for (const item of items(text)) if (!item.includes('=')) refuse('pairs such as a=b,c=d');

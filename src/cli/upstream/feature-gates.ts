@@ -269,7 +269,8 @@ export function checkFeatureGates(settings: string): readonly string[] {
       throw new UserError(`--feature-gates: ${name} is true or false, not ${JSON.stringify(text)}`);
     const [, byDefault, locked] = gate ?? [name, false];
     if ((text === 'true') === byDefault) continue;
-    if (locked !== undefined) throw new UserError(`--feature-gates: cannot set ${name} to ${text}: it is locked to ${byDefault}`);
+    if (locked !== undefined)
+      throw new UserError(`--feature-gates: cannot set ${name} to ${text}: it is locked to ${byDefault}`);
     warnings.push(`--feature-gates: ${name}=${text} is not applied: features are as by default`);
   }
   return warnings;

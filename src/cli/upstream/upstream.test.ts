@@ -22,7 +22,9 @@ function otherValue({ type, accepted }: UpstreamFlag): string {
     stringToString: ['a=b'],
   };
   const numeric = /^(u?int|float)\d*$/.test(type);
-  return (candidates[type] ?? (numeric ? ['7', '9'] : ['something'])).find((value) => !accepted.includes(value)) as string;
+  return (candidates[type] ?? (numeric ? ['7', '9'] : ['something'])).find(
+    (value) => !accepted.includes(value),
+  ) as string;
 }
 
 describe.each(components)('$name', ({ name, flags, command }) => {
@@ -62,7 +64,9 @@ describe.each(components)('$name', ({ name, flags, command }) => {
       .filter((line) => !line.trim().startsWith('readonly ') && !line.trim().startsWith('*'));
     const unread = command.options
       .map((option) => option.attributeName())
-      .filter((attribute) => attribute !== 'version' && !code.some((line) => new RegExp(`\\b${attribute}\\b`).test(line)));
+      .filter(
+        (attribute) => attribute !== 'version' && !code.some((line) => new RegExp(`\\b${attribute}\\b`).test(line)),
+      );
     expect(unread).toEqual([]);
   });
 

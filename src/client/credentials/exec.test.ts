@@ -72,11 +72,19 @@ describe('ExecCredentials', () => {
 
   it.each([
     ['no JSON', 'nothing', /the output is not JSON/],
-    ['another version', credential({ token: 'a' }, 'client.authentication.k8s.io/v1beta1'), /plugin returned version .*v1beta1/],
+    [
+      'another version',
+      credential({ token: 'a' }, 'client.authentication.k8s.io/v1beta1'),
+      /plugin returned version .*v1beta1/,
+    ],
     ['no status', { apiVersion: V1, kind: 'ExecCredential' }, /didn't return a status/],
     ['no credentials', credential({}), /didn't return a token or cert\/key pair/],
     ['a certificate without a key', credential({ clientCertificateData: 'c' }), /only certificate or key, not both/],
-    ['a time that is none', credential({ token: 'a', expirationTimestamp: 'soon' }), /expirationTimestamp that is not a time/],
+    [
+      'a time that is none',
+      credential({ token: 'a', expirationTimestamp: 'soon' }),
+      /expirationTimestamp that is not a time/,
+    ],
     ['null', 'null', /plugin returned version/],
   ])('rejects %s', async (_, output, message) => {
     await expect(setUp([output]).source.current()).rejects.toThrow(message);
@@ -89,7 +97,9 @@ describe('ExecCredentials', () => {
   });
 
   it('rejects other API versions, and interactive programs without a terminal', async () => {
-    expect(() => setUp([], { apiVersion: 'client.authentication.k8s.io/v1alpha1' })).toThrow(/apiVersion must be one of/);
+    expect(() => setUp([], { apiVersion: 'client.authentication.k8s.io/v1alpha1' })).toThrow(
+      /apiVersion must be one of/,
+    );
     const { source } = setUp([credential({ token: 'a' })], { interactiveMode: 'Always' });
     await expect(source.current()).rejects.toThrow(/not a terminal/);
   });

@@ -81,7 +81,11 @@ export class ExecCredentials implements CredentialSource {
   async #run(): Promise<Credentials> {
     const { apiVersion, command, args = [], env = [], cluster, installHint, run = runCommand } = this.#config;
     const interactive = this.#interactive();
-    const info = { apiVersion, kind: 'ExecCredential', spec: { ...(cluster !== undefined && { cluster }), interactive } };
+    const info = {
+      apiVersion,
+      kind: 'ExecCredential',
+      spec: { ...(cluster !== undefined && { cluster }), interactive },
+    };
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     const environment = { ...variables, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
     let result;
@@ -93,7 +97,8 @@ export class ExecCredentials implements CredentialSource {
       const reason = missing ? 'executable not found' : errorMessage(error);
       throw new ExecCredentialsError(`exec: ${command}: ${reason}${hint}`, { cause: error });
     }
-    if (result.exitCode !== 0) throw new ExecCredentialsError(`exec: ${command} failed with exit code ${result.exitCode}`);
+    if (result.exitCode !== 0)
+      throw new ExecCredentialsError(`exec: ${command} failed with exit code ${result.exitCode}`);
     const status = this.#statusIn(result.stdout);
     this.#current = credentialsIn(status);
     this.#expiresAt = expiry(status);
@@ -150,6 +155,7 @@ function credentialsIn(status: ExecStatus): Credentials {
 function expiry({ expirationTimestamp }: ExecStatus): number {
   if (expirationTimestamp === undefined || expirationTimestamp === null) return Infinity;
   const time = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.NaN;
-  if (Number.isNaN(time)) throw new ExecCredentialsError('exec plugin returned an expirationTimestamp that is not a time');
+  if (Number.isNaN(time))
+    throw new ExecCredentialsError('exec plugin returned an expirationTimestamp that is not a time');
   return time;
 }

@@ -84,7 +84,13 @@ export class EventCorrelator {
   }
 
   #aggregate(event: Immutable<Event>): { readonly event: Immutable<Event>; readonly key: string } {
-    const group = keyOf([...sourceAndObject(event), event.type, event.reason, event.reportingComponent, event.reportingInstance]);
+    const group = keyOf([
+      ...sourceAndObject(event),
+      event.type,
+      event.reason,
+      event.reportingComponent,
+      event.reportingInstance,
+    ]);
     const nowMs = parseTime(event.lastTimestamp) ?? this.#clock.now();
     const last = this.#aggregates.get(group);
     const fresh = last === undefined || nowMs - last.lastMs > this.#config.aggregateIntervalMs;

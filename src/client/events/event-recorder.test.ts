@@ -17,7 +17,10 @@ const pod = {
 };
 
 /** `fail`: what the server throws instead of taking the next requests. */
-function setUp(fail: (Error | undefined)[] = [], options: { queueLimit?: number; perSecond?: number; burst?: number } = {}) {
+function setUp(
+  fail: (Error | undefined)[] = [],
+  options: { queueLimit?: number; perSecond?: number; burst?: number } = {},
+) {
   const clock = new VirtualClock({ start: Date.UTC(2026, 0, 2, 3, 4, 5, 600) });
   const logger = recordingLogger();
   const requests: { method: string; path: string; body: Immutable<Event> }[] = [];
@@ -134,7 +137,10 @@ describe('EventRecorder', () => {
     for (let i = 0; i < 12; i++) recorder.event(pod, 'Warning', 'Failed', `message ${i}`);
     await recorder.flush();
     expect(requests.slice(0, 9).every(({ method }) => method === 'POST')).toBe(true);
-    expect(requests[9]).toMatchObject({ method: 'POST', body: { message: '(combined from similar events): message 9' } });
+    expect(requests[9]).toMatchObject({
+      method: 'POST',
+      body: { message: '(combined from similar events): message 9' },
+    });
     expect(requests.slice(10).map(({ method, body }) => [method, body.count, body.message])).toEqual([
       ['PATCH', 2, '(combined from similar events): message 10'],
       ['PATCH', 3, '(combined from similar events): message 11'],

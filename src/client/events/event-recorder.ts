@@ -68,7 +68,11 @@ export class EventRecorder implements Recorder {
   constructor(config: EventRecorderConfig) {
     this.#config = config;
     this.#queueLimit = config.queueLimit ?? 1000;
-    this.#pace = new TokenBucket({ clock: config.clock, perSecond: config.perSecond ?? 50, burst: config.burst ?? 100 });
+    this.#pace = new TokenBucket({
+      clock: config.clock,
+      perSecond: config.perSecond ?? 50,
+      burst: config.burst ?? 100,
+    });
     this.#correlator = new EventCorrelator({ ...config.correlator, clock: config.clock });
   }
 
@@ -141,7 +145,8 @@ export class EventRecorder implements Recorder {
       // In the same turn in which the queue became empty: an event that is added later must start a new sender.
       this.#sending = undefined;
     }
-    if (this.#dropped > 0) this.#config.logger.warn('events were dropped: too many were waiting', { count: this.#dropped });
+    if (this.#dropped > 0)
+      this.#config.logger.warn('events were dropped: too many were waiting', { count: this.#dropped });
     this.#dropped = 0;
   }
 
@@ -160,7 +165,8 @@ export class EventRecorder implements Recorder {
         if (this.#stop.signal.aborted) return;
         if (!apierrors.isServiceUnavailable(err) || attempt === SEND_ATTEMPTS) {
           // A namespace that is being deleted rejects its last events. This is expected.
-          const expected = apierrors.isAlreadyExists(err) || apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
+          const expected =
+            apierrors.isAlreadyExists(err) || apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
           logger[expected ? 'debug' : 'warn']('an event could not be recorded', {
             reason: event.reason,
             note: event.message,

@@ -19,7 +19,8 @@ const clock = systemClock;
 const logger = recordingLogger();
 let server: ApiServer;
 let client: Client;
-const until = (condition: wait.Condition) => wait.pollImmediately({ clock, intervalMs: 5, timeoutMs: 10_000 }, condition);
+const until = (condition: wait.Condition) =>
+  wait.pollImmediately({ clock, intervalMs: 5, timeoutMs: 10_000 }, condition);
 
 beforeEach(async () => {
   const { key, cert } = await makeCertificate();
@@ -47,7 +48,9 @@ describe('HTTP transport and the API server', () => {
     const made = await maps.create({ metadata: { name: 'a' }, data: { k: 'ü'.repeat(100_000) } });
     expect(made.metadata.uid).not.toBe('');
     expect(await maps.get('a')).toEqual(made);
-    expect(apierrors.isAlreadyExists(await maps.create({ metadata: { name: 'a' } }).catch((err: unknown) => err))).toBe(true);
+    expect(apierrors.isAlreadyExists(await maps.create({ metadata: { name: 'a' } }).catch((err: unknown) => err))).toBe(
+      true,
+    );
     const stale = { ...made, metadata: { ...made.metadata, resourceVersion: '1' } };
     expect(apierrors.isConflict(await maps.update(stale).catch((err: unknown) => err))).toBe(true);
     await maps.patch('a', 'application/merge-patch+json', { data: { k: null, l: '1' } });

@@ -184,7 +184,10 @@ class HttpTransport implements Transport {
     );
   }
 
-  async #readWhole(request: TransportRequest, accept: string): Promise<{ readonly status: number; readonly text: string }> {
+  async #readWhole(
+    request: TransportRequest,
+    accept: string,
+  ): Promise<{ readonly status: number; readonly text: string }> {
     const call = new LinkedAbort(this.#closed.signal, request.signal);
     try {
       const response = await this.#ask(request, accept, call);
@@ -272,7 +275,10 @@ class HttpTransport implements Transport {
   async #negotiate(credentials: Credentials | undefined, signal: AbortSignal): Promise<Exchange> {
     if (this.#origin.protocol === 'http:') return new Http1Exchange(this.#origin, undefined);
     const { clientCertificate, clientKey } = credentials ?? {};
-    const options = tlsOptions({ ...this.#config, ...(clientCertificate !== undefined && { clientCertificate, clientKey }) });
+    const options = tlsOptions({
+      ...this.#config,
+      ...(clientCertificate !== undefined && { clientCertificate, clientKey }),
+    });
     let socket: TLSSocket | undefined = await this.#dial(options, signal);
     if (socket.alpnProtocol !== 'h2') {
       socket.destroy();
@@ -303,7 +309,9 @@ class HttpTransport implements Transport {
         reject(err);
       };
       const onAbort = (): void => onError(signal.reason);
-      const timer = clock.setTimer(connectTimeoutMs, () => onError(new Error(`no connection within ${connectTimeoutMs} ms`)));
+      const timer = clock.setTimer(connectTimeoutMs, () =>
+        onError(new Error(`no connection within ${connectTimeoutMs} ms`)),
+      );
       socket.once('error', onError);
       signal.addEventListener('abort', onAbort, { once: true });
       socket.once('secureConnect', () => {
@@ -325,7 +333,11 @@ class HttpTransport implements Transport {
     return Buffer.concat(chunks).toString('utf8');
   }
 
-  async #failureOf(request: TransportRequest, response: ExchangeResponse, signal: AbortSignal): Promise<apierrors.StatusError> {
+  async #failureOf(
+    request: TransportRequest,
+    response: ExchangeResponse,
+    signal: AbortSignal,
+  ): Promise<apierrors.StatusError> {
     const text = await this.#readAll(request, response, signal);
     try {
       const object: unknown = JSON.parse(text);
@@ -357,7 +369,12 @@ function sameCredentials(a: Credentials, b: Credentials): boolean {
   return a.token === b.token && a.clientCertificate === b.clientCertificate;
 }
 
-function unexpectedResponse(request: TransportRequest, code: number, text: string, cause: unknown): apierrors.StatusError {
+function unexpectedResponse(
+  request: TransportRequest,
+  code: number,
+  text: string,
+  cause: unknown,
+): apierrors.StatusError {
   const { status } = apierrors.genericServerResponse({
     code: 500,
     verb: request.method,

@@ -12,7 +12,8 @@ export class Http1Exchange implements Exchange {
   /** `tls` for https:// origins. */
   constructor(origin: URL, tls: ConnectionOptions | undefined) {
     this.#origin = origin;
-    this.#agent = tls === undefined ? new http.Agent({ keepAlive: true }) : new https.Agent({ ...tls, keepAlive: true });
+    this.#agent =
+      tls === undefined ? new http.Agent({ keepAlive: true }) : new https.Agent({ ...tls, keepAlive: true });
   }
 
   exchange({ method, path, headers, body, signal }: ExchangeRequest): Promise<ExchangeResponse> {

@@ -41,7 +41,10 @@ export class SharedInformerFactory implements InformerSource {
   }
 
   /** Returns the informer of the resource and selection; creates it at the first call. It runs from the next `start` on. */
-  informerFor<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}): SharedInformer<Immutable<T>> {
+  informerFor<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: InformerOptions = {},
+  ): SharedInformer<Immutable<T>> {
     const { namespace = '', fieldSelector = '', labelSelector = '' } = options;
     const resource = `${type.resource}.${type.version}.${type.group}`;
     const id = JSON.stringify([resource, namespace, fieldSelector, labelSelector]);

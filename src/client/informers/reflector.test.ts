@@ -26,7 +26,10 @@ const listOf = (resourceVersion: number, ...items: KubeObject[]): ListOf<KubeObj
   metadata: { resourceVersion: String(resourceVersion) },
   items,
 });
-const bookmark = (resourceVersion: number): WatchEvent<KubeObject> => ({ type: 'BOOKMARK', object: object('', resourceVersion) });
+const bookmark = (resourceVersion: number): WatchEvent<KubeObject> => ({
+  type: 'BOOKMARK',
+  object: object('', resourceVersion),
+});
 
 /** A server whose answers are written down beforehand: each call takes the next. */
 function setUp(lists: (ListOf<KubeObject> | Error)[], watches: (WatchQueue<WatchEvent<KubeObject>> | Error)[]) {
@@ -84,7 +87,10 @@ const stream = () => new WatchQueue<WatchEvent<KubeObject>>();
 describe('Reflector', () => {
   it('lists, then applies what the watch says, and goes on from the last revision when a watch ends', async () => {
     const [first, second] = [stream(), stream()];
-    const { clock, calls, stored, stop, reflector } = setUp([listOf(5, object('x/a', 3), object('x/b', 4))], [first, second]);
+    const { clock, calls, stored, stop, reflector } = setUp(
+      [listOf(5, object('x/a', 3), object('x/b', 4))],
+      [first, second],
+    );
     const running = reflector.run(stop.signal);
     await clock.settle();
     expect(Object.fromEntries(stored)).toEqual({ 'x/a': '3', 'x/b': '4' });
@@ -179,7 +185,10 @@ describe('Reflector', () => {
       metadata: { resourceVersion: '5', continue: token },
       items,
     });
-    const paged = setUp([page('p2', object('x/a', 1)), page('p3', object('x/b', 2)), listOf(5, object('x/c', 3))], [stream()]);
+    const paged = setUp(
+      [page('p2', object('x/a', 1)), page('p3', object('x/b', 2)), listOf(5, object('x/c', 3))],
+      [stream()],
+    );
     const running = paged.reflector.run(paged.stop.signal);
     await paged.clock.settle();
     expect([...paged.stored.keys()]).toEqual(['x/a', 'x/b', 'x/c']);

@@ -22,7 +22,9 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
   const clock = new VirtualClock();
   const logger = recordingLogger();
   const stop = new AbortController();
-  const server = { list: { metadata: { resourceVersion: '5' }, items: [thing('a', 3), thing('b', 4)] } as ListOf<Thing> };
+  const server = {
+    list: { metadata: { resourceVersion: '5' }, items: [thing('a', 3), thing('b', 4)] } as ListOf<Thing>,
+  };
   let watch = new WatchQueue<WatchEvent<Thing>>();
   const informer = new SharedInformer<Thing>({
     name: 'things',
@@ -43,7 +45,9 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
   const tell = (who: string): EventHandler<Thing> => ({
     onAdd: (object, initial) => received.push(`${who} add ${object.metadata.name}${initial ? ' (initial)' : ''}`),
     onUpdate: (before, after) =>
-      received.push(`${who} update ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`),
+      received.push(
+        `${who} update ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`,
+      ),
     onDelete: (object, lastKnown) =>
       received.push(
         `${who} delete ${object.metadata.name} ${object.metadata.resourceVersion}${lastKnown ? ' (last known)' : ''}`,
@@ -67,7 +71,9 @@ describe('SharedInformer', () => {
     const registration = informer.addEventHandler({
       ...tell('2'),
       onUpdate: (_, after) =>
-        received.push(`store has ${informer.lister.get('', 'a')?.metadata.resourceVersion} at ${after.metadata.resourceVersion}`),
+        received.push(
+          `store has ${informer.lister.get('', 'a')?.metadata.resourceVersion} at ${after.metadata.resourceVersion}`,
+        ),
     });
     expect([informer.hasSynced(), registration.hasSynced()]).toEqual([false, false]);
     const running = informer.run(stop.signal);

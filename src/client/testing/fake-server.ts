@@ -61,7 +61,9 @@ export class FakeServer {
   }
 
   #list(request: InProcessRequest): InProcessResponse {
-    const items = ['a', 'b'].map((name) => encoded({ metadata: { name, selected: request.query.get('labelSelector') } }));
+    const items = ['a', 'b'].map((name) =>
+      encoded({ metadata: { name, selected: request.query.get('labelSelector') } }),
+    );
     return {
       code: 200,
       body: { kind: 'list', apiVersion: 'v1', listKind: 'ThingList', metadata: { resourceVersion: '7' }, items },
@@ -152,7 +154,11 @@ export async function serveOverHttp(handler: InProcessHandler, options: ServeOpt
   return served;
 }
 
-async function answer(handler: InProcessHandler, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+async function answer(
+  handler: InProcessHandler,
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+): Promise<void> {
   const gone = new LinkedAbort();
   response.on('close', () => {
     if (!response.writableEnded) gone.abort();
@@ -187,11 +193,14 @@ async function answer(handler: InProcessHandler, request: http.IncomingMessage, 
       break;
     case 'list': {
       const items = body.items.map((item) => item.object());
-      response.end(JSON.stringify({ apiVersion: body.apiVersion, kind: body.listKind, metadata: body.metadata, items }));
+      response.end(
+        JSON.stringify({ apiVersion: body.apiVersion, kind: body.listKind, metadata: body.metadata, items }),
+      );
       break;
     }
     case 'watch':
-      for await (const { type, object } of body.events) response.write(`${JSON.stringify({ type, object: object.object() })}\n`);
+      for await (const { type, object } of body.events)
+        response.write(`${JSON.stringify({ type, object: object.object() })}\n`);
       response.end();
       break;
     case 'stream':

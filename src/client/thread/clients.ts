@@ -124,7 +124,16 @@ export class ThreadClients {
       const withdraw = this.#gate.enter(lane, caller, () => {
         sent = true;
         if (!this.#closed) {
-          this.#outbox.send({ kind: 'request', id, caller, method, path, query: query.toString(), headers, body: text });
+          this.#outbox.send({
+            kind: 'request',
+            id,
+            caller,
+            method,
+            path,
+            query: query.toString(),
+            headers,
+            body: text,
+          });
         }
       });
       entered.leave = () => {

@@ -16,7 +16,10 @@ function connect(handler: InProcessHandler) {
   new ThreadServer({ port: port1, handlerOf: () => handler, logger: silentLogger }).start();
   const clients = new ThreadClients(port2);
   cleanup.push(() => clients.close());
-  const transport = createInProcessTransport({ handler: clients.handlerOf({ name: 'u', groups: [] }), userAgent: 'test' });
+  const transport = createInProcessTransport({
+    handler: clients.handlerOf({ name: 'u', groups: [] }),
+    userAgent: 'test',
+  });
   return createClient(transport).resource(configMaps).namespace('n');
 }
 
@@ -47,7 +50,13 @@ describe('lists between threads', () => {
         ? { code: 200, body: { kind: 'object', object: objectOf('one') } }
         : {
             code: 200,
-            body: { kind: 'list', apiVersion: 'v1', listKind: 'ConfigMapList', metadata: { resourceVersion: '7' }, items },
+            body: {
+              kind: 'list',
+              apiVersion: 'v1',
+              listKind: 'ConfigMapList',
+              metadata: { resourceVersion: '7' },
+              items,
+            },
           },
     );
     const abort = new AbortController();

@@ -68,7 +68,8 @@ export class WorkQueue<K = string> {
   shutDown(): void {
     if (this.#shuttingDown) return;
     this.#shuttingDown = true;
-    for (let resolve = this.#waiters.shift(); resolve !== undefined; resolve = this.#waiters.shift()) resolve(undefined);
+    for (let resolve = this.#waiters.shift(); resolve !== undefined; resolve = this.#waiters.shift())
+      resolve(undefined);
     this.#checkDrained();
   }
 

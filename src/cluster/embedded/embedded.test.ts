@@ -52,21 +52,30 @@ describe('a cluster inside a program', () => {
     const available = await cluster.waitFor(deployments, 'web', 'Available', { namespace });
     expect(available?.status.availableReplicas).toBe(2);
     const created = cluster.waitFor(configMaps, 'later', ({ data }) => data?.['a'] === 'b', { namespace });
-    await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' }, data: { a: 'b' } }, { namespace });
+    await cluster.apply(
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' }, data: { a: 'b' } },
+      { namespace },
+    );
     expect((await created)?.metadata.name).toBe('later');
     await cluster.delete(configMaps, 'later', { namespace });
     expect(await cluster.waitFor(configMaps, 'later', 'deleted', { namespace })).toBeUndefined();
     await expect(cluster.waitFor(configMaps, 'never', 'Ready', { namespace, timeoutMs: 50 })).rejects.toThrow(
       'timed out waiting for never to be Ready',
     );
-    const stopped = cluster.waitFor(configMaps, 'never', 'Ready', { namespace, signal: AbortSignal.abort(new Error('enough')) });
+    const stopped = cluster.waitFor(configMaps, 'never', 'Ready', {
+      namespace,
+      signal: AbortSignal.abort(new Error('enough')),
+    });
     await expect(stopped).rejects.toThrow('enough');
   });
 
   it('reads and lists objects', async () => {
     const { cluster } = shared;
     const namespace = await shared.namespace();
-    await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', labels: { a: 'b' } } }, { namespace });
+    await cluster.apply(
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', labels: { a: 'b' } } },
+      { namespace },
+    );
     expect((await cluster.get(configMaps, 'x', { namespace })).metadata.labels).toEqual({ a: 'b' });
     expect((await cluster.get(namespaces, namespace)).status.phase).toBe('Active');
     expect(await cluster.list(configMaps, { namespace, labelSelector: 'a=c' })).toEqual([]);
@@ -135,9 +144,14 @@ describe('a cluster on a virtual clock', () => {
     await withCluster({ clock: 'virtual' }, async (cluster) => {
       await cluster.apply(pod('slow', 'sleep 3600'));
       const before = cluster.clock.now();
-      const done = await cluster.waitFor(pods, 'slow', ({ status }) => status.containerStatuses?.[0]?.restartCount === 1, {
-        timeoutMs: 7_200_000,
-      });
+      const done = await cluster.waitFor(
+        pods,
+        'slow',
+        ({ status }) => status.containerStatuses?.[0]?.restartCount === 1,
+        {
+          timeoutMs: 7_200_000,
+        },
+      );
       expect(done?.metadata.name).toBe('slow');
       expect(cluster.clock.now() - before).toBeGreaterThanOrEqual(3_600_000);
       await expect(cluster.waitFor(pods, 'none', 'Ready', { timeoutMs: 1000 })).rejects.toThrow(wait.WaitTimeoutError);
@@ -176,13 +190,15 @@ describe('a controller', () => {
       });
       expect(again).toBeDefined();
       await wait.poll({ clock: systemClock, intervalMs: 10, timeoutMs: 5000 }, async () =>
-        (await cluster.list(events)).some(({ reason, source }) => reason === 'Welcomed' && source?.component === 'welcome'),
+        (await cluster.list(events)).some(
+          ({ reason, source }) => reason === 'Welcomed' && source?.component === 'welcome',
+        ),
       );
       await running.stop();
       await cluster.delete(configMaps, 'welcome', { namespace: 'blue' });
-      await expect(cluster.waitFor(configMaps, 'welcome', () => true, { namespace: 'blue', timeoutMs: 200 })).rejects.toThrow(
-        wait.WaitTimeoutError,
-      );
+      await expect(
+        cluster.waitFor(configMaps, 'welcome', () => true, { namespace: 'blue', timeoutMs: 200 }),
+      ).rejects.toThrow(wait.WaitTimeoutError);
     });
   });
 
@@ -227,7 +243,8 @@ describe('a cluster with a port', () => {
   it('accepts credentials from a program', async () => {
     cluster = await startCluster({ port: 0 });
     const access = cluster.kubeconfig as string;
-    const data = (name: string): string => Buffer.from(new RegExp(`${name}: (.*)`).exec(access)?.[1] ?? '', 'base64').toString();
+    const data = (name: string): string =>
+      Buffer.from(new RegExp(`${name}: (.*)`).exec(access)?.[1] ?? '', 'base64').toString();
     const status = { clientCertificateData: data('client-certificate-data'), clientKeyData: data('client-key-data') };
     const directory = folder();
     const plugin = join(directory, 'plugin');
@@ -238,7 +255,10 @@ describe('a cluster with a port', () => {
     const path = join(directory, 'kubeconfig');
     writeFileSync(
       path,
-      access.replace(/user:\n\s+client-certificate-data: .*\n\s+client-key-data: .*/, `user: { exec: ${JSON.stringify(exec)} }`),
+      access.replace(
+        /user:\n\s+client-certificate-data: .*\n\s+client-key-data: .*/,
+        `user: { exec: ${JSON.stringify(exec)} }`,
+      ),
     );
     const connection = await connect({ kubeconfig: path });
     expect((await connection.client.resource(namespaces).get('default')).metadata.name).toBe('default');

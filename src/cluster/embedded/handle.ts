@@ -68,11 +68,22 @@ export interface ClusterHandle<C extends Clock = Clock> {
    */
   apply(manifest: Manifest, options?: ApplyManifestOptions): Promise<readonly KubeObject[]>;
   /** Rejects with StatusError, with the reason NotFound for an object that does not exist. */
-  get<T extends KubeObject>(type: ResourceType<T>, name: string, options?: InNamespace & GetOptions): Promise<Immutable<T>>;
+  get<T extends KubeObject>(
+    type: ResourceType<T>,
+    name: string,
+    options?: InNamespace & GetOptions,
+  ): Promise<Immutable<T>>;
   /** Returns the objects of a namespace, or of all (the default). */
-  list<T extends KubeObject>(type: ResourceType<T>, options?: InNamespace & ListOptions): Promise<readonly Immutable<T>[]>;
+  list<T extends KubeObject>(
+    type: ResourceType<T>,
+    options?: InNamespace & ListOptions,
+  ): Promise<readonly Immutable<T>[]>;
   /** Deletes one object. It may exist for a while after that: `waitFor(type, name, 'deleted')`. */
-  delete<T extends KubeObject>(type: ResourceType<T>, name: string, options?: InNamespace & DeleteOptions): Promise<void>;
+  delete<T extends KubeObject>(
+    type: ResourceType<T>,
+    name: string,
+    options?: InNamespace & DeleteOptions,
+  ): Promise<void>;
   /**
    * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'), 'deleted', or a function. The object need
    * not exist yet. A virtual clock is moved forward until it is met. Returns the object, undefined once it is deleted. Rejects with
@@ -93,7 +104,10 @@ export interface ClusterHandle<C extends Clock = Clock> {
   /** Returns a connection to a port of a pod. No port of this machine is opened. Simulated pods do not listen. */
   portForward(pod: string, port: number, options?: PodOptions): Promise<Duplex>;
   /** Runs a controller of `coxswain/controller` on the cluster's clock, until it or the cluster is stopped. */
-  runController(controller: ControllerDefinition, options?: Omit<RunControllerOptions, 'client' | 'signal'>): RunningController;
+  runController(
+    controller: ControllerDefinition,
+    options?: Omit<RunControllerOptions, 'client' | 'signal'>,
+  ): RunningController;
   /** Idempotent. */
   stop(): Promise<void>;
 }
@@ -142,7 +156,8 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     kubeconfigPath: config.kubeconfigPath,
     agent,
     apply: (manifest, options) => applyManifest(client, kinds, manifest, options),
-    get: (type, name, { namespace, ...options } = {}) => scoped(client, type, namespace ?? 'default').get(name, options),
+    get: (type, name, { namespace, ...options } = {}) =>
+      scoped(client, type, namespace ?? 'default').get(name, options),
     async list(type, { namespace = '', ...options } = {}) {
       return (await scoped(client, type, namespace).list(options)).items;
     },
@@ -157,7 +172,12 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     logs: async (pod, { namespace = 'default', signal, ...query } = {}) =>
       client.transport.text({ method: 'GET', path: logPath(pod, namespace), query: { ...query }, signal }),
     followLogs: async (pod, { namespace = 'default', signal, ...query } = {}) =>
-      client.transport.stream({ method: 'GET', path: logPath(pod, namespace), query: { ...query, follow: true }, signal }),
+      client.transport.stream({
+        method: 'GET',
+        path: logPath(pod, namespace),
+        query: { ...query, follow: true },
+        signal,
+      }),
     exec: (pod, command, options) => moving(execInPod({ clock, agent }, pod, command, options)),
     portForward: (pod, port, options) => connectToPod({ clock, agent }, pod, port, options),
     runController(definition, options = {}) {

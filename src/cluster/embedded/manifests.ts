@@ -35,7 +35,9 @@ export class ServedKinds {
     if (!this.#types.has(id)) await this.#discover(apiVersion);
     const type = this.#types.get(id);
     if (type !== undefined) return type;
-    throw new TypeError(`no resource is known for apiVersion ${JSON.stringify(apiVersion)}, kind ${JSON.stringify(kind)}`);
+    throw new TypeError(
+      `no resource is known for apiVersion ${JSON.stringify(apiVersion)}, kind ${JSON.stringify(kind)}`,
+    );
   }
 
   async #discover(apiVersion: string): Promise<void> {

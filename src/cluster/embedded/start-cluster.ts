@@ -17,7 +17,13 @@ import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
 import { kubeconfigFor, writeKubeconfig, type KubeconfigEntry } from '../kubeconfig.ts';
-import { defaultPodRange, dnsServiceAddress, nodeRanges, parsePodRange, parseServiceRanges } from '../network-ranges.ts';
+import {
+  defaultPodRange,
+  dnsServiceAddress,
+  nodeRanges,
+  parsePodRange,
+  parseServiceRanges,
+} from '../network-ranges.ts';
 import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
@@ -87,7 +93,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   // Made when a container writes its first line. The name does not depend on the seed: two clusters may have the same one.
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
-  const podRange = options.podCidr === undefined ? defaultPodRange(nodeCount) : parsePodRange('podCidr', options.podCidr);
+  const podRange =
+    options.podCidr === undefined ? defaultPodRange(nodeCount) : parsePodRange('podCidr', options.podCidr);
   const nodes = Array.from({ length: nodeCount }, (_, index): ClusterNode => {
     const name = `node-${index + 1}`;
     const podCidrs = nodeRanges(podRange, index);
@@ -123,7 +130,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     ...(options.dns === true && { dns: dnsSettings(options, serviceCidr) }),
   });
   /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
-  const moving = <T>(promise: Promise<T>): Promise<T> => (virtual ? advancing(clock as VirtualClock, promise) : promise);
+  const moving = <T>(promise: Promise<T>): Promise<T> =>
+    virtual ? advancing(clock as VirtualClock, promise) : promise;
   await moving(cluster.begin());
 
   const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
@@ -177,9 +185,13 @@ async function adminKubeconfig(pki: Pki, server: string): Promise<KubeconfigEntr
 }
 
 /** Throws TypeError for a range that has no tenth address, and for a domain that is none. */
-function dnsSettings({ clusterDomain = DEFAULT_CLUSTER_DOMAIN, dnsPort }: StartClusterOptions, serviceCidr: string): DnsSettings {
+function dnsSettings(
+  { clusterDomain = DEFAULT_CLUSTER_DOMAIN, dnsPort }: StartClusterOptions,
+  serviceCidr: string,
+): DnsSettings {
   const serviceAddress = dnsServiceAddress(parseServiceRanges('serviceCidr', serviceCidr));
-  if (serviceAddress === undefined) throw new TypeError(`serviceCidr ${serviceCidr} has no tenth address, which DNS needs`);
+  if (serviceAddress === undefined)
+    throw new TypeError(`serviceCidr ${serviceCidr} has no tenth address, which DNS needs`);
   parseClusterDomain(clusterDomain);
   return {
     clusterDomain,

@@ -20,8 +20,14 @@ export interface SharedCluster<Cluster> {
 type Virtual = StartClusterOptions & { readonly clock: 'virtual' };
 
 /** Runs `test` with a new cluster and stops it afterwards. */
-export function withCluster<T>(options: Virtual, test: (cluster: EmbeddedCluster<VirtualClock>) => Promise<T>): Promise<T>;
-export function withCluster<T>(options: StartClusterOptions, test: (cluster: EmbeddedCluster) => Promise<T>): Promise<T>;
+export function withCluster<T>(
+  options: Virtual,
+  test: (cluster: EmbeddedCluster<VirtualClock>) => Promise<T>,
+): Promise<T>;
+export function withCluster<T>(
+  options: StartClusterOptions,
+  test: (cluster: EmbeddedCluster) => Promise<T>,
+): Promise<T>;
 export async function withCluster<T>(
   options: StartClusterOptions,
   test: (cluster: EmbeddedCluster<VirtualClock>) => Promise<T>,

@@ -49,7 +49,10 @@ export function aggregationOf(config: AggregationFlags, files: CertificateFiles)
       if (current === undefined) return;
       const use = (pair: KeyPair): void => void (current = pair);
       const latest = (): KeyPair => read() ?? (current as KeyPair);
-      await keepRenewed({ clock, logger, name: 'front-proxy-client', current, periodMs: RELOAD_PERIOD_MS, latest, use }, signal);
+      await keepRenewed(
+        { clock, logger, name: 'front-proxy-client', current, periodMs: RELOAD_PERIOD_MS, latest, use },
+        signal,
+      );
     },
   };
 }
@@ -75,7 +78,8 @@ function requestHeaderOf(config: AggregationFlags, files: CertificateFiles): Req
   }
   checkAuthority('--requestheader-client-ca-file', ca);
   for (const names of Object.values(named)) {
-    if (names?.some((name) => name.trim() === '') === true) throw new UserError('a --requestheader-… flag has an empty name');
+    if (names?.some((name) => name.trim() === '') === true)
+      throw new UserError('a --requestheader-… flag has an empty name');
   }
   const defaults =
     file === undefined

@@ -28,7 +28,8 @@ export class CertificateFiles {
 
   required(flag: string, path: string | undefined, name: string): string {
     const text = this.optional(flag, path, name);
-    if (text === undefined) throw new UserError(`--${flag} is needed, or --cert-dir with ${name} in it (see cox certs init)`);
+    if (text === undefined)
+      throw new UserError(`--${flag} is needed, or --cert-dir with ${name} in it (see cox certs init)`);
     return text;
   }
 

@@ -70,7 +70,9 @@ function ask(
       (response) => {
         let text = '';
         response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
-        response.on('end', () => resolve({ code: response.statusCode ?? 0, body: text.startsWith('{') ? JSON.parse(text) : {} }));
+        response.on('end', () =>
+          resolve({ code: response.statusCode ?? 0, body: text.startsWith('{') ? JSON.parse(text) : {} }),
+        );
       },
     );
     sent.on('error', reject);
@@ -79,7 +81,8 @@ function ask(
 }
 
 const codeOf = async (path: string, token?: string): Promise<number> => (await ask(path, { token })).code;
-const tokenFile = (): string => file('tokens.csv', '# static\nadmin-token,admin,1,"system:masters, others"\njoe-token,joe,2\n');
+const tokenFile = (): string =>
+  file('tokens.csv', '# static\nadmin-token,admin,1,"system:masters, others"\njoe-token,joe,2\n');
 
 test('in a directory without a serving certificate one is made, and used again', async () => {
   await start({});
@@ -124,22 +127,34 @@ test('anonymous requests', async () => {
 test('static tokens, for this server only, and authorization modes', async () => {
   const tokenAuthFile = tokenFile();
   await start({ tokenAuthFile });
-  expect([await codeOf('/api/v1/nodes', 'admin-token'), await codeOf('/api/v1/nodes', 'joe-token')]).toEqual([200, 403]);
+  expect([await codeOf('/api/v1/nodes', 'admin-token'), await codeOf('/api/v1/nodes', 'joe-token')]).toEqual([
+    200, 403,
+  ]);
   expect(await codeOf('/api', 'nobody-token')).toBe(401);
   const review = async (audiences: readonly string[]): Promise<unknown> => {
-    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'joe-token', audiences } };
-    const reply = await ask('/apis/authentication.k8s.io/v1/tokenreviews', { token: 'admin-token', method: 'POST', body });
+    const body = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token: 'joe-token', audiences },
+    };
+    const reply = await ask('/apis/authentication.k8s.io/v1/tokenreviews', {
+      token: 'admin-token',
+      method: 'POST',
+      body,
+    });
     return (reply.body as { status?: { authenticated?: boolean } }).status?.authenticated ?? false;
   };
-  expect([await review([]), await review(['https://kubernetes.default.svc.cluster.local']), await review(['vault'])]).toEqual([
-    true,
-    true,
-    false,
-  ]);
+  expect([
+    await review([]),
+    await review(['https://kubernetes.default.svc.cluster.local']),
+    await review(['vault']),
+  ]).toEqual([true, true, false]);
   await start({ tokenAuthFile, authorizationMode: ['AlwaysAllow'] });
   expect(await codeOf('/api/v1/nodes', 'joe-token')).toBe(200);
   await start({ tokenAuthFile, authorizationMode: ['AlwaysDeny'] });
-  expect([await codeOf('/api/v1/nodes', 'admin-token'), await codeOf('/api/v1/nodes', 'joe-token')]).toEqual([200, 403]);
+  expect([await codeOf('/api/v1/nodes', 'admin-token'), await codeOf('/api/v1/nodes', 'joe-token')]).toEqual([
+    200, 403,
+  ]);
 });
 
 test('tokens of accounts by an RSA key, and by other keys and issuers that are named', async () => {
@@ -156,7 +171,10 @@ test('tokens of accounts by an RSA key, and by other keys and issuers that are n
   };
   await start(flags);
   const as = { token: 'admin-token', method: 'POST' };
-  const account = await ask('/api/v1/namespaces/default/serviceaccounts', { ...as, body: { metadata: { name: 'joe' } } });
+  const account = await ask('/api/v1/namespaces/default/serviceaccounts', {
+    ...as,
+    body: { metadata: { name: 'joe' } },
+  });
   const { uid } = (account.body as unknown as { metadata: { uid: string } }).metadata;
   const requested = await ask('/api/v1/namespaces/default/serviceaccounts/joe/token', {
     ...as,
@@ -210,7 +228,8 @@ test('defaults of pods, and how long events are kept', async () => {
   const as = { token: 'admin-token', method: 'POST' };
   const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const made = await ask('/api/v1/namespaces/default/pods', { ...as, body: pod });
-  const { tolerations } = (made.body as unknown as { spec: { tolerations: readonly { tolerationSeconds: number }[] } }).spec;
+  const { tolerations } = (made.body as unknown as { spec: { tolerations: readonly { tolerationSeconds: number }[] } })
+    .spec;
   expect(tolerations.map(({ tolerationSeconds }) => tolerationSeconds)).toEqual([7, 8]);
   const event = { metadata: { name: 'e' }, involvedObject: { namespace: 'default' } };
   expect((await ask('/api/v1/namespaces/default/events', { ...as, body: event })).code).toBe(201);

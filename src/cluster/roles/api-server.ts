@@ -110,7 +110,8 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     logger.warn('--etcd-servers is not applied: the store is in memory');
   }
   const authorizationModes = parseModes(config.authorizationMode);
-  if (authorizationModes?.includes('AlwaysAllow')) logger.warn('--authorization-mode=AlwaysAllow: every user may do everything');
+  if (authorizationModes?.includes('AlwaysAllow'))
+    logger.warn('--authorization-mode=AlwaysAllow: every user may do everything');
   const admission = selectAdmissionPlugins(
     config.enableAdmissionPlugins ?? [],
     config.disableAdmissionPlugins ?? [],
@@ -156,9 +157,16 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const [issuer, ...acceptedIssuers] = config.serviceAccountIssuer ?? [];
   const tokens = config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
   const { encryptionProviderConfig } = config;
-  const encryption = encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(encryptionProviderConfig));
+  const encryption =
+    encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(encryptionProviderConfig));
 
-  const inner = InnerComponents.of({ ...config, store, serviceCidr, serviceAccountKey: signingKey, rootCa: serving.cert });
+  const inner = InnerComponents.of({
+    ...config,
+    store,
+    serviceCidr,
+    serviceAccountKey: signingKey,
+    rootCa: serving.cert,
+  });
 
   const opened = await openStorage({ choice: store, etcd: config.etcd, dir: '', clock, random, logger });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
@@ -222,7 +230,15 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     await inner?.start(server);
     const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
     void keepRenewed(
-      { clock, logger, name: 'apiserver', current: tls, periodMs: RELOAD_PERIOD_MS, latest: () => readServing() ?? serving, use },
+      {
+        clock,
+        logger,
+        name: 'apiserver',
+        current: tls,
+        periodMs: RELOAD_PERIOD_MS,
+        latest: () => readServing() ?? serving,
+        use,
+      },
       reloading.signal,
     );
     void aggregation.keepRenewed({ clock, logger }, reloading.signal);
@@ -249,7 +265,10 @@ function maxTokenExpiration(ms: number | undefined): number | undefined {
 }
 
 /** Names and addresses of a certificate that the server makes for itself. */
-function servingHosts({ bindAddress, advertiseAddress }: ApiServerRoleConfig, serviceAddress: string): readonly string[] {
+function servingHosts(
+  { bindAddress, advertiseAddress }: ApiServerRoleConfig,
+  serviceAddress: string,
+): readonly string[] {
   const addresses = [bindAddress, advertiseAddress, advertisedAddress(bindAddress ?? '0.0.0.0'), serviceAddress];
   const names = [
     'kubernetes',
@@ -258,7 +277,9 @@ function servingHosts({ bindAddress, advertiseAddress }: ApiServerRoleConfig, se
     'kubernetes.default.svc.cluster.local',
     hostname(),
   ];
-  const usable = addresses.flatMap((address) => (address === undefined || /^(0\.0\.0\.0|::)$/.test(address) ? [] : [address]));
+  const usable = addresses.flatMap((address) =>
+    address === undefined || /^(0\.0\.0\.0|::)$/.test(address) ? [] : [address],
+  );
   return ['localhost', '127.0.0.1', ...names, ...usable];
 }
 

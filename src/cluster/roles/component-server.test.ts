@@ -19,7 +19,11 @@ let pki: Pki;
 let stops = false;
 
 /** `token`: as whom. */
-function ask(path: string, token?: string, accept?: string): Promise<{ code: number | undefined; type: string; text: string }> {
+function ask(
+  path: string,
+  token?: string,
+  accept?: string,
+): Promise<{ code: number | undefined; type: string; text: string }> {
   const headers = {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...(accept !== undefined && { accept }),
@@ -28,13 +32,17 @@ function ask(path: string, token?: string, accept?: string): Promise<{ code: num
     get({ host: '127.0.0.1', port: server.port, path, ca, headers, agent: false }, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
-      response.on('end', () => resolve({ code: response.statusCode, type: response.headers['content-type'] ?? '', text }));
+      response.on('end', () =>
+        resolve({ code: response.statusCode, type: response.headers['content-type'] ?? '', text }),
+      );
     }).on('error', reject);
   });
 }
 
 beforeAll(async () => {
-  const users = ['prometheus', 'joe'].map((name) => [`token-of-${name}`, { name, groups: ['system:authenticated'] }] as const);
+  const users = ['prometheus', 'joe'].map(
+    (name) => [`token-of-${name}`, { name, groups: ['system:authenticated'] }] as const,
+  );
   api = await startTestServer({ tokens: new Map(users) });
   const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'prometheus' }];
   const roleRef = { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: 'system:monitoring' };
@@ -75,7 +83,10 @@ const AS_OBJECT = 'application/json;as=Statusz;g=config.k8s.io;v=v1beta1';
 
 test('health is public, in all its forms', async () => {
   expect(await ask('/healthz')).toMatchObject({ code: 200, text: 'ok' });
-  expect(await ask('/readyz?verbose')).toMatchObject({ code: 200, text: '[+]ping ok\n[+]shutdown ok\nreadyz check passed\n' });
+  expect(await ask('/readyz?verbose')).toMatchObject({
+    code: 200,
+    text: '[+]ping ok\n[+]shutdown ok\nreadyz check passed\n',
+  });
   stops = true;
   expect(await ask('/readyz')).toMatchObject({
     code: 500,

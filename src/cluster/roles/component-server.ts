@@ -70,7 +70,9 @@ interface Served {
 export async function startComponentServer(config: ComponentServerConfig): Promise<ComponentServer> {
   const { bindAddress, port, tls, logger, clock } = config;
   const slis = new HealthSlis();
-  const health = Object.entries(config.health).map(([path, checks]) => new HealthEndpoint({ path, checks, logger, slis }));
+  const health = Object.entries(config.health).map(
+    ([path, checks]) => new HealthEndpoint({ path, checks, logger, slis }),
+  );
   const served: Served = { config, health, slis, startedAt: clock.now() };
   const secureContext = ({ cert, key }: KeyPair): SecureContextOptions => ({ cert, key, ...TLS_SERVER_OPTIONS });
   const server = createServer({ ...secureContext(tls), handshakeTimeout: HEADER_TIMEOUT_MS }, (request, response) => {
@@ -92,7 +94,9 @@ export async function startComponentServer(config: ComponentServerConfig): Promi
     server.listen(port, bindAddress, resolve);
   }).catch((err: unknown) => {
     const hint = 'See --secure-port and --bind-address.';
-    throw new UserError(`cannot listen on ${bindAddress}, port ${port}: ${(err as Error).message}. ${hint}`, { cause: err });
+    throw new UserError(`cannot listen on ${bindAddress}, port ${port}: ${(err as Error).message}. ${hint}`, {
+      cause: err,
+    });
   });
   return {
     port: (server.address() as AddressInfo).port,

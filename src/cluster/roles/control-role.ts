@@ -10,7 +10,12 @@ import type { ServerAccess } from '#client/http/index.ts';
 import type { LeaderElector } from '#client/leader-election.ts';
 import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
-import { type CertificateRenewalConfig, keepRenewed, RELOAD_PERIOD_MS, RENEWAL_PERIOD_MS } from '../certificate-renewal.ts';
+import {
+  type CertificateRenewalConfig,
+  keepRenewed,
+  RELOAD_PERIOD_MS,
+  RENEWAL_PERIOD_MS,
+} from '../certificate-renewal.ts';
 import { type KeyPair, Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
@@ -76,7 +81,9 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     name: 'leaderElection',
     check: () => {
       if ((elector?.expiredMs ?? 0) > LEASE_TOLERANCE_MS) {
-        throw new Error(`failed election to renew leadership on lease ${config.leaderElection?.resourceName ?? component}`);
+        throw new Error(
+          `failed election to renew leadership on lease ${config.leaderElection?.resourceName ?? component}`,
+        );
       }
     },
   };
@@ -93,7 +100,10 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     version,
     clock,
     flags: config.flags,
-    health: work.health({ leaderElection: config.leaderElection?.leaderElect === false ? [] : [leaderElection], shutdown }),
+    health: work.health({
+      leaderElection: config.leaderElection?.leaderElect === false ? [] : [leaderElection],
+      shutdown,
+    }),
     bindAddress,
     port: config.securePort ?? work.defaultPort,
     tls: serving.current,

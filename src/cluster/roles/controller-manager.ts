@@ -1,7 +1,12 @@
 // The role `cox controller-manager`.
 
 import { join } from 'node:path';
-import { ControllerManager, ControllerManagerMetrics, selectControllers, UnknownControllerError } from '#controllers/index.ts';
+import {
+  ControllerManager,
+  ControllerManagerMetrics,
+  selectControllers,
+  UnknownControllerError,
+} from '#controllers/index.ts';
 import type { ControllerName, ControllerNeeds } from '#controllers/index.ts';
 import { pingCheck } from '#machinery/serving/health.ts';
 import type { HealthCheck } from '#machinery/serving/health.ts';
@@ -119,7 +124,9 @@ function readSigning({
   clusterSigningDuration: maxDurationMs,
 }: ControllerManagerRoleConfig): ControllerNeeds['signing'] {
   if ((cert === undefined) !== (key === undefined)) {
-    throw new UserError('--cluster-signing-cert-file and --cluster-signing-key-file belong together: give both or neither');
+    throw new UserError(
+      '--cluster-signing-cert-file and --cluster-signing-key-file belong together: give both or neither',
+    );
   }
   if (cert === undefined || key === undefined) return undefined;
   const authority = {

@@ -39,7 +39,11 @@ afterAll(async () => {
 test('answers, is published, serves metrics, and withdraws', async () => {
   const role = await startDnsRole(config);
   const [{ port } = { port: 0 }] = role.addresses;
-  const query = encode({ id: 7, type: 'query', questions: [{ name: 'kube-dns.kube-system.svc.cluster.local', type: 'A' }] });
+  const query = encode({
+    id: 7,
+    type: 'query',
+    questions: [{ name: 'kube-dns.kube-system.svc.cluster.local', type: 'A' }],
+  });
   const at = { address: '127.0.0.1', port };
   for (const ask of [nodeSockets.askUdp, nodeSockets.askTcp]) {
     const answer = decode(await ask(at, query, () => true, AbortSignal.timeout(5000)));

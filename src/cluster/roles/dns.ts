@@ -73,7 +73,9 @@ export async function startDnsRole(config: DnsRoleConfig): Promise<RunningDnsRol
     throw asUserError(err, config);
   }
   const withdraw = async (): Promise<void> => {
-    await withdrawDnsEndpoint(client, node).catch((err: unknown) => logger.warn('DNS endpoint could not be withdrawn', { err }));
+    await withdrawDnsEndpoint(client, node).catch((err: unknown) =>
+      logger.warn('DNS endpoint could not be withdrawn', { err }),
+    );
   };
   let published = false;
   const stop = async (): Promise<void> => {

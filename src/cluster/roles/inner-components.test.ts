@@ -53,7 +53,12 @@ const template = {
 
 test('with controllers and nodes, the pods of a Deployment run', { timeout: 60_000 }, async () => {
   const { url } = await start({ withControllers: ['*'], withNodes: 2 });
-  const transport = createHttpTransport({ clock: systemClock, server: url, insecureSkipTlsVerify: true, token: 'secret' });
+  const transport = createHttpTransport({
+    clock: systemClock,
+    server: url,
+    insecureSkipTlsVerify: true,
+    token: 'secret',
+  });
   const client = createClient(transport);
   try {
     await wait.poll(

@@ -19,7 +19,8 @@ export interface InnerComponentsConfig {
   readonly withNodes?: number;
 }
 
-export interface InnerComponentsServices extends InnerComponentsConfig, Pick<RoleConfig, 'clock' | 'random' | 'logger'> {
+export interface InnerComponentsServices
+  extends InnerComponentsConfig, Pick<RoleConfig, 'clock' | 'random' | 'logger'> {
   readonly store: 'etcd' | 'memory';
   readonly serviceCidr: string;
   /** PEM: signs the tokens of ServiceAccounts. */
@@ -46,7 +47,11 @@ export class InnerComponents {
     return new InnerComponents(services, selectedControllers(withControllers ?? ['*']), withNodes);
   }
 
-  private constructor(services: InnerComponentsServices, controllers: ReturnType<typeof selectedControllers>, nodeCount: number) {
+  private constructor(
+    services: InnerComponentsServices,
+    controllers: ReturnType<typeof selectedControllers>,
+    nodeCount: number,
+  ) {
     const { clock, random, logger, serviceCidr, serviceAccountKey, rootCa } = services;
     const range = defaultPodRange(Math.max(1, nodeCount));
     const nodes = Array.from({ length: nodeCount }, (_, index) => {
@@ -60,10 +65,20 @@ export class InnerComponents {
       clientOf: ({ name, groups }, userAgent) => {
         const { current } = this.#server;
         if (current === undefined) throw new Error('the components were started before the API server');
-        const handler = current.inProcess({ name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] });
+        const handler = current.inProcess({
+          name,
+          groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED],
+        });
         return createClient(createInProcessTransport({ handler, userAgent }));
       },
-      control: { podCidrs: [range.cidr], serviceCidr, controllers, serviceAccountKey, rootCa, scheduler: nodeCount > 0 },
+      control: {
+        podCidrs: [range.cidr],
+        serviceCidr,
+        controllers,
+        serviceAccountKey,
+        rootCa,
+        scheduler: nodeCount > 0,
+      },
       nodes,
       nodesInAll: nodeCount,
     });

@@ -15,7 +15,13 @@ export interface ConfigurationField {
 }
 
 /** A field with fields of its own. */
-const parent = (path: string): ConfigurationField => ({ path, type: 'object', disposition: 'parent', accepted: [], reason: '' });
+const parent = (path: string): ConfigurationField => ({
+  path,
+  type: 'object',
+  disposition: 'parent',
+  accepted: [],
+  reason: '',
+});
 
 const implemented = (path: string, type: FieldType, option: string): ConfigurationField => ({
   path,
@@ -60,8 +66,18 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   implemented('tlsCipherSuites', 'list', 'tlsCipherSuites'),
   rejected('tlsCurvePreferences', 'list', [[]], "the server has Node's TLS settings (1.2 and later)"),
   implemented('tlsMinVersion', 'string', 'tlsMinVersion'),
-  ignored('rotateCertificates', 'boolean', [false], 'the kubelet does not request certificates: make them with cox certs'),
-  ignored('serverTLSBootstrap', 'boolean', [false], 'the kubelet does not request certificates: make them with cox certs'),
+  ignored(
+    'rotateCertificates',
+    'boolean',
+    [false],
+    'the kubelet does not request certificates: make them with cox certs',
+  ),
+  ignored(
+    'serverTLSBootstrap',
+    'boolean',
+    [false],
+    'the kubelet does not request certificates: make them with cox certs',
+  ),
   parent('authentication'),
   parent('authentication.x509'),
   implemented('authentication.x509.clientCAFile', 'string', 'clientCaFile'),
@@ -127,7 +143,12 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   rejected('cpuCFSQuotaPeriod', 'duration', ['100ms'], 'CPU limits are always enforced, by periods of 100 ms'),
   ignored('nodeStatusMaxImages', 'number', [50], 'settings of this kind have their default values'),
   ignored('maxOpenFiles', 'number', [1000000], 'settings of this kind have their default values'),
-  ignored('contentType', 'string', ['application/vnd.kubernetes.protobuf'], 'settings of this kind have their default values'),
+  ignored(
+    'contentType',
+    'string',
+    ['application/vnd.kubernetes.protobuf'],
+    'settings of this kind have their default values',
+  ),
   ignored('kubeAPIQPS', 'number', [50], 'settings of this kind have their default values'),
   ignored('kubeAPIBurst', 'number', [100], 'settings of this kind have their default values'),
   ignored('serializeImagePulls', 'boolean', [true], 'settings of this kind have their default values'),
@@ -153,7 +174,12 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   ignored('containerLogMaxFiles', 'number', [5], 'settings of this kind have their default values'),
   ignored('containerLogMaxWorkers', 'number', [1], 'settings of this kind have their default values'),
   ignored('containerLogMonitorInterval', 'duration', ['10s'], 'settings of this kind have their default values'),
-  ignored('configMapAndSecretChangeDetectionStrategy', 'string', ['Watch'], 'settings of this kind have their default values'),
+  ignored(
+    'configMapAndSecretChangeDetectionStrategy',
+    'string',
+    ['Watch'],
+    'settings of this kind have their default values',
+  ),
   ignored('systemReserved', 'map', [{}], 'settings of this kind have their default values'),
   ignored('kubeReserved', 'map', [{}], 'settings of this kind have their default values'),
   rejected('reservedSystemCPUs', 'string', [''], 'CPUs and memory are not assigned to single containers'),
@@ -189,7 +215,12 @@ export const KUBELET_CONFIGURATION_FIELDS: readonly ConfigurationField[] = [
   rejected('shutdownGracePeriodCriticalPods', 'duration', ['0s'], 'pods are not stopped when the machine shuts down'),
   rejected('shutdownGracePeriodByPodPriority', 'list', [[]], 'pods are not stopped when the machine shuts down'),
   parent('crashLoopBackOff'),
-  ignored('crashLoopBackOff.maxContainerRestartPeriod', 'duration', ['5m0s'], 'settings of this kind have their default values'),
+  ignored(
+    'crashLoopBackOff.maxContainerRestartPeriod',
+    'duration',
+    ['5m0s'],
+    'settings of this kind have their default values',
+  ),
   rejected('reservedMemory', 'list', [[]], 'CPUs and memory are not assigned to single containers'),
   ignored('enableProfilingHandler', 'boolean', [true], 'settings of this kind have their default values'),
   ignored('enableDebugFlagsHandler', 'boolean', [true], 'settings of this kind have their default values'),

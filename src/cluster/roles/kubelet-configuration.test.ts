@@ -22,11 +22,23 @@ function read(text: string) {
 function withField(path: string, value: unknown) {
   const nested = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
   return read(
-    JSON.stringify({ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...(nested as object) }),
+    JSON.stringify({
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      ...(nested as object),
+    }),
   );
 }
 
-const samples = { boolean: true, number: 77, duration: '77s', string: 'x', list: ['x'], map: { x: 'y' }, object: { x: 'y' } };
+const samples = {
+  boolean: true,
+  number: 77,
+  duration: '77s',
+  string: 'x',
+  list: ['x'],
+  map: { x: 'y' },
+  object: { x: 'y' },
+};
 
 test('what kubeadm writes', () => {
   const { options, warnings } = read(`${HEAD}
@@ -67,7 +79,8 @@ staticPodPath: /etc/kubernetes/manifests
 
 test('durations are read as milliseconds; false is a value', () => {
   const authentication = 'authentication: {webhook: {enabled: false, cacheTTL: 1m30s}}';
-  const authorization = 'authorization: {mode: AlwaysAllow, webhook: {cacheAuthorizedTTL: 10s, cacheUnauthorizedTTL: 1s}}';
+  const authorization =
+    'authorization: {mode: AlwaysAllow, webhook: {cacheAuthorizedTTL: 10s, cacheUnauthorizedTTL: 1s}}';
   expect(read(`${HEAD}${authentication}\n${authorization}`)).toEqual({
     options: {
       authenticationTokenWebhook: false,
@@ -97,7 +110,10 @@ test('every field is applied, warned of or rejected, by its own name', () => {
       const { warnings } = withField(path, other);
       expect(warnings, path).toHaveLength(1);
       expect(warnings[0], path).toContain(`${path}: ${JSON.stringify(other)} is not applied: ${reason}`);
-    } else expect(() => withField(path, other), path).toThrow(`${path}: ${JSON.stringify(other)} is not supported: ${reason}`);
+    } else
+      expect(() => withField(path, other), path).toThrow(
+        `${path}: ${JSON.stringify(other)} is not supported: ${reason}`,
+      );
   }
 });
 
@@ -105,7 +121,11 @@ test.each([
   ['no document', '', 'it is no KubeletConfiguration'],
   ['another kind', 'apiVersion: v1\nkind: Pod', 'its apiVersion must be kubelet.config.k8s.io/v1beta1'],
   ['an unknown field', `${HEAD}maxPod: 5`, 'unknown field "maxPod"'],
-  ['an unknown field of a field', `${HEAD}authentication: {x509: {clientCA: x}}`, 'unknown field "authentication.x509.clientCA"'],
+  [
+    'an unknown field of a field',
+    `${HEAD}authentication: {x509: {clientCA: x}}`,
+    'unknown field "authentication.x509.clientCA"',
+  ],
   ['no YAML', `${HEAD}a: [`, '--config: '],
 ])('%s', (_, text, message) => {
   expect(() => read(text)).toThrow(UserError);

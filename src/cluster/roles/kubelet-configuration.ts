@@ -7,7 +7,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 import type { AuthorizationMode } from '#kubelet/server/access.ts';
 import { UserError } from '../user-error.ts';
-import { type ConfigurationField, type FieldType, KUBELET_CONFIGURATION_FIELDS } from './kubelet-configuration-fields.ts';
+import {
+  type ConfigurationField,
+  type FieldType,
+  KUBELET_CONFIGURATION_FIELDS,
+} from './kubelet-configuration-fields.ts';
 import { readFlagFile } from './role.ts';
 
 /** Options of the command that a file may set. */
@@ -43,7 +47,9 @@ export interface KubeletConfiguration {
 
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 const KIND = 'KubeletConfiguration';
-const FIELDS: ReadonlyMap<string, ConfigurationField> = new Map(KUBELET_CONFIGURATION_FIELDS.map((field) => [field.path, field]));
+const FIELDS: ReadonlyMap<string, ConfigurationField> = new Map(
+  KUBELET_CONFIGURATION_FIELDS.map((field) => [field.path, field]),
+);
 /** Paths in the file are relative to its directory. */
 const PATHS = new Set(['tlsCertFile', 'tlsPrivateKeyFile', 'clientCaFile', 'podManifestPath']);
 
@@ -60,7 +66,8 @@ export function readKubeletConfiguration(file: string): KubeletConfiguration {
   }
   if (!isObject(content)) throw fail(`it is no ${KIND}`);
   const { apiVersion, kind, ...fields } = content;
-  if (apiVersion !== API_VERSION || kind !== KIND) throw fail(`its apiVersion must be ${API_VERSION}, and its kind ${KIND}`);
+  if (apiVersion !== API_VERSION || kind !== KIND)
+    throw fail(`its apiVersion must be ${API_VERSION}, and its kind ${KIND}`);
   const options: Record<string, unknown> = {};
   const warnings: string[] = [];
   const visit = (object: Readonly<Record<string, unknown>>, prefix: string): void => {
@@ -96,7 +103,9 @@ function optionOf({ type, option = '' }: ConfigurationField, value: unknown, dir
 function isAccepted({ type, accepted }: ConfigurationField, value: unknown): boolean {
   if (isZero(type, value)) return type !== 'boolean' || accepted.includes(false);
   return accepted.some((one) =>
-    type === 'duration' ? parseDuration(one as string) === parseDuration(value as string) : isDeepStrictEqual(one, value),
+    type === 'duration'
+      ? parseDuration(one as string) === parseDuration(value as string)
+      : isDeepStrictEqual(one, value),
   );
 }
 

@@ -124,16 +124,21 @@ test('bearer tokens identify users unless they are switched off', async () => {
 });
 
 test('an authorization mode that does not exist', async () => {
-  await expect(start({ authorizationMode: 'Always' as 'Webhook' })).rejects.toThrow('unknown authorization mode "Always"');
+  await expect(start({ authorizationMode: 'Always' as 'Webhook' })).rejects.toThrow(
+    'unknown authorization mode "Always"',
+  );
 });
 
 /** The version of TLS and the cipher suite that a client with these limits gets; undefined if there is no connection. */
 function negotiated(limits: ConnectionOptions): Promise<readonly [version: string | null, suite: string] | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false, ...limits }, () => {
-      resolve([socket.getProtocol(), socket.getCipher().name]);
-      socket.destroy();
-    });
+    const socket = connect(
+      { host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false, ...limits },
+      () => {
+        resolve([socket.getProtocol(), socket.getCipher().name]);
+        socket.destroy();
+      },
+    );
     socket.on('error', () => resolve(undefined));
   });
 }
@@ -147,7 +152,9 @@ test('versions of TLS and cipher suites', async () => {
   expect(await negotiated({ maxVersion: 'TLSv1.2' })).toEqual(['TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384']);
   expect(await negotiated({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })).toBeUndefined();
   await kubelet?.stop();
-  await expect(start({ tlsMinVersion: 'VersionTLS11' })).rejects.toThrow('--tls-min-version: "VersionTLS11" is not supported');
+  await expect(start({ tlsMinVersion: 'VersionTLS11' })).rejects.toThrow(
+    '--tls-min-version: "VersionTLS11" is not supported',
+  );
 });
 
 test('a serving certificate that was replaced is taken into use', async () => {

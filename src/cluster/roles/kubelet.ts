@@ -108,11 +108,14 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   const clusterCidrs = config.clusterCidr === undefined ? [] : parsePodRanges('--cluster-cidr', config.clusterCidr);
   const file = (flag: string, given: string | undefined, name: string): string => {
     const path = given ?? (config.certDir === undefined ? undefined : join(config.certDir, name));
-    if (path === undefined) throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`);
+    if (path === undefined)
+      throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`);
     return readFlagFile(given === undefined ? `--cert-dir (for --${flag})` : `--${flag}`, path);
   };
   if (!AUTHORIZATION_MODES.includes(config.authorizationMode ?? 'Webhook')) {
-    throw new UserError(`unknown authorization mode ${JSON.stringify(config.authorizationMode)}: it is Webhook or AlwaysAllow`);
+    throw new UserError(
+      `unknown authorization mode ${JSON.stringify(config.authorizationMode)}: it is Webhook or AlwaysAllow`,
+    );
   }
   const readServing = (): KeyPair => ({
     cert: file('tls-cert-file', config.tlsCertFile, `kubelet-${nodeName}.crt`),
@@ -130,7 +133,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   const policyClient =
     config.networkPolicyKubeconfig === undefined
       ? undefined
-      : clientFor(await readKubeconfig('--network-policy-kubeconfig', config.networkPolicyKubeconfig), NETWORK_POLICY, config);
+      : clientFor(
+          await readKubeconfig('--network-policy-kubeconfig', config.networkPolicyKubeconfig),
+          NETWORK_POLICY,
+          config,
+        );
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
   let runtime: PreparedRuntime | undefined;
@@ -273,7 +280,9 @@ export async function podNetworkPermissionsYaml(): Promise<string> {
 function asUserError(err: unknown, { port = PORT, address = '0.0.0.0' }: KubeletRoleConfig): unknown {
   const { code, message } = err as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return new UserError(`port ${port} on ${address} is in use: see --port`, { cause: err });
-  if (code === 'EADDRNOTAVAIL') return new UserError(`${address} is no address of this machine: see --address`, { cause: err });
-  if (apierrors.isServiceUnavailable(err)) return new UserError(`the API server cannot be reached: ${message}`, { cause: err });
+  if (code === 'EADDRNOTAVAIL')
+    return new UserError(`${address} is no address of this machine: see --address`, { cause: err });
+  if (apierrors.isServiceUnavailable(err))
+    return new UserError(`the API server cannot be reached: ${message}`, { cause: err });
   return err;
 }

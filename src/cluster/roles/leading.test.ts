@@ -32,7 +32,8 @@ afterEach(async () => {
 });
 
 function clientOf(identity: string, account?: string): Client {
-  const name = account === undefined ? 'system:kube-controller-manager' : `system:serviceaccount:kube-system:${account}`;
+  const name =
+    account === undefined ? 'system:kube-controller-manager' : `system:serviceaccount:kube-system:${account}`;
   const handler = cluster.server.inProcess({ name, groups: ['system:authenticated'] });
   const transport = createInProcessTransport({
     handler: (request) => {
@@ -76,11 +77,15 @@ function stand(identity: string, settings: LeaderElectionSettings = {}): void {
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 async function isWorkedOn(name: string): Promise<boolean> {
   const inDefault = cluster.client.resource(deployments).namespace('default');
-  await inDefault.create({ metadata: { name }, spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template } });
+  await inDefault.create({
+    metadata: { name },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template },
+  });
   await cluster.clock.settle();
   return (await inDefault.get(name)).status.observedGeneration === 1;
 }
-const lease = async () => (await cluster.client.resource(leases).namespace('kube-system').get('kube-controller-manager')).spec;
+const lease = async () =>
+  (await cluster.client.resource(leases).namespace('kube-system').get('kube-controller-manager')).spec;
 
 describe('of two controller managers', () => {
   test('one works; the other does as soon as the first one lets go', async () => {
@@ -95,7 +100,9 @@ describe('of two controller managers', () => {
     await cluster.clock.advance('5s');
     expect(leaders).toEqual(['b_2']);
     expect(await isWorkedOn('second')).toBe(true);
-    const told = (await cluster.client.resource(events).namespace('kube-system').list()).items.map(({ message }) => message);
+    const told = (await cluster.client.resource(events).namespace('kube-system').list()).items.map(
+      ({ message }) => message,
+    );
     expect(told).toEqual(expect.arrayContaining(['a_1 became leader', 'a_1 stopped leading', 'b_2 became leader']));
   });
 

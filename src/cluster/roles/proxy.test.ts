@@ -20,7 +20,11 @@ const config: ProxyRoleConfig = {
 test.each<[string, Partial<ProxyRoleConfig>, RegExp]>([
   ['no kubeconfig', { kubeconfig: undefined }, /^--kubeconfig is needed/],
   ['a kubeconfig that is not there', {}, /^--kubeconfig: /],
-  ['a mode that upstream has', { proxyMode: 'iptables' }, /^unknown --proxy-mode "iptables": it is auto, nftables, userspace/],
+  [
+    'a mode that upstream has',
+    { proxyMode: 'iptables' },
+    /^unknown --proxy-mode "iptables": it is auto, nftables, userspace/,
+  ],
   ['a name that no node has', { hostnameOverride: 'A_B' }, /^"A_B" is no name of a node/],
   ['a range of pods', { clusterCidr: '10.244.0.0/16,x' }, /^--cluster-cidr takes ranges, .* not 'x'$/],
 ])('%s', async (_, flags, message) => {

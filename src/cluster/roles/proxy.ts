@@ -49,7 +49,11 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
       throw new UserError(`the rules cannot be removed: ${(err as Error).message}`, { cause: err });
     });
     const stop = (): Promise<void> => Promise.resolve();
-    return { description: `rules removed: tables ${TABLE} of nftables`, failed: Promise.resolve(new CleanedUp()), stop };
+    return {
+      description: `rules removed: tables ${TABLE} of nftables`,
+      failed: Promise.resolve(new CleanedUp()),
+      stop,
+    };
   }
   if (config.kubeconfig === undefined)
     throw new UserError('--kubeconfig is needed: identity of the proxy, and address of the API server');
@@ -65,7 +69,8 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   }
   const clusterCidrs = (config.clusterCidr ?? '').split(',').filter((cidr) => cidr !== '');
   for (const cidr of clusterCidrs) {
-    if (parseCidr(cidr) === undefined) throw new UserError(`--cluster-cidr takes ranges, such as 10.244.0.0/16, not '${cidr}'`);
+    if (parseCidr(cidr) === undefined)
+      throw new UserError(`--cluster-cidr takes ranges, such as 10.244.0.0/16, not '${cidr}'`);
   }
   if (config.loadBalancerPool !== undefined) checkLoadBalancerPool(config.loadBalancerPool, clusterCidrs);
   const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
@@ -82,13 +87,18 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
     ...(healthz !== undefined && { healthz }),
   };
   let backend = '';
-  const server = await serveMetrics(parseAddress('--metrics-bind-address', config.metricsBindAddress), metrics, () => backend);
+  const server = await serveMetrics(
+    parseAddress('--metrics-bind-address', config.metricsBindAddress),
+    metrics,
+    () => backend,
+  );
   const onBackend = (name: string): void => void (backend = name);
   const { loadBalancerPool: pool } = config;
   const running = supervised(COMPONENT, async (signal) => {
     const proxying = runNodeProxy({ client, nodeName, settings, metrics, clock, random, logger, onBackend }, signal);
     const announcer = { client, nodeName, clock, random, logger };
-    const announcing = pool === undefined ? undefined : runAnnouncer({ ...announcer, settings: { pool, id: TABLE } }, signal);
+    const announcing =
+      pool === undefined ? undefined : runAnnouncer({ ...announcer, settings: { pool, id: TABLE } }, signal);
     await Promise.all([proxying, announcing]);
   });
   return {
@@ -145,12 +155,15 @@ async function serveMetrics(
     '/proxyMode': mode,
     '/healthz': () => 'ok',
   };
-  const server = createServer({ headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS }, (request, response) => {
-    request.resume();
-    const page = pages[request.url?.split('?')[0] ?? ''];
-    const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
-    response.writeHead(page === undefined ? 404 : 200, headers).end(page?.() ?? '404 page not found\n');
-  });
+  const server = createServer(
+    { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS },
+    (request, response) => {
+      request.resume();
+      const page = pages[request.url?.split('?')[0] ?? ''];
+      const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+      response.writeHead(page === undefined ? 404 : 200, headers).end(page?.() ?? '404 page not found\n');
+    },
+  );
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (err) => reject(new UserError(`--metrics-bind-address: ${err.message}`, { cause: err })));

@@ -63,7 +63,9 @@ export function checkKeyPair(flag: string, { cert, key }: { readonly cert: strin
   try {
     createSecureContext({ cert, key });
   } catch (err) {
-    throw new UserError(`${flag}: the certificate and its key cannot be used: ${(err as Error).message}`, { cause: err });
+    throw new UserError(`${flag}: the certificate and its key cannot be used: ${(err as Error).message}`, {
+      cause: err,
+    });
   }
 }
 
@@ -85,7 +87,10 @@ export function clientFor(access: ServerAccess, component: string, { clock, logg
 }
 
 /** Runs something until `stop`; tells if it ends by itself. */
-export function supervised(name: string, run: (signal: AbortSignal) => Promise<void>): Pick<RunningRole, 'failed' | 'stop'> {
+export function supervised(
+  name: string,
+  run: (signal: AbortSignal) => Promise<void>,
+): Pick<RunningRole, 'failed' | 'stop'> {
   const abort = new AbortController();
   let fail!: (reason: Error) => void;
   const failed = new Promise<Error>((resolve) => (fail = resolve));

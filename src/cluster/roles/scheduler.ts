@@ -20,7 +20,8 @@ export interface SchedulerRoleConfig extends ControlRoleConfig {
 export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<RunningControlRole> {
   const { clock, random } = role;
   const logger = role.logger.with({ component: 'scheduler' });
-  const configuration = role.config === undefined ? undefined : parseFlagYaml('--config', readFlagFile('--config', role.config));
+  const configuration =
+    role.config === undefined ? undefined : parseFlagYaml('--config', readFlagFile('--config', role.config));
   const metrics = new SchedulerMetrics({ clock });
   const make = (client: Client): Scheduler =>
     new Scheduler({

@@ -48,7 +48,11 @@ export function accountTokens(client: Client, account: string, clock: Clock): ()
   let asking: Promise<Token> | undefined;
 
   const request = async (): Promise<Token> => {
-    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: LIFETIME_SECONDS } };
+    const body = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { expirationSeconds: LIFETIME_SECONDS },
+    };
     const { status } = await accounts().subresource<TokenRequest>(account, 'token', body);
     const now = clock.now();
     const endsAt = parseTime(status.expirationTimestamp) ?? now;

@@ -32,7 +32,9 @@ export function tlsSettings(
 function versionOf(name: string): 'TLSv1.2' | 'TLSv1.3' {
   if (name === 'VersionTLS12') return 'TLSv1.2';
   if (name === 'VersionTLS13') return 'TLSv1.3';
-  throw new UserError(`--tls-min-version: ${JSON.stringify(name)} is not supported: it is VersionTLS12 or VersionTLS13`);
+  throw new UserError(
+    `--tls-min-version: ${JSON.stringify(name)} is not supported: it is VersionTLS12 or VersionTLS13`,
+  );
 }
 
 function chosen(suites: readonly string[]): readonly string[] {
@@ -40,7 +42,9 @@ function chosen(suites: readonly string[]): readonly string[] {
     if (TLS13.includes(suite)) return [];
     const name = TLS12.get(suite);
     if (name === undefined)
-      throw new UserError(`--tls-cipher-suites: cipher suite ${JSON.stringify(suite)} is not supported or does not exist`);
+      throw new UserError(
+        `--tls-cipher-suites: cipher suite ${JSON.stringify(suite)} is not supported or does not exist`,
+      );
     return [name];
   });
 }

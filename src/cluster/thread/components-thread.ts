@@ -60,7 +60,10 @@ export class ComponentsThread implements ComponentsRunner {
   constructor(logging: Logging | undefined, onUncaught?: (component: string) => void) {
     this.#onUncaught = onUncaught;
     this.failed = new Promise((resolve) => (this.#fail = resolve));
-    const { url } = workerSource(new URL('./components-thread.js', import.meta.url), new URL('./main.ts', import.meta.url));
+    const { url } = workerSource(
+      new URL('./components-thread.js', import.meta.url),
+      new URL('./main.ts', import.meta.url),
+    );
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     const workerData: ThreadConfig = { port: port2, logging, keepRunning: onUncaught !== undefined };
@@ -80,7 +83,8 @@ export class ComponentsThread implements ComponentsRunner {
   /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
   async start(options: ComponentsThreadStart): Promise<void> {
     const { handlerOf, logger, control, nodes, nodesInAll, journal, kubeletPorts, onNodeStarted } = options;
-    if (control.schedulerPlugins !== undefined) throw new TypeError('plugins of the scheduler cannot go to another thread');
+    if (control.schedulerPlugins !== undefined)
+      throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#onNodeStarted = onNodeStarted;
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();

@@ -43,11 +43,17 @@ describe('components in a thread of their own', () => {
     const cluster = await make();
     await cluster.begin();
     const { client } = cluster;
-    expect((await client.resource(nodes).list()).items.map(({ metadata }) => metadata.name)).toEqual(['node-1', 'node-2']);
+    expect((await client.resource(nodes).list()).items.map(({ metadata }) => metadata.name)).toEqual([
+      'node-1',
+      'node-2',
+    ]);
     await client
       .resource(deployments)
       .namespace('default')
-      .create({ metadata: { name: 'web' }, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template } });
+      .create({
+        metadata: { name: 'web' },
+        spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template },
+      });
     const namespaced = client.resource(pods).namespace('default');
     await wait.pollImmediately({ clock: systemClock, intervalMs: 10, timeoutMs: 20_000 }, async () => {
       const { items } = await namespaced.list();
@@ -57,7 +63,9 @@ describe('components in a thread of their own', () => {
     const path = `/api/v1/namespaces/default/pods/${pod?.metadata.name}/log`;
     expect(await client.transport.text({ method: 'GET', path })).toBe('hello\n');
     const metrics = await client.transport.text({ method: 'GET', path: '/metrics' });
-    const lines = metrics.split('\n').filter((line) => /^(scheduler_schedule_attempts|workqueue_adds)_total/.test(line));
+    const lines = metrics
+      .split('\n')
+      .filter((line) => /^(scheduler_schedule_attempts|workqueue_adds)_total/.test(line));
     expect(lines).toContainEqual(expect.stringMatching(/result="scheduled".* 3$/));
     expect(lines).toContainEqual(expect.stringMatching(/name="deployment"/));
   });

@@ -52,7 +52,8 @@ export function runComponents(
       clock,
       random,
       logger,
-      clientOf: (user, userAgent) => createClient(createInProcessTransport({ handler: clients.handlerOf(user), userAgent })),
+      clientOf: (user, userAgent) =>
+        createClient(createInProcessTransport({ handler: clients.handlerOf(user), userAgent })),
       control: message.control,
       nodes,
       nodesInAll: message.nodesInAll,

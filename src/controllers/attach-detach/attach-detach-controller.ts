@@ -175,7 +175,9 @@ export class AttachDetachController implements Controller {
         return volume === undefined ? 'N/A' : pluginOf(volume);
       };
       return [
-        ...[...new Set(wanted)].map((key) => [plugin(key.slice(key.indexOf('/') + 1)), 'desired_state_of_world'] as const),
+        ...[...new Set(wanted)].map(
+          (key) => [plugin(key.slice(key.indexOf('/') + 1)), 'desired_state_of_world'] as const,
+        ),
         ...attached.map((attachment) => [plugin(volumeOf(attachment)), 'actual_state_of_world'] as const),
       ];
     };
@@ -261,7 +263,9 @@ export class AttachDetachController implements Controller {
 
   /** Returns the key of the node, and the keys of the volumes that are wanted or attached there. */
   #keysOfNode(name: string): readonly string[] {
-    const attached = this.#attachments.lister.byIndex(BY_NODE, name).map((attachment) => `${name}/${volumeOf(attachment)}`);
+    const attached = this.#attachments.lister
+      .byIndex(BY_NODE, name)
+      .map((attachment) => `${name}/${volumeOf(attachment)}`);
     const wanted = this.#pods.lister.byIndex(BY_NODE, name).flatMap((pod) => this.#keysOfPod(pod));
     return [name, ...attached, ...wanted];
   }
@@ -270,12 +274,15 @@ export class AttachDetachController implements Controller {
   #podsWith(volume: ReadVolume): readonly ReadPod[] {
     const { metadata, spec } = volume;
     if (isInline(volume)) {
-      return this.#pods.lister.byIndex(BY_INLINE, metadata.name).filter(({ spec: { nodeName } }) => nodeName !== undefined);
+      return this.#pods.lister
+        .byIndex(BY_INLINE, metadata.name)
+        .filter(({ spec: { nodeName } }) => nodeName !== undefined);
     }
     const { namespace = '', name = '', uid } = spec.claimRef ?? {};
     const key = `${namespace}/${name}`;
     const claim = this.#claims.lister.getByKey(key);
-    const isBound = claim?.status.phase === 'Bound' && claim.metadata.uid === uid && claim.spec.volumeName === metadata.name;
+    const isBound =
+      claim?.status.phase === 'Bound' && claim.metadata.uid === uid && claim.spec.volumeName === metadata.name;
     if (!isBound) return [];
     return this.#pods.lister.byIndex(BY_CLAIM, key).filter(({ spec: { nodeName } }) => nodeName !== undefined);
   }
@@ -320,7 +327,12 @@ export class AttachDetachController implements Controller {
     }
   }
 
-  async #attach(volume: ReadVolume, node: ReadNode, wanting: readonly ReadPod[], signal: AbortSignal): Promise<ReconcileResult> {
+  async #attach(
+    volume: ReadVolume,
+    node: ReadNode,
+    wanting: readonly ReadPod[],
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const { csi } = volume.spec;
     if (csi === undefined || !isManaged(node)) return reconciled;
     const { name } = volume.metadata;
@@ -360,10 +372,22 @@ export class AttachDetachController implements Controller {
     const shown = shownName(volume);
     for (const pod of wanting) {
       if (status.attached) {
-        this.#tell(pod, name, 'Normal', 'SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${shown}" `);
+        this.#tell(
+          pod,
+          name,
+          'Normal',
+          'SuccessfulAttachVolume',
+          `AttachVolume.Attach succeeded for volume "${shown}" `,
+        );
       } else if (status.attachError !== undefined) {
         const why = status.attachError.message ?? '';
-        this.#tell(pod, name, 'Warning', 'FailedAttachVolume', `AttachVolume.Attach failed for volume "${shown}" : ${why}`);
+        this.#tell(
+          pod,
+          name,
+          'Warning',
+          'FailedAttachVolume',
+          `AttachVolume.Attach failed for volume "${shown}" : ${why}`,
+        );
       }
     }
   }
@@ -433,7 +457,10 @@ export class AttachDetachController implements Controller {
     await client.patch(nodeName, 'application/merge-patch+json', patch, { subresource: 'status', signal });
   }
 
-  #attachedTo(nodeName: string, { status }: ReadNode): readonly { readonly name: string; readonly devicePath: string }[] {
+  #attachedTo(
+    nodeName: string,
+    { status }: ReadNode,
+  ): readonly { readonly name: string; readonly devicePath: string }[] {
     const attached = new Set<string>();
     for (const attachment of this.#attachments.lister.byIndex(BY_NODE, nodeName)) {
       const { metadata, status: state } = attachment;
@@ -477,5 +504,12 @@ function sourceOf(volume: ReadVolume): VolumeAttachment['spec']['source'] {
 /** Returns the part of a node that this controller reads. */
 function mattersOf(node: ReadNode): unknown {
   const { volumesInUse = [], volumesAttached = [] } = node.status;
-  return [node.metadata.uid, node.metadata.annotations, isHealthy(node), isOutOfService(node), volumesInUse, volumesAttached];
+  return [
+    node.metadata.uid,
+    node.metadata.annotations,
+    isHealthy(node),
+    isOutOfService(node),
+    volumesInUse,
+    volumesAttached,
+  ];
 }

@@ -154,7 +154,9 @@ describe('a volume of a CSI driver', () => {
     await settle();
     await answer(client, { attached: false, attachError: { time: '2026-01-01T00:00:00Z', message: 'no such disk' } });
     await settle();
-    expect(await said()).toEqual(['p Warning FailedAttachVolume: AttachVolume.Attach failed for volume "v" : no such disk']);
+    expect(await said()).toEqual([
+      'p Warning FailedAttachVolume: AttachVolume.Attach failed for volume "v" : no such disk',
+    ]);
   });
 
   it('is not attached where its driver has no need of it, or the kubelet does so itself', async () => {
@@ -219,7 +221,11 @@ describe('a volume of a CSI driver', () => {
   });
 
   test.each([
-    ['is out of service', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } }, '1s'],
+    [
+      'is out of service',
+      { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } },
+      '1s',
+    ],
     ['has been silent for long', {}, '7m'],
   ])('is taken from a node that %s though it is mounted', async (_, patch, wait) => {
     await addVolume(client);

@@ -45,7 +45,9 @@ export class OperationTimes {
     if (succeeded) this.#begun.delete(key);
     else this.begin(operation, attachment);
     const seconds = (this.#clock.monotonic() - begun) / 1000;
-    this.#durations.with(plugin, operation, succeeded ? 'success' : 'fail-unknown', String(isMigrated)).observe(seconds);
+    this.#durations
+      .with(plugin, operation, succeeded ? 'success' : 'fail-unknown', String(isMigrated))
+      .observe(seconds);
   }
 
   forget(attachment: string): void {

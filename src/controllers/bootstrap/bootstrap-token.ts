@@ -20,12 +20,16 @@ export function expirationOf(secret: ReadSecret): number | undefined {
 }
 
 /** The token, if it may be used to sign what is public; undefined if not, or not any more. */
-export function signingToken(secret: ReadSecret, nowMs: number): { readonly id: string; readonly secret: string } | undefined {
+export function signingToken(
+  secret: ReadSecret,
+  nowMs: number,
+): { readonly id: string; readonly secret: string } | undefined {
   const id = NAME.exec(secret.metadata.name)?.[1];
   const key = valueOf(secret, 'token-secret');
   if (secret.type !== BOOTSTRAP_TOKEN_TYPE || id === undefined || valueOf(secret, 'token-id') !== id || key === '')
     return undefined;
-  if (valueOf(secret, 'usage-bootstrap-signing') !== 'true' || secret.metadata.deletionTimestamp !== undefined) return undefined;
+  if (valueOf(secret, 'usage-bootstrap-signing') !== 'true' || secret.metadata.deletionTimestamp !== undefined)
+    return undefined;
   const expires = expirationOf(secret);
   return expires !== undefined && expires <= nowMs ? undefined : { id, secret: key };
 }

@@ -10,7 +10,9 @@ const encode = (text: string): string => Buffer.from(text).toString('base64');
 const addToken = ({ client, clock }: TestCluster, id: string, lastsMs?: number, more: Record<string, string> = {}) => {
   const values = { 'token-id': id, 'token-secret': `${id}-secret-of-16`, 'usage-bootstrap-signing': 'true', ...more };
   const expiration = lastsMs === undefined ? {} : { expiration: new Date(clock.now() + lastsMs).toISOString() };
-  const data = Object.fromEntries(Object.entries({ ...values, ...expiration }).map(([key, value]) => [key, encode(value)]));
+  const data = Object.fromEntries(
+    Object.entries({ ...values, ...expiration }).map(([key, value]) => [key, encode(value)]),
+  );
   const metadata = { name: `bootstrap-token-${id}`, namespace: 'kube-system' };
   return client.resource(secrets).create({ metadata, type: 'bootstrap.kubernetes.io/token', data });
 };

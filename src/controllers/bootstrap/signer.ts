@@ -55,7 +55,10 @@ export class BootstrapSigner implements Controller {
     const all = this.#tokens.lister.list();
     const tokens = all.flatMap((secret) => signingToken(secret, now) ?? []);
     const others = Object.entries(info.data ?? {}).filter(([key]) => !key.startsWith(SIGNATURE));
-    const data = Object.fromEntries([...others, ...tokens.map(({ id, secret }) => [SIGNATURE + id, sign(content, id, secret)])]);
+    const data = Object.fromEntries([
+      ...others,
+      ...tokens.map(({ id, secret }) => [SIGNATURE + id, sign(content, id, secret)]),
+    ]);
     if (!deepEqual(data, info.data)) {
       try {
         await this.#config.client

@@ -50,7 +50,10 @@ export class CertificateApprover implements Controller {
       parsed = parseCertificateRequest(request.spec.request);
     } catch (err) {
       // It was stored by an earlier version with other rules. It is immutable, so retrying is pointless.
-      this.#config.logger.warn('certificate approver: reading a request failed', { request: request.metadata.name, err });
+      this.#config.logger.warn('certificate approver: reading a request failed', {
+        request: request.metadata.name,
+        err,
+      });
       return reconciled;
     }
     if (kubeletClientProblem(parsed, request.spec.usages ?? []) !== undefined) return reconciled;

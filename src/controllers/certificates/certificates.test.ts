@@ -42,11 +42,9 @@ const ask = async (name: string, subject: string, user: string, groups: readonly
     });
 };
 const conditionsOf = async (name: string) =>
-  (await cluster.client.resource(certificateSigningRequests).get(name)).status.conditions?.map(({ type, reason, message }) => [
-    type,
-    reason,
-    message,
-  ]);
+  (await cluster.client.resource(certificateSigningRequests).get(name)).status.conditions?.map(
+    ({ type, reason, message }) => [type, reason, message],
+  );
 
 test('kubelets get what is theirs, and nobody anything else', async () => {
   await cluster.run((config) => new CertificateApprover(config));
@@ -97,7 +95,11 @@ describe('what is approved is signed', () => {
     name: string,
     signerName: string,
     usages: KeyUsage[],
-    { subject = 'CN=jane, O=dev', hosts = [] as JsonGeneralName[], expirationSeconds = undefined as number | undefined } = {},
+    {
+      subject = 'CN=jane, O=dev',
+      hosts = [] as JsonGeneralName[],
+      expirationSeconds = undefined as number | undefined,
+    } = {},
   ) => {
     await requests().create({
       metadata: { name },
@@ -109,7 +111,12 @@ describe('what is approved is signed', () => {
       },
     });
     const conditions = [{ type: 'Approved', status: 'True', reason: 'Test', message: '' }];
-    await requests().patch(name, 'application/merge-patch+json', { status: { conditions } }, { subresource: 'approval' });
+    await requests().patch(
+      name,
+      'application/merge-patch+json',
+      { status: { conditions } },
+      { subresource: 'approval' },
+    );
     await cluster.clock.settle();
     const { status } = await requests().get(name);
     const { certificate } = status;
@@ -132,7 +139,10 @@ describe('what is approved is signed', () => {
     expect(certificate?.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
     expect(certificate?.subjectAltName).toBeUndefined();
     // A year, five minutes of it already over.
-    expect([certificate?.validFrom, certificate?.validTo]).toEqual(['Dec 31 23:55:00 2025 GMT', 'Dec 31 23:55:00 2026 GMT']);
+    expect([certificate?.validFrom, certificate?.validTo]).toEqual([
+      'Dec 31 23:55:00 2025 GMT',
+      'Dec 31 23:55:00 2026 GMT',
+    ]);
     const short = await sign('b', 'kube-apiserver-client', ['client auth'], { expirationSeconds: 3600 });
     expect([short.certificate?.validFrom, short.certificate?.validTo]).toEqual([
       'Dec 31 23:55:00 2025 GMT',
@@ -156,13 +166,20 @@ describe('what is approved is signed', () => {
     expect(serving.certificate?.subjectAltName).toBe('DNS:n1, IP Address:10.0.0.1, IP Address:FD00:0:0:0:0:0:0:1');
     expect(serving.certificate?.checkHost('n1')).toBe('n1');
     expect(serving.certificate?.validTo).toBe('Jan  1 01:00:00 2026 GMT');
-    const client = await sign('client', 'kube-apiserver-client-kubelet', ['client auth', 'digital signature'], { subject });
+    const client = await sign('client', 'kube-apiserver-client-kubelet', ['client auth', 'digital signature'], {
+      subject,
+    });
     expect(client.certificate?.subject).toBe('O=system:nodes\nCN=system:node:n1');
   });
 
   test.each([
     ['kube-apiserver-client', ['server auth'], 'CN=x', 'invalid usage for client certificate: server auth'],
-    ['kube-apiserver-client', ['digital signature'], 'CN=x', 'missing required usage for client certificate: client auth'],
+    [
+      'kube-apiserver-client',
+      ['digital signature'],
+      'CN=x',
+      'missing required usage for client certificate: client auth',
+    ],
     ['kubelet-serving', ['server auth', 'digital signature'], 'CN=x', 'subject organization is not system:nodes'],
     [
       'kubelet-serving',
@@ -188,10 +205,18 @@ describe('what is approved is signed', () => {
     const authority = await makeAuthority(cluster.clock.now());
     await cluster.run((config) => new CertificateSigner({ ...config, authority }));
     const spec = { request: await requestFor('CN=x'), usages: ['client auth'] as KeyUsage[] };
-    await requests().create({ metadata: { name: 'open' }, spec: { ...spec, signerName: 'kubernetes.io/kube-apiserver-client' } });
+    await requests().create({
+      metadata: { name: 'open' },
+      spec: { ...spec, signerName: 'kubernetes.io/kube-apiserver-client' },
+    });
     await requests().create({ metadata: { name: 'other' }, spec: { ...spec, signerName: 'example.com/mine' } });
     const conditions = [{ type: 'Approved', status: 'True', reason: 'Test', message: '' }];
-    await requests().patch('other', 'application/merge-patch+json', { status: { conditions } }, { subresource: 'approval' });
+    await requests().patch(
+      'other',
+      'application/merge-patch+json',
+      { status: { conditions } },
+      { subresource: 'approval' },
+    );
     await cluster.clock.advance('1m');
     for (const name of ['open', 'other']) expect((await requests().get(name)).status.certificate).toBeUndefined();
   });

@@ -50,6 +50,7 @@ function deadlineOf({ metadata, status: { conditions = [], certificate } }: Requ
     return since + (type === 'Approved' && certificate === undefined ? PENDING_MS : DECIDED_MS);
   });
   if (conditions.length === 0) deadlines.push((parseTime(metadata.creationTimestamp) ?? 0) + PENDING_MS);
-  if (certificate !== undefined) deadlines.push(Date.parse(new X509Certificate(Buffer.from(certificate, 'base64')).validTo));
+  if (certificate !== undefined)
+    deadlines.push(Date.parse(new X509Certificate(Buffer.from(certificate, 'base64')).validTo));
   return Math.min(...deadlines);
 }

@@ -16,7 +16,10 @@ export interface RequestQueueConfig extends Omit<QueueConfig, 'reconcile'> {
 }
 
 /** Returns the function that runs a controller of requests. A request that is gone is not reconciled. */
-export function runOnRequests(config: ControllerConfig, { reconcile, ...queue }: RequestQueueConfig): Controller['run'] {
+export function runOnRequests(
+  config: ControllerConfig,
+  { reconcile, ...queue }: RequestQueueConfig,
+): Controller['run'] {
   const builder = new ControllerBuilder(config, {
     ...queue,
     reconcile: (key, signal) => {

@@ -26,7 +26,9 @@ async function certify(authority: Authority, usages: readonly string[], notAfter
 
 test('a certificate says what its key is for', async () => {
   const authority = await makeAuthority(NOW);
-  const certificate = new Peculiar(await certify(authority, ['signing', 'decipher only', 's/mime', 'microsoft sgc', 'any']));
+  const certificate = new Peculiar(
+    await certify(authority, ['signing', 'decipher only', 's/mime', 'microsoft sgc', 'any']),
+  );
   // The first and the ninth bit.
   expect(certificate.getExtension(KeyUsagesExtension)?.usages).toBe(0b1_0000_0001);
   expect(certificate.getExtension(ExtendedKeyUsageExtension)?.usages).toEqual([

@@ -113,7 +113,10 @@ function issuerParts(certificate: ReturnType<typeof readDer>): { subject: Buffer
           .map((each) => childrenOf(each))
           .find(([type]) => type?.value.equals(objectId('2.5.29.14').subarray(2)))
           ?.at(-1);
-  return { subject: subject.whole, keyIdentifier: identifier === undefined ? undefined : readDer(identifier.value).value };
+  return {
+    subject: subject.whole,
+    keyIdentifier: identifier === undefined ? undefined : readDer(identifier.value).value,
+  };
 }
 
 function firstChild(der: ReturnType<typeof readDer>): ReturnType<typeof readDer> {

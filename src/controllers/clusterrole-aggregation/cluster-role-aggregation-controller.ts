@@ -47,7 +47,12 @@ export class ClusterRoleAggregationController implements Controller {
     if (semanticEqual(rules, role.rules ?? [])) return reconciled;
     const { name, uid } = role.metadata;
     // An apply leaves the fields of others alone. The UID makes sure that it is this role, not a new one of the same name.
-    const configuration = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, uid }, rules };
+    const configuration = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name, uid },
+      rules,
+    };
     await this.#config.client
       .resource(clusterRoles)
       .patch(name, 'application/apply-patch+yaml', configuration, { fieldManager: NAME, force: true, signal });

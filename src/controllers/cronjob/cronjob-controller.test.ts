@@ -23,7 +23,12 @@ async function endPods(cluster: TestCluster, phase = 'Succeeded'): Promise<void>
   const inDefault = cluster.client.resource(pods).namespace('default');
   for (const { metadata, status } of (await inDefault.list()).items) {
     if (status.phase !== 'Pending') continue;
-    await inDefault.patch(metadata.name, 'application/merge-patch+json', { status: { phase } }, { subresource: 'status' });
+    await inDefault.patch(
+      metadata.name,
+      'application/merge-patch+json',
+      { status: { phase } },
+      { subresource: 'status' },
+    );
   }
   await cluster.clock.settle();
 }
@@ -66,7 +71,10 @@ describe('a cron job', () => {
       lastScheduleTime: '2026-01-01T01:00:00Z',
     });
     await endPods(cluster);
-    expect(await status()).toEqual({ lastScheduleTime: '2026-01-01T01:00:00Z', lastSuccessfulTime: '2026-01-01T01:01:00Z' });
+    expect(await status()).toEqual({
+      lastScheduleTime: '2026-01-01T01:00:00Z',
+      lastSuccessfulTime: '2026-01-01T01:01:00Z',
+    });
     expect(await messages()).toEqual(
       expect.arrayContaining([
         `SuccessfulCreate: Created job ${job?.metadata.name}`,
@@ -112,7 +120,9 @@ describe('a cron job', () => {
     await client().patch('tick', 'application/merge-patch+json', { spec: { suspend: false } });
     await cluster.clock.settle();
     expect(await jobTimes()).toEqual(['2026-01-01T05:00:00Z']);
-    await client().patch('tick', 'application/merge-patch+json', { spec: { suspend: true, startingDeadlineSeconds: 60 } });
+    await client().patch('tick', 'application/merge-patch+json', {
+      spec: { suspend: true, startingDeadlineSeconds: 60 },
+    });
     await cluster.clock.advance('2h');
     await client().patch('tick', 'application/merge-patch+json', { spec: { suspend: false } });
     await cluster.clock.settle();
@@ -131,7 +141,10 @@ describe('a cron job', () => {
     await create();
     await cluster.clock.advance('61m');
     const [job] = await jobList();
-    await cluster.client.resource(jobs).namespace('default').delete(job!.metadata.name, { propagationPolicy: 'Background' });
+    await cluster.client
+      .resource(jobs)
+      .namespace('default')
+      .delete(job!.metadata.name, { propagationPolicy: 'Background' });
     await cluster.clock.settle();
     expect((await status()).active).toBeUndefined();
     expect(await messages()).toContain(`MissingJob: Active job went missing: ${job?.metadata.name}`);
@@ -150,7 +163,9 @@ test('a cron job keeps to the hour of its time zone for a week in which summer t
     await endPods(cluster);
   }
   const { items } = await cluster.client.resource(jobs).namespace('default').list();
-  expect(items.map(({ metadata }) => metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp'])).toEqual([
+  expect(
+    items.map(({ metadata }) => metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp']),
+  ).toEqual([
     '2026-03-06T07:30:00Z',
     '2026-03-07T07:30:00Z',
     // On the eighth there is no 2:30.

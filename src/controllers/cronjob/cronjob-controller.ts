@@ -117,7 +117,12 @@ export class CronJobController implements Controller {
   #scheduleOf(cronJob: ReadCronJob): CronSchedule | undefined {
     const { schedule, timeZone } = cronJob.spec;
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
-      this.#event(cronJob, 'Warning', 'UnknownTimeZone', `invalid timeZone: "${timeZone}": unknown time zone ${timeZone}`);
+      this.#event(
+        cronJob,
+        'Warning',
+        'UnknownTimeZone',
+        `invalid timeZone: "${timeZone}": unknown time zone ${timeZone}`,
+      );
       return undefined;
     }
     if (schedule.includes('TZ')) {
@@ -128,7 +133,12 @@ export class CronJobController implements Controller {
     try {
       return parseSchedule(schedule);
     } catch (err) {
-      this.#event(cronJob, 'Warning', 'UnparseableSchedule', `unparseable schedule: "${schedule}" : ${errorMessage(err)}`);
+      this.#event(
+        cronJob,
+        'Warning',
+        'UnparseableSchedule',
+        `unparseable schedule: "${schedule}" : ${errorMessage(err)}`,
+      );
       return undefined;
     }
   }
@@ -152,7 +162,13 @@ export class CronJobController implements Controller {
     return last;
   }
 
-  async #start(key: string, cronJob: ReadCronJob, due: number, nowMs: number, signal: AbortSignal): Promise<ReadCronJob> {
+  async #start(
+    key: string,
+    cronJob: ReadCronJob,
+    due: number,
+    nowMs: number,
+    signal: AbortSignal,
+  ): Promise<ReadCronJob> {
     let { active = [] } = cronJob.status;
     const name = jobName(cronJob, due);
     if (active.some((reference) => reference.name === name)) return cronJob;
@@ -167,7 +183,12 @@ export class CronJobController implements Controller {
     }
     const job = await this.#createJob(key, cronJob, name, due, signal);
     const started = job === undefined ? active : [...active, referenceTo(job)];
-    return this.#report(key, cronJob, { ...cronJob.status, active: started, lastScheduleTime: formatTime(due) }, signal);
+    return this.#report(
+      key,
+      cronJob,
+      { ...cronJob.status, active: started, lastScheduleTime: formatTime(due) },
+      signal,
+    );
   }
 
   /** Undefined: the job of that time exists, but is not this CronJob's, or has finished. */
@@ -199,7 +220,11 @@ export class CronJobController implements Controller {
   }
 
   /** Returns the active jobs, and the time of the last success. */
-  async #statusOf(cronJob: ReadCronJob, owned: readonly ReadJob[], signal: AbortSignal): Promise<Immutable<CronJobStatus>> {
+  async #statusOf(
+    cronJob: ReadCronJob,
+    owned: readonly ReadJob[],
+    signal: AbortSignal,
+  ): Promise<Immutable<CronJobStatus>> {
     const { status } = cronJob;
     const byUid = new Map(owned.map((job) => [job.metadata.uid, job]));
     const active: Immutable<ObjectReference>[] = [];
@@ -209,7 +234,12 @@ export class CronJobController implements Controller {
         this.#event(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${reference.name}`);
       } else if (isFinished(job.status)) {
         const condition = hasCondition(job.status, 'Complete') ? 'Complete' : 'Failed';
-        this.#event(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${job.metadata.name}, condition: ${condition}`);
+        this.#event(
+          cronJob,
+          'Normal',
+          'SawCompletedJob',
+          `Saw completed job: ${job.metadata.name}, condition: ${condition}`,
+        );
       } else {
         active.push(reference);
       }
@@ -217,16 +247,28 @@ export class CronJobController implements Controller {
     for (const job of owned) {
       const { uid, name } = job.metadata;
       if (isFinished(job.status) || (status.active ?? []).some((reference) => reference.uid === uid)) continue;
-      this.#event(cronJob, 'Warning', 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${name}`);
+      this.#event(
+        cronJob,
+        'Warning',
+        'UnexpectedJob',
+        `Saw a job that the controller did not create or forgot: ${name}`,
+      );
     }
     const completed = owned.flatMap(({ status: { completionTime, conditions } }) =>
       completionTime !== undefined && hasCondition({ conditions }, 'Complete') ? [completionTime] : [],
     );
-    const lastSuccessfulTime = [...completed, ...(status.lastSuccessfulTime === undefined ? [] : [status.lastSuccessfulTime])]
+    const lastSuccessfulTime = [
+      ...completed,
+      ...(status.lastSuccessfulTime === undefined ? [] : [status.lastSuccessfulTime]),
+    ]
       .sort()
       .at(-1);
     const { active: _, lastSuccessfulTime: __, ...rest } = status;
-    return { ...rest, ...(active.length > 0 && { active }), ...(lastSuccessfulTime !== undefined && { lastSuccessfulTime }) };
+    return {
+      ...rest,
+      ...(active.length > 0 && { active }),
+      ...(lastSuccessfulTime !== undefined && { lastSuccessfulTime }),
+    };
   }
 
   async #liveJob(
@@ -256,7 +298,8 @@ export class CronJobController implements Controller {
       if (limit === undefined) continue;
       const finished = owned.filter((job) => hasCondition(job.status, type)).toSorted(byStart);
       for (const { metadata } of finished.slice(0, Math.max(0, finished.length - limit))) {
-        if (metadata.deletionTimestamp === undefined) await this.#deleteJob(cronJob, metadata.name, metadata.uid, signal);
+        if (metadata.deletionTimestamp === undefined)
+          await this.#deleteJob(cronJob, metadata.name, metadata.uid, signal);
       }
     }
   }
@@ -274,7 +317,12 @@ export class CronJobController implements Controller {
     this.#event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
   }
 
-  async #report(key: string, cronJob: ReadCronJob, status: Immutable<CronJobStatus>, signal: AbortSignal): Promise<ReadCronJob> {
+  async #report(
+    key: string,
+    cronJob: ReadCronJob,
+    status: Immutable<CronJobStatus>,
+    signal: AbortSignal,
+  ): Promise<ReadCronJob> {
     if (semanticEqual(status, cronJob.status)) return cronJob;
     const updated = await this.#config.client.resource(cronJobs).updateStatus({ ...cronJob, status }, { signal });
     this.#writes.wrote(key, updated, this.#cronJobs.lister.getByKey(key));
@@ -309,13 +357,19 @@ function jobFor(cronJob: ReadCronJob, name: string, due: number): New<Job> {
 
 function referenceTo({ metadata }: ReadJob): Immutable<ObjectReference> {
   const { name, namespace, uid, resourceVersion } = metadata;
-  return { kind: 'Job', apiVersion: 'batch/v1', name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) };
+  return {
+    kind: 'Job',
+    apiVersion: 'batch/v1',
+    name,
+    uid,
+    resourceVersion,
+    ...(namespace !== undefined && { namespace }),
+  };
 }
 
 function byStart(a: ReadJob, b: ReadJob): number {
-  const [first, second] = [a, b].map(({ status, metadata }) => status.startTime ?? metadata.creationTimestamp ?? '') as [
-    string,
-    string,
-  ];
+  const [first, second] = [a, b].map(
+    ({ status, metadata }) => status.startTime ?? metadata.creationTimestamp ?? '',
+  ) as [string, string];
   return first < second ? -1 : first > second ? 1 : a.metadata.name < b.metadata.name ? -1 : 1;
 }

@@ -54,7 +54,15 @@ describe('missedTimes', () => {
   test('are counted up to a hundred, and the last is found in any case', () => {
     expect(missed('0 * * * *', '2026-01-01T00:00:00Z', '2026-01-01T00:59:00Z')).toEqual([undefined, 0, false]);
     expect(missed('0 * * * *', '2026-01-01T00:00:00Z', '2026-01-01T02:30:00Z')).toEqual(['2026-01-01T02:00', 2, false]);
-    expect(missed('* * * * *', '2026-01-01T00:00:00Z', '2027-01-01T00:00:30Z')).toEqual(['2027-01-01T00:00', 100, true]);
-    expect(missed('0 0 1 * *', '2000-01-01T00:00:00Z', '2026-01-15T00:00:00Z')).toEqual(['2026-01-01T00:00', 100, true]);
+    expect(missed('* * * * *', '2026-01-01T00:00:00Z', '2027-01-01T00:00:30Z')).toEqual([
+      '2027-01-01T00:00',
+      100,
+      true,
+    ]);
+    expect(missed('0 0 1 * *', '2000-01-01T00:00:00Z', '2026-01-15T00:00:00Z')).toEqual([
+      '2026-01-01T00:00',
+      100,
+      true,
+    ]);
   });
 });

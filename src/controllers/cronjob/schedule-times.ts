@@ -116,7 +116,11 @@ export function missedTimes(
 ): { readonly last: number | undefined; readonly count: number; readonly many: boolean } {
   let last: number | undefined;
   let count = 0;
-  for (let at = nextTime(schedule, fromMs, timeZone); at !== undefined && at <= untilMs; at = nextTime(schedule, at, timeZone)) {
+  for (
+    let at = nextTime(schedule, fromMs, timeZone);
+    at !== undefined && at <= untilMs;
+    at = nextTime(schedule, at, timeZone)
+  ) {
     last = at;
     count++;
     if (count < MANY) continue;

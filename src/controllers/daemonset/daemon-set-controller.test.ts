@@ -32,7 +32,10 @@ describe('a daemon set', () => {
       metadata: { name: 'agent', namespace: 'default' },
       spec: {
         selector: { matchLabels: { app: 'agent' } },
-        template: { metadata: { labels: { app: 'agent' } }, spec: { containers: [{ name: 'c', image: 'agent:1' }], ...podSpec } },
+        template: {
+          metadata: { labels: { app: 'agent' } },
+          spec: { containers: [{ name: 'c', image: 'agent:1' }], ...podSpec },
+        },
         ...spec,
       },
     });
@@ -43,9 +46,11 @@ describe('a daemon set', () => {
     await cluster.clock.settle();
   };
   const podList = async () => (await podClient().list()).items;
-  const places = async () => (await podList()).map((pod) => `${targetNodeOf(pod)} ${pod.spec.containers[0]?.image}`).toSorted();
+  const places = async () =>
+    (await podList()).map((pod) => `${targetNodeOf(pod)} ${pod.spec.containers[0]?.image}`).toSorted();
   const status = async () => (await client().get('agent')).status;
-  const revisionList = async () => (await cluster.client.resource(controllerRevisions).namespace('default').list()).items;
+  const revisionList = async () =>
+    (await cluster.client.resource(controllerRevisions).namespace('default').list()).items;
   const setStatus = async ({ metadata: { name } }: { metadata: { name: string } }, podStatus: New<Pod['status']>) => {
     await podClient().patch(name, STRATEGIC, { status: podStatus }, { subresource: 'status' });
     await cluster.clock.settle();
@@ -124,7 +129,11 @@ describe('a daemon set', () => {
     await cluster.client.resource(nodes).patch('n1', STRATEGIC, { metadata: { labels: { disk: null } } });
     await cluster.clock.settle();
     expect(await places()).toEqual(['n2 agent:1']);
-    expect(await status()).toMatchObject({ desiredNumberScheduled: 1, currentNumberScheduled: 1, numberMisscheduled: 0 });
+    expect(await status()).toMatchObject({
+      desiredNumberScheduled: 1,
+      currentNumberScheduled: 1,
+      numberMisscheduled: 0,
+    });
   });
 
   it('respects taints: none is started, and one that runs goes only for NoExecute', async () => {

@@ -164,7 +164,11 @@ export class DaemonSetController implements Controller {
     return { set, nodes: this.#nodes.lister.list(), podsByNode, hash, nowMs: this.#config.clock.now() };
   }
 
-  async #manage(key: string, facts: Facts, signal: AbortSignal): Promise<{ again?: number | undefined; failure?: unknown }> {
+  async #manage(
+    key: string,
+    facts: Facts,
+    signal: AbortSignal,
+  ): Promise<{ again?: number | undefined; failure?: unknown }> {
     const { create, remove, failed, succeeded } = planNodes(facts);
     const ended = this.#replaceEnded(facts, failed, succeeded);
     const failure = await this.#carryOut(key, facts, { create, remove: [...remove, ...ended.remove] }, signal);

@@ -74,15 +74,20 @@ export function placementOn(node: ReadNode, { spec }: Immutable<DaemonSet>): Pla
   if (template.nodeName !== undefined && template.nodeName !== node.metadata.name) return ELSEWHERE;
   if (!wantsNode(template, node)) return ELSEWHERE;
   const tolerations = tolerationsOf(template);
-  const taints = (node.spec.taints ?? []).filter((taint) => !tolerations.some((toleration) => toleratesTaint(toleration, taint)));
-  if (taints.every(({ effect }) => effect === 'PreferNoSchedule')) return { shouldRun: true, shouldContinueRunning: true };
+  const taints = (node.spec.taints ?? []).filter(
+    (taint) => !tolerations.some((toleration) => toleratesTaint(toleration, taint)),
+  );
+  if (taints.every(({ effect }) => effect === 'PreferNoSchedule'))
+    return { shouldRun: true, shouldContinueRunning: true };
   return { shouldRun: false, shouldContinueRunning: taints.every(({ effect }) => effect !== 'NoExecute') };
 }
 
 /** By nodeSelector and required node affinity. */
 function wantsNode({ nodeSelector, affinity }: ReadSpec, node: ReadNode): boolean {
   const present = node.metadata.labels ?? {};
-  if (!Object.entries(nodeSelector ?? {}).every(([key, value]) => Object.hasOwn(present, key) && present[key] === value))
+  if (
+    !Object.entries(nodeSelector ?? {}).every(([key, value]) => Object.hasOwn(present, key) && present[key] === value)
+  )
     return false;
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || selects(required, node);
@@ -148,7 +153,11 @@ export function templateFor(set: Immutable<DaemonSet>, node: string, hash: strin
         [REVISION_HASH]: hash,
       },
     },
-    spec: { ...template.spec, affinity: onlyOn(node, template.spec.affinity), tolerations: tolerationsOf(template.spec) },
+    spec: {
+      ...template.spec,
+      affinity: onlyOn(node, template.spec.affinity),
+      tolerations: tolerationsOf(template.spec),
+    },
   };
 }
 

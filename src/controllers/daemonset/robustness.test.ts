@@ -20,7 +20,10 @@ test.each([
           spec: {
             selector: { matchLabels: { app: 'agent' } },
             updateStrategy: { rollingUpdate },
-            template: { metadata: { labels: { app: 'agent' } }, spec: { containers: [{ name: 'c', image: 'agent:1' }] } },
+            template: {
+              metadata: { labels: { app: 'agent' } },
+              spec: { containers: [{ name: 'c', image: 'agent:1' }] },
+            },
           },
         });
       },

@@ -25,7 +25,10 @@ async function start(): Promise<void> {
 
 const client = () => cluster.client.resource(deployments).namespace('default');
 const sets = () => cluster.client.resource(replicaSets).namespace('default');
-const template = (image: string) => ({ metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } });
+const template = (image: string) => ({
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'c', image }] },
+});
 const web = (spec: New<DeploymentSpec> = {}): New<Deployment> => ({
   metadata: { name: 'web' },
   spec: { replicas: 4, selector: { matchLabels: { app: 'web' } }, template: template('one'), ...spec },
@@ -45,10 +48,14 @@ const setImage = (image: string) => patch({ template: template(image) });
 /** 'image: wanted/available', oldest revision first. */
 async function sizes(): Promise<string[]> {
   const { items } = await sets().list();
-  const revision = (item: (typeof items)[number]) => Number(item.metadata.annotations?.['deployment.kubernetes.io/revision']);
+  const revision = (item: (typeof items)[number]) =>
+    Number(item.metadata.annotations?.['deployment.kubernetes.io/revision']);
   return items
     .toSorted((a, b) => revision(a) - revision(b))
-    .map(({ spec, status }) => `${spec.template?.spec.containers[0]?.image}: ${spec.replicas}/${status.availableReplicas ?? 0}`);
+    .map(
+      ({ spec, status }) =>
+        `${spec.template?.spec.containers[0]?.image}: ${spec.replicas}/${status.availableReplicas ?? 0}`,
+    );
 }
 const condition = (deployment: Immutable<Deployment>, type: string) => {
   const found = deployment.status.conditions?.find((each) => each.type === type);
@@ -170,7 +177,9 @@ describe('DeploymentController', () => {
     await create({ replicas: 1 });
     const revision = { 'deployment.kubernetes.io/revision': '3546343826724305832' };
     const [set] = (await sets().list()).items;
-    await sets().patch(set?.metadata.name ?? '', 'application/merge-patch+json', { metadata: { annotations: revision } });
+    await sets().patch(set?.metadata.name ?? '', 'application/merge-patch+json', {
+      metadata: { annotations: revision },
+    });
     await settle();
     await setImage('two');
     expect((await client().get('web')).metadata.annotations).toEqual({

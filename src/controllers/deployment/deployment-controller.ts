@@ -41,7 +41,15 @@ import {
   sizeAnnotations,
 } from './replica-sets.ts';
 import { desiredPods, isRollingUpdate, newReplicaSetSize, replicasOf, scaleInProportion, shrinkOld } from './sizes.ts';
-import { calculateStatus, conditionOf, hasDeadline, isComplete, rolloutStatus, untilDeadline, withCondition } from './status.ts';
+import {
+  calculateStatus,
+  conditionOf,
+  hasDeadline,
+  isComplete,
+  rolloutStatus,
+  untilDeadline,
+  withCondition,
+} from './status.ts';
 import type { ConditionNews } from './status.ts';
 
 type ReadDeployment = Immutable<Deployment>;
@@ -297,7 +305,9 @@ class Reconcile {
     }
     // A deleted pod may still run, and so may a pod in the phase Unknown.
     const { old } = this.#rollout;
-    const running = old.some((set) => set.status.replicas > 0 || this.#work.podsOf(set).some((pod) => !isPodTerminal(pod)));
+    const running = old.some(
+      (set) => set.status.replicas > 0 || this.#work.podsOf(set).some((pod) => !isPodTerminal(pod)),
+    );
     if (running) return;
     const fresh = await this.#theNewSet();
     await this.#resize(fresh, replicasOf(this.#deployment));
@@ -353,7 +363,12 @@ class Reconcile {
     }
     this.#sets.push(created);
     if (size > 0) {
-      this.#work.event(this.#deployment, 'Normal', 'ScalingReplicaSet', `Scaled up replica set ${name} from 0 to ${size}`);
+      this.#work.event(
+        this.#deployment,
+        'Normal',
+        'ScalingReplicaSet',
+        `Scaled up replica set ${name} from 0 to ${size}`,
+      );
     }
     const message = `Created new replica set "${name}"`;
     await this.#noteRevision(
@@ -383,7 +398,11 @@ class Reconcile {
     const before = replicasOf(set);
     const annotations = { ...set.metadata.annotations, ...sizeAnnotations(this.#deployment) };
     if (size === before && deepEqual(annotations, set.metadata.annotations)) return;
-    await this.#updateSet({ ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, replicas: size } });
+    await this.#updateSet({
+      ...set,
+      metadata: { ...set.metadata, annotations },
+      spec: { ...set.spec, replicas: size },
+    });
     if (size === before) return;
     const message = `Scaled ${size > before ? 'up' : 'down'} replica set ${set.metadata.name} from ${before} to ${size}`;
     this.#work.event(this.#deployment, 'Normal', 'ScalingReplicaSet', message);
@@ -413,7 +432,8 @@ class Reconcile {
   /** The Deployment's revision is that of its new ReplicaSet. */
   async #noteRevision(revision: bigint, news: ConditionNews | undefined): Promise<void> {
     const { metadata } = this.#deployment;
-    const status = news === undefined ? this.#deployment.status : withCondition(this.#deployment.status, news, this.#work.nowMs);
+    const status =
+      news === undefined ? this.#deployment.status : withCondition(this.#deployment.status, news, this.#work.nowMs);
     if (metadata.annotations?.[REVISION] === String(revision) && status === this.#deployment.status) return;
     const annotations = { ...metadata.annotations, [REVISION]: String(revision) };
     this.#deployment = await this.#work.updateStatus({

@@ -53,7 +53,10 @@ export function sameTemplate(a: Immutable<PodTemplateSpec>, b: Immutable<PodTemp
 function withoutHash(template: Immutable<PodTemplateSpec>): unknown {
   const { [POD_TEMPLATE_HASH]: _, ...labels } = template.metadata.labels ?? {};
   // No labels and an empty set of them are the same.
-  return { ...template, metadata: { ...template.metadata, labels: Object.keys(labels).length === 0 ? undefined : labels } };
+  return {
+    ...template,
+    metadata: { ...template.metadata, labels: Object.keys(labels).length === 0 ? undefined : labels },
+  };
 }
 
 /** The greatest that 64 bits hold. People write such revisions, to see what happens. */

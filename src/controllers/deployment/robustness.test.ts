@@ -22,7 +22,10 @@ const web = (image: string, spec: New<Deployment['spec']> = {}): New<Deployment>
 
 const update = (image: string) => async (cluster: TestCluster) => {
   const patch = { spec: { template: { spec: { containers: [{ name: 'c', image }] } } } };
-  await cluster.client.resource(deployments).namespace('default').patch('web', 'application/strategic-merge-patch+json', patch);
+  await cluster.client
+    .resource(deployments)
+    .namespace('default')
+    .patch('web', 'application/strategic-merge-patch+json', patch);
 };
 
 test.each([

@@ -2,14 +2,25 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { desiredPods, maxSurge, maxUnavailable, newReplicaSetSize, replicasOf, scaleInProportion, shrinkOld } from './sizes.ts';
+import {
+  desiredPods,
+  maxSurge,
+  maxUnavailable,
+  newReplicaSetSize,
+  replicasOf,
+  scaleInProportion,
+  shrinkOld,
+} from './sizes.ts';
 
 type Amount = number | string;
 
 const deployment = (replicas: number, surge: Amount, unavailable: Amount, total = 0): Immutable<Deployment> =>
   ({
     metadata: { name: 'd' },
-    spec: { replicas, strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } } },
+    spec: {
+      replicas,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } },
+    },
     status: { replicas: total },
   }) as unknown as Immutable<Deployment>;
 
@@ -82,7 +93,10 @@ describe('a rolling update', () => {
           const active = olds.filter((set) => replicasOf(set) > 0);
           const least = Math.min(
             replicas - maxUnavailable(it),
-            active.reduce((sum, { status }) => sum + (status.availableReplicas ?? 0), fresh.status.availableReplicas ?? 0),
+            active.reduce(
+              (sum, { status }) => sum + (status.availableReplicas ?? 0),
+              fresh.status.availableReplicas ?? 0,
+            ),
           );
           for (const { set, size } of shrinkOld(it, active, fresh)) {
             expect(size).toBeLessThan(replicasOf(set));
@@ -123,7 +137,8 @@ describe('scaling in the middle of a rollout', () => {
 
   test('of the same size the newer grows and the older shrinks', () => {
     const [older, newer] = [replicaSet(3), replicaSet(3)];
-    const largest = (replicas: number) => scaleInProportion(deployment(replicas, 1, 1, 6), [older, newer], () => 6)[0]?.set;
+    const largest = (replicas: number) =>
+      scaleInProportion(deployment(replicas, 1, 1, 6), [older, newer], () => 6)[0]?.set;
     expect(largest(8)).toBe(newer);
     expect(largest(2)).toBe(older);
   });

@@ -16,7 +16,10 @@ export function isRollingUpdate({ spec }: ReadDeployment): boolean {
 }
 
 /** Surge is rounded up and unavailability down; both zero would never move, so one pod may then be unavailable. */
-function fenceposts({ spec }: ReadDeployment, replicas: number): { readonly surge: number; readonly unavailable: number } {
+function fenceposts(
+  { spec }: ReadDeployment,
+  replicas: number,
+): { readonly surge: number; readonly unavailable: number } {
   const { maxSurge = 0, maxUnavailable = 0 } = spec.strategy.rollingUpdate ?? {};
   const surge = getScaledValueFromIntOrPercent(maxSurge, replicas, true);
   const unavailable = getScaledValueFromIntOrPercent(maxUnavailable, replicas, false);
@@ -103,7 +106,9 @@ export function scaleInProportion(
   const allowed = replicas > 0 ? replicas + maxSurge(deployment) : 0;
   const change = allowed - desiredPods(active);
   // At the same size, the newer one grows first and the older one shrinks first.
-  const sorted = active.toSorted((a, b) => replicasOf(b) - replicasOf(a) || (change > 0 ? byCreation(b, a) : byCreation(a, b)));
+  const sorted = active.toSorted(
+    (a, b) => replicasOf(b) - replicasOf(a) || (change > 0 ? byCreation(b, a) : byCreation(a, b)),
+  );
   let changed = 0;
   const resizes = sorted.map((set) => {
     const size = replicasOf(set);

@@ -128,14 +128,23 @@ export function rolloutStatus(deployment: ReadDeployment, rollout: Rollout, nowM
     status = { ...rest, conditions: withoutCondition(status, 'Progressing') };
   } else if (!isSettled(status, current)) {
     const { fresh } = rollout;
-    const what = fresh === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${fresh.metadata.name}"`;
+    const what =
+      fresh === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${fresh.metadata.name}"`;
     if (isComplete(deployment, status)) {
       const message = `${what} has successfully progressed.`;
-      status = withCondition(status, { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', message }, nowMs);
+      status = withCondition(
+        status,
+        { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', message },
+        nowMs,
+      );
     } else if (hasProgressed(deployment, status)) {
       // Each step begins the time for the next one anew.
       const message = `${what} is progressing.`;
-      status = replaceCondition(status, { type: 'Progressing', status: 'True', reason: 'ReplicaSetUpdated', message }, nowMs);
+      status = replaceCondition(
+        status,
+        { type: 'Progressing', status: 'True', reason: 'ReplicaSetUpdated', message },
+        nowMs,
+      );
     } else if (hasTimedOut(deployment, status, nowMs)) {
       const message = `${what} has timed out progressing.`;
       status = withCondition(
@@ -159,7 +168,10 @@ function withTrueName(status: ReadStatus, { fresh }: Rollout): ReadStatus {
   if (fresh === undefined || progressing?.reason !== 'NewReplicaSetAvailable') return status;
   const message = `ReplicaSet "${fresh.metadata.name}" has successfully progressed.`;
   if (progressing.message === message) return status;
-  return { ...status, conditions: (status.conditions ?? []).map((each) => (each === progressing ? { ...each, message } : each)) };
+  return {
+    ...status,
+    conditions: (status.conditions ?? []).map((each) => (each === progressing ? { ...each, message } : each)),
+  };
 }
 
 /** A completed rollout stays completed: later changes of pods are not progress. */

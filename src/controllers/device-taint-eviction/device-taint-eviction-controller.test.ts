@@ -69,10 +69,14 @@ async function use(client: Client, name: string, device: string, ...tolerations:
     },
   });
   const requests = [{ name: 'r', exactly: { deviceClassName: 'x' } }];
-  const claim = await client.resource(resourceClaims).create({ metadata: { name, namespace }, spec: { devices: { requests } } });
+  const claim = await client
+    .resource(resourceClaims)
+    .create({ metadata: { name, namespace }, spec: { devices: { requests } } });
   const results = [{ request: 'r', driver: 'd.example.com', pool: 'n', device, tolerations }];
   const reservedFor = [{ resource: 'pods', name, uid: pod.metadata.uid }];
-  await client.resource(resourceClaims).updateStatus({ ...claim, status: { allocation: { devices: { results } }, reservedFor } });
+  await client
+    .resource(resourceClaims)
+    .updateStatus({ ...claim, status: { allocation: { devices: { results } }, reservedFor } });
 }
 const leaving = async (client: Client) =>
   (await client.resource(pods).list()).items
@@ -92,7 +96,9 @@ describe('DeviceTaintEvictionController', () => {
   afterEach(() => cluster.stop());
   const start = () => cluster.run((config) => new DeviceTaintEvictionController({ ...config, instruments }));
   const said = async () =>
-    (await eventsOf(client)).map(({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`);
+    (await eventsOf(client)).map(
+      ({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`,
+    );
 
   it('evicts who uses a tainted device at once, or when its time is over, and tells why', async () => {
     await start();

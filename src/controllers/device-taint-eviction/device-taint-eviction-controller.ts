@@ -61,7 +61,10 @@ export class DeviceTaintEvictionController implements Controller {
     const instruments = config.instruments ?? new Instruments();
     const names = 'device_taint_eviction_controller_pod_deletion';
     this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
-    const duration = { name: `${names}_duration_seconds`, help: 'From when a pod had to leave its devices to its deletion.' };
+    const duration = {
+      name: `${names}_duration_seconds`,
+      help: 'From when a pod had to leave its devices to its deletion.',
+    };
     this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
     const builder = new ControllerBuilder(config, {
       queue: NAME,
@@ -127,7 +130,9 @@ export class DeviceTaintEvictionController implements Controller {
   /** Milliseconds since the epoch, by all claims that the pod uses; undefined: never. */
   #evictionTime(pod: ReadPod): number | undefined {
     if ((pod.spec.nodeName ?? '') === '') return undefined;
-    const times = this.#claimsOf(pod).flatMap((claim) => claimEvictionTime(claim, (device) => this.#taintsOf(device)) ?? []);
+    const times = this.#claimsOf(pod).flatMap(
+      (claim) => claimEvictionTime(claim, (device) => this.#taintsOf(device)) ?? [],
+    );
     return times.length === 0 ? undefined : Math.min(...times);
   }
 

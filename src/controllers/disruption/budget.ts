@@ -39,7 +39,11 @@ export interface Disrupted {
   readonly survivors: readonly ReadPod[];
 }
 
-export function disruptedPods(pods: readonly ReadPod[], { disruptedPods: known = {} }: ReadStatus, now: number): Disrupted {
+export function disruptedPods(
+  pods: readonly ReadPod[],
+  { disruptedPods: known = {} }: ReadStatus,
+  now: number,
+): Disrupted {
   const still: Record<string, string> = {};
   const survivors: ReadPod[] = [];
   let recheckAt: number | undefined;

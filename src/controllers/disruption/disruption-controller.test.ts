@@ -102,13 +102,18 @@ describe('DisruptionController', () => {
     const client = cluster.client.resource(podDisruptionBudgets).namespace('default');
     const current = await client.get('b');
     const at = new Date(cluster.clock.now()).toISOString().replace('.000Z', 'Z');
-    await client.updateStatus({ ...current, status: { ...current.status, disruptedPods: { [pod.metadata.name]: at } } });
+    await client.updateStatus({
+      ...current,
+      status: { ...current.status, disruptedPods: { [pod.metadata.name]: at } },
+    });
     await inDefault().patch(
       pod.metadata.name,
       'application/strategic-merge-patch+json',
       {
         status: {
-          conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: at }],
+          conditions: [
+            { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: at },
+          ],
         },
       },
       { subresource: 'status' },
@@ -121,7 +126,9 @@ describe('DisruptionController', () => {
     });
     await cluster.clock.advance('2m');
     expect(await statusOf()).toMatchObject({ currentHealthy: 3, disruptionsAllowed: 1 });
-    const marks = (await inDefault().get(pod.metadata.name)).status.conditions?.filter(({ type }) => type === 'DisruptionTarget');
+    const marks = (await inDefault().get(pod.metadata.name)).status.conditions?.filter(
+      ({ type }) => type === 'DisruptionTarget',
+    );
     expect(marks).toMatchObject([{ status: 'False' }]);
     expect(await told()).toContain("NotDeleted: Pod was expected by PDB default/default to be deleted but it wasn't");
   });
@@ -135,7 +142,9 @@ describe('DisruptionController', () => {
     await cluster.clock.settle();
     const why = 'jobs.batch does not implement the scale subresource';
     expect((await statusOf()).conditions).toMatchObject([{ status: 'False', reason: 'SyncFailed', message: why }]);
-    expect(await told()).toContain(`CalculateExpectedPodCountFailed: Failed to calculate the number of expected pods: ${why}`);
+    expect(await told()).toContain(
+      `CalculateExpectedPodCountFailed: Failed to calculate the number of expected pods: ${why}`,
+    );
   });
 
   it('tells of pods that nobody controls, and of budgets without pods', async () => {
@@ -145,9 +154,14 @@ describe('DisruptionController', () => {
     expect(await told()).toEqual(['NoPods: No matching pods found']);
     await cluster.client
       .resource(pods)
-      .create({ metadata: { name: 'p', namespace: 'default', labels }, spec: { containers: [{ name: 'c', image: 'i' }] } });
+      .create({
+        metadata: { name: 'p', namespace: 'default', labels },
+        spec: { containers: [{ name: 'c', image: 'i' }] },
+      });
     await cluster.clock.settle();
-    expect(await told()).toContainEqual(expect.stringContaining('UnmanagedPods: Pods selected by this PodDisruptionBudget'));
+    expect(await told()).toContainEqual(
+      expect.stringContaining('UnmanagedPods: Pods selected by this PodDisruptionBudget'),
+    );
     expect(await statusOf()).toMatchObject({ expectedPods: 0, disruptionsAllowed: 0 });
   });
 

@@ -171,7 +171,11 @@ export class DisruptionController implements Controller {
 
   /** Allows no evictions while the pods cannot be counted. */
   async #failSafe(budget: ReadBudget, why: unknown, signal: AbortSignal): Promise<ReconcileResult> {
-    await this.#write(budget, withSyncFailed(budget.status, errorMessage(why), formatTime(this.#config.clock.now())), signal);
+    await this.#write(
+      budget,
+      withSyncFailed(budget.status, errorMessage(why), formatTime(this.#config.clock.now())),
+      signal,
+    );
     return reconciled;
   }
 

@@ -24,7 +24,12 @@ async function addPod({ client }: TestCluster, name: string, ip: string, ready =
   const ports = [{ name: 'http', containerPort: 8080 }];
   await inNamespace.create({
     metadata: { name, labels: { app: 'web' } },
-    spec: { nodeName: 'node-a', hostname: name, subdomain: 'web', containers: [{ name: 'c', image: 'busybox:1', ports }] },
+    spec: {
+      nodeName: 'node-a',
+      hostname: name,
+      subdomain: 'web',
+      containers: [{ name: 'c', image: 'busybox:1', ports }],
+    },
   });
   const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: '2030-01-01T00:00:00Z' }];
   const status = { phase: 'Running', conditions, podIP: ip, podIPs: [{ ip }, { ip: 'fd00::1' }] };
@@ -44,8 +49,13 @@ describe('EndpointsController', () => {
     await cluster.clock.settle();
     const { uid } = (await cluster.client.resource(pods).namespace('default').get('p1')).metadata;
     const found = await of().get('web');
-    expect(found.metadata.labels).toEqual({ tier: 'front', 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' });
-    expect(found.metadata.annotations).toEqual({ 'endpoints.kubernetes.io/last-change-trigger-time': '2030-01-01T00:00:00Z' });
+    expect(found.metadata.labels).toEqual({
+      tier: 'front',
+      'endpoints.kubernetes.io/managed-by': 'endpoint-controller',
+    });
+    expect(found.metadata.annotations).toEqual({
+      'endpoints.kubernetes.io/last-change-trigger-time': '2030-01-01T00:00:00Z',
+    });
     expect(found.subsets).toEqual([
       {
         addresses: [

@@ -97,13 +97,21 @@ export class EndpointsController implements Controller {
   async #delete({ metadata }: ReadEndpoints, signal: AbortSignal): Promise<void> {
     const { namespace = '', name, uid } = metadata;
     try {
-      await this.#config.client.resource(endpoints).namespace(namespace).delete(name, { preconditions: { uid }, signal });
+      await this.#config.client
+        .resource(endpoints)
+        .namespace(namespace)
+        .delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
     }
   }
 
-  async #write(key: string, service: Immutable<Service>, present: ReadEndpoints | undefined, signal: AbortSignal): Promise<void> {
+  async #write(
+    key: string,
+    service: Immutable<Service>,
+    present: ReadEndpoints | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const selected = this.#servicePods.podsOf(service);
     this.#batching.record(key, selected.length);
     const all = subsetsOf(service, selected);
@@ -141,7 +149,10 @@ export class EndpointsController implements Controller {
       const written =
         present === undefined
           ? await inNamespace.create({ metadata: { name, ...metadata }, subsets }, { signal })
-          : await inNamespace.update({ ...present, metadata: { ...present.metadata, ...metadata }, subsets }, { signal });
+          : await inNamespace.update(
+              { ...present, metadata: { ...present.metadata, ...metadata }, subsets },
+              { signal },
+            );
       this.#own.wrote(key, written, this.#endpoints.lister.getByKey(key));
     } catch (err) {
       if (!isNamespaceTerminating(err) && !apierrors.isConflict(err) && !apierrors.isAlreadyExists(err)) {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { MAX_ADDRESSES, truncate } from './subsets.ts';
 
-const many = (count: number) => Array.from({ length: count }, (_, index) => ({ ip: `10.${index >> 8}.0.${index & 255}` }));
+const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ ip: `10.${index >> 8}.0.${index & 255}` }));
 const sizes = (subsets: ReturnType<typeof truncate>) =>
   subsets?.map(({ addresses = [], notReadyAddresses = [] }) => [addresses.length, notReadyAddresses.length]);
 

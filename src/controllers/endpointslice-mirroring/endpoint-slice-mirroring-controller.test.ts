@@ -73,7 +73,10 @@ describe('EndpointSliceMirroringController', () => {
     await of().create(written());
     await cluster.clock.settle();
     const subsets = [{ addresses: addresses('10.0.0.3'), ports: [{ port: 81 }] }];
-    await of().patch('web', MERGE, { subsets, metadata: { labels: { mine: '2' }, annotations: { note: null, other: 'y' } } });
+    await of().patch('web', MERGE, {
+      subsets,
+      metadata: { labels: { mine: '2' }, annotations: { note: null, other: 'y' } },
+    });
     await cluster.clock.settle();
     const [slice, ...more] = await slices();
     expect(more).toEqual([]);
@@ -119,7 +122,10 @@ describe('EndpointSliceMirroringController', () => {
   test('of too many addresses, so many as are allowed', async () => {
     await inDefault().create(service());
     const subsets = [
-      { addresses: addresses('10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6'), ports: [{ port: 80 }] },
+      {
+        addresses: addresses('10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6'),
+        ports: [{ port: 80 }],
+      },
     ];
     await of().create({ metadata: { name: 'web' }, subsets });
     await cluster.clock.advance('1s');

@@ -99,7 +99,8 @@ export class EndpointSliceMirroringController implements Controller {
     const { groups, invalid, skipped } = mirroredGroups(object, maxEndpointsPerSubset);
     this.#metrics.skipped(skipped);
     const warn = (reason: string, message: string): void => this.#recorder.event(object, 'Warning', reason, message);
-    if (invalid > 0) warn('InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
+    if (invalid > 0)
+      warn('InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
     if (skipped > invalid) {
       const most = `A max of ${maxEndpointsPerSubset} addresses can be mirrored to EndpointSlices per Endpoints subset.`;
       warn('TooManyAddressesToMirror', `${most} ${skipped} addresses were skipped`);
@@ -125,7 +126,12 @@ export class EndpointSliceMirroringController implements Controller {
         for (const slice of own) await this.#writer.remove(slice, signal);
         continue;
       }
-      const plan = planSlices({ groups: groups[addressType], existing: own, maxEndpoints: maxEndpointsPerSubset, isOutdated });
+      const plan = planSlices({
+        groups: groups[addressType],
+        existing: own,
+        maxEndpoints: maxEndpointsPerSubset,
+        isOutdated,
+      });
       totals.push(plan.totals);
       await this.#writer.carryOut(plan, { ...frame, addressType, replaceAnnotations: true }, signal);
     }

@@ -70,7 +70,10 @@ interface Group {
   readonly endpoints: Map<string, Endpoint>;
 }
 
-function pairs(list: readonly Immutable<EndpointAddress>[], ready: boolean): (readonly [Immutable<EndpointAddress>, boolean])[] {
+function pairs(
+  list: readonly Immutable<EndpointAddress>[],
+  ready: boolean,
+): (readonly [Immutable<EndpointAddress>, boolean])[] {
   return list.map((address) => [address, ready]);
 }
 

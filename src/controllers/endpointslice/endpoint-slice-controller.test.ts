@@ -22,9 +22,13 @@ const slices = async () =>
   );
 
 async function addNode({ client }: TestCluster, name: string, zone?: string): Promise<void> {
-  await client.resource(nodes).create({ metadata: { name, labels: zone ? { 'topology.kubernetes.io/zone': zone } : {} } });
+  await client
+    .resource(nodes)
+    .create({ metadata: { name, labels: zone ? { 'topology.kubernetes.io/zone': zone } : {} } });
   const status = { allocatable: { cpu: '2' }, conditions: [{ type: 'Ready', status: 'True' }] };
-  await client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', { status }, { subresource: 'status' });
+  await client
+    .resource(nodes)
+    .patch(name, 'application/strategic-merge-patch+json', { status }, { subresource: 'status' });
 }
 
 async function addPod(
@@ -89,7 +93,14 @@ describe('EndpointSliceController', () => {
       },
       annotations: { 'endpoints.kubernetes.io/last-change-trigger-time': '2030-01-01T00:00:00Z' },
       ownerReferences: [
-        { apiVersion: 'v1', kind: 'Service', name: 'web', uid: service.metadata.uid, controller: true, blockOwnerDeletion: true },
+        {
+          apiVersion: 'v1',
+          kind: 'Service',
+          name: 'web',
+          uid: service.metadata.uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
       ],
     });
     expect(slice?.addressType).toBe('IPv4');
@@ -103,7 +114,10 @@ describe('EndpointSliceController', () => {
         nodeName: 'node-a',
         zone: 'a',
       },
-      expect.objectContaining({ addresses: ['10.244.0.2'], conditions: { ready: false, serving: false, terminating: false } }),
+      expect.objectContaining({
+        addresses: ['10.244.0.2'],
+        conditions: { ready: false, serving: false, terminating: false },
+      }),
     ]);
   });
 
@@ -129,7 +143,9 @@ describe('EndpointSliceController', () => {
       .resource(endpointSlices)
       .namespace('default')
       .list({ labelSelector: 'kubernetes.io/service-name in (web, other)' });
-    expect(items).toMatchObject([{ metadata: { generateName: 'web-' }, endpoints: null, ports: null, addressType: 'IPv4' }]);
+    expect(items).toMatchObject([
+      { metadata: { generateName: 'web-' }, endpoints: null, ports: null, addressType: 'IPv4' },
+    ]);
   });
 
   test('headless: its label, host names, and no ports where there are none', async () => {
@@ -155,7 +171,9 @@ describe('EndpointSliceController', () => {
     await cluster.clock.settle();
     const told = async () =>
       (await slices())
-        .map(({ addressType, endpoints }) => [addressType, ...(endpoints ?? []).flatMap(({ addresses }) => addresses)].join(' '))
+        .map(({ addressType, endpoints }) =>
+          [addressType, ...(endpoints ?? []).flatMap(({ addresses }) => addresses)].join(' '),
+        )
         .toSorted();
     expect(await told()).toEqual(['IPv4 10.244.0.1 10.244.0.2', 'IPv6 fd00::1']);
     await inDefault().patch('web', MERGE, { spec: { ipFamilyPolicy: 'SingleStack' } });
@@ -168,7 +186,9 @@ describe('EndpointSliceController', () => {
     await inDefault().create(web({ publishNotReadyAddresses: true }));
     await addPod(cluster, 'p1', '10.244.0.1', { nodeName: 'unknown' }, false);
     await cluster.clock.settle();
-    expect((await slices())[0]?.endpoints).toMatchObject([{ conditions: { ready: true, serving: false }, nodeName: 'unknown' }]);
+    expect((await slices())[0]?.endpoints).toMatchObject([
+      { conditions: { ready: true, serving: false }, nodeName: 'unknown' },
+    ]);
   });
 
   test('a pod waits until its node is known', async () => {
@@ -194,7 +214,9 @@ describe('EndpointSliceController', () => {
     const containers = [{ name: 'c', image: 'busybox:1', ports: [{ name: 'http', containerPort: 9090 }] }];
     await addPod(cluster, 'p8', '10.244.0.8', { containers });
     await cluster.clock.advance('1s');
-    const found = (await slices()).map(({ endpoints, ports }) => [ports?.[0]?.port ?? 0, endpoints?.length ?? 0] as const);
+    const found = (await slices()).map(
+      ({ endpoints, ports }) => [ports?.[0]?.port ?? 0, endpoints?.length ?? 0] as const,
+    );
     expect(found.every(([, count]) => count <= 3)).toBe(true);
     const total = (port: number) => found.filter(([its]) => its === port).reduce((sum, [, count]) => sum + count, 0);
     expect([total(8080), total(9090)]).toEqual([7, 1]);
@@ -224,7 +246,10 @@ describe('EndpointSliceController', () => {
     await inDefault().create(web({ trafficDistribution: 'PreferSameNode' }));
     await addPod(cluster, 'p1', '10.244.0.1');
     await cluster.clock.settle();
-    expect((await slices())[0]?.endpoints?.[0]?.hints).toEqual({ forZones: [{ name: 'a' }], forNodes: [{ name: 'node-a' }] });
+    expect((await slices())[0]?.endpoints?.[0]?.hints).toEqual({
+      forZones: [{ name: 'a' }],
+      forNodes: [{ name: 'node-a' }],
+    });
     await inDefault().patch('web', MERGE, { spec: { trafficDistribution: null } });
     await cluster.clock.settle();
     expect((await slices())[0]?.endpoints?.[0]?.hints).toBeUndefined();

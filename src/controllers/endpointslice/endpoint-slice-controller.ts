@@ -238,7 +238,8 @@ export class EndpointSliceController implements Controller {
     }
     const before = new Map<string, string | undefined>();
     for (const slice of existing) {
-      for (const endpoint of slice.endpoints ?? []) before.set(endpointKey(endpoint), endpoint.hints?.forZones?.[0]?.name);
+      for (const endpoint of slice.endpoints ?? [])
+        before.set(endpointKey(endpoint), endpoint.hints?.forZones?.[0]?.name);
     }
     const shares = cpuByZone(this.#nodes.lister.list());
     const shared = sharedHints(endpoints, shares, (endpoint) => before.get(endpointKey(endpoint)));

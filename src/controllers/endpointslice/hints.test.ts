@@ -13,7 +13,8 @@ const endpointsIn = (zones: string): Endpoint[] =>
     nodeName: `node-${index}`,
     ...(zone !== '-' && { zone }),
   }));
-const zonesOf = (endpoints: readonly Endpoint[]) => endpoints.map(({ hints }) => hints?.forZones?.[0]?.name ?? '-').join('');
+const zonesOf = (endpoints: readonly Endpoint[]) =>
+  endpoints.map(({ hints }) => hints?.forZones?.[0]?.name ?? '-').join('');
 const shares = (parts: Record<string, number>) => new Map(Object.entries(parts));
 
 test.each<[string, Record<string, number>, string | RegExp]>([
@@ -26,7 +27,11 @@ test.each<[string, Record<string, number>, string | RegExp]>([
   ['a', { a: 0.5, b: 0.5 }, /^Insufficient number of endpoints \(1 endpoints, 2 zones\)$/],
   ['a-', { a: 0.5, b: 0.5 }, /^One or more endpoints do not have a zone specified$/],
   ['aab', { a: 0.3, b: 0.35, c: 0.35 }, 'cab'],
-  ['aabb', { a: 0.4, b: 0.4, c: 0.1, d: 0.1 }, /^Unable to allocate minimum required endpoints .* \(4 endpoints, 4 zones\)$/],
+  [
+    'aabb',
+    { a: 0.4, b: 0.4, c: 0.1, d: 0.1 },
+    /^Unable to allocate minimum required endpoints .* \(4 endpoints, 4 zones\)$/,
+  ],
 ])('endpoints in %s for zones with %o', (zones, parts, expected) => {
   const shared = sharedHints(endpointsIn(zones), shares(parts), none);
   if (typeof expected === 'string') expect([shared.problem, zonesOf(shared.endpoints)]).toEqual([undefined, expected]);
@@ -60,7 +65,9 @@ const node = (zone: string, cpu: string, more: object = {}, ready = 'True'): Imm
     labels: { ...(zone !== '' && { 'topology.kubernetes.io/zone': zone }), ...more },
   },
   spec: {},
-  status: { allocatable: { cpu }, conditions: [{ type: 'Ready', status: ready }] } as unknown as Immutable<Node['status']>,
+  status: { allocatable: { cpu }, conditions: [{ type: 'Ready', status: ready }] } as unknown as Immutable<
+    Node['status']
+  >,
 });
 
 test.each<[string, Immutable<Node>[], Record<string, number> | undefined]>([

@@ -15,7 +15,8 @@ const TOPOLOGY_HINTS = 'service.kubernetes.io/topology-aware-hints';
 const ZONE = 'topology.kubernetes.io/zone';
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
-const TOO_FEW_TO_SHARE = 'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold';
+const TOO_FEW_TO_SHARE =
+  'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold';
 
 /** How much more than its share an endpoint may get. */
 const OVERLOAD = 0.2;
@@ -105,8 +106,12 @@ export function sharedHints(
   };
 }
 
-function allocate(count: number, shares: ReadonlyMap<string, number> | undefined): ReadonlyMap<string, Allocation> | string {
-  if (shares === undefined) return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
+function allocate(
+  count: number,
+  shares: ReadonlyMap<string, number> | undefined,
+): ReadonlyMap<string, Allocation> | string {
+  if (shares === undefined)
+    return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
   const numbers = `(${count} endpoints, ${shares.size} zones)`;
   if (shares.size > count) return `Insufficient number of endpoints ${numbers}`;
   const allocations = new Map<string, Allocation>();

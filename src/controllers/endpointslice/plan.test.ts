@@ -11,7 +11,8 @@ const at = (number: number, ready = true): Endpoint => ({
   conditions: { ready },
   targetRef: { kind: 'Pod', namespace: 'default', name: `pod-${number}` },
 });
-const from = (first: number, count: number): Endpoint[] => Array.from({ length: count }, (_, index) => at(first + index));
+const from = (first: number, count: number): Endpoint[] =>
+  Array.from({ length: count }, (_, index) => at(first + index));
 const slice = (name: string, endpoints: Endpoint[], its: typeof ports | null = ports): Immutable<EndpointSlice> => ({
   metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '' },
   addressType: 'IPv4',
@@ -48,7 +49,12 @@ test.each<[string, Endpoint[], Immutable<EndpointSlice>[], object]>([
     [slice('a', from(0, 4)), slice('b', from(4, 7))],
     { update: ['b:8'] },
   ],
-  ['too many for the room: a new slice', from(0, 20), [slice('a', from(0, 6)), slice('b', from(6, 6))], { create: [8] }],
+  [
+    'too many for the room: a new slice',
+    from(0, 20),
+    [slice('a', from(0, 6)), slice('b', from(6, 6))],
+    { create: [8] },
+  ],
   [
     'what is written anyway is filled first',
     [...from(1, 8), ...from(20, 4)],

@@ -83,11 +83,15 @@ export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanC
     endpointsWanted += counts.wanted;
     fewestSlices += Math.ceil(counts.wanted / maxEndpoints);
     drafts.push(...packed.filter((draft) => draft.endpoints.length > 0));
-    remove.push(...packed.flatMap(({ slice, endpoints: left }) => (slice !== undefined && left.length === 0 ? [slice] : [])));
+    remove.push(
+      ...packed.flatMap(({ slice, endpoints: left }) => (slice !== undefined && left.length === 0 ? [slice] : [])),
+    );
   }
   remove.push(...existing.filter((slice) => !wanted.has(portsKey(slice.ports))));
   if (drafts.length === 0) {
-    const index = remove.findIndex(({ endpoints, ports }) => (endpoints ?? []).length === 0 && (ports ?? []).length === 0);
+    const index = remove.findIndex(
+      ({ endpoints, ports }) => (endpoints ?? []).length === 0 && (ports ?? []).length === 0,
+    );
     const [slice] = index < 0 ? [] : remove.splice(index, 1);
     drafts.push({ slice, ports: [], endpoints: [], changed: slice === undefined || isOutdated(slice) });
   }

@@ -37,7 +37,10 @@ export function belongsToEndpoints(pod: ReadPod, includeTerminating: boolean): b
 }
 
 /** The number of a service's port on a pod; undefined if the pod has no port of that name. */
-export function portOn({ spec }: ReadPod, { targetPort, protocol = 'TCP' }: Immutable<ServicePort>): number | undefined {
+export function portOn(
+  { spec }: ReadPod,
+  { targetPort, protocol = 'TCP' }: Immutable<ServicePort>,
+): number | undefined {
   if (typeof targetPort === 'number') return targetPort;
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   for (const { ports = [] } of [...spec.containers, ...sidecars]) {
@@ -63,7 +66,12 @@ export function hostnameIn({ metadata, spec }: ReadPod, service: ReadService): s
   return named && metadata.namespace === service.metadata.namespace ? spec.hostname : undefined;
 }
 
-export function endpointOf(pod: ReadPod, node: Immutable<Node> | undefined, service: ReadService, type: AddressType): Endpoint {
+export function endpointOf(
+  pod: ReadPod,
+  node: Immutable<Node> | undefined,
+  service: ReadService,
+  type: AddressType,
+): Endpoint {
   const serving = isPodReady(pod);
   const terminating = pod.metadata.deletionTimestamp !== undefined;
   const hostname = hostnameIn(pod, service);
@@ -71,7 +79,11 @@ export function endpointOf(pod: ReadPod, node: Immutable<Node> | undefined, serv
   const { name, namespace = '', uid } = pod.metadata;
   return {
     addresses: addressesOf(pod, type),
-    conditions: { ready: service.spec.publishNotReadyAddresses === true || (serving && !terminating), serving, terminating },
+    conditions: {
+      ready: service.spec.publishNotReadyAddresses === true || (serving && !terminating),
+      serving,
+      terminating,
+    },
     ...(hostname !== undefined && { hostname }),
     targetRef: { kind: 'Pod', namespace, name, uid },
     ...(pod.spec.nodeName !== undefined && { nodeName: pod.spec.nodeName }),
@@ -81,7 +93,10 @@ export function endpointOf(pod: ReadPod, node: Immutable<Node> | undefined, serv
 
 /** Returns when the endpoints of the service last changed, as far as can be observed, in milliseconds since the epoch. */
 export function lastChangeMs(service: ReadService, pods: readonly ReadPod[]): number | undefined {
-  const times = [service.metadata.creationTimestamp, ...pods.map((pod) => podCondition(pod, 'Ready')?.lastTransitionTime)];
+  const times = [
+    service.metadata.creationTimestamp,
+    ...pods.map((pod) => podCondition(pod, 'Ready')?.lastTransitionTime),
+  ];
   const known = times.flatMap((time) => (time === undefined || time === null ? [] : (parseTime(time) ?? [])));
   return known.length === 0 ? undefined : Math.max(...known);
 }

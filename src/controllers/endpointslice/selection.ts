@@ -21,7 +21,9 @@ export function hasSelector({ spec }: ReadService): boolean {
 function selects({ metadata, spec }: ReadService, pod: ReadPod): boolean {
   if (metadata.namespace !== pod.metadata.namespace) return false;
   const labels = pod.metadata.labels ?? {};
-  return Object.entries(spec.selector ?? {}).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+  return Object.entries(spec.selector ?? {}).every(
+    ([key, value]) => Object.hasOwn(labels, key) && labels[key] === value,
+  );
 }
 
 /** Any one of a selector's pairs will do: what it selects has all of them. */

@@ -108,7 +108,9 @@ export class EphemeralVolumeController implements Controller {
 }
 
 function needsClaims({ metadata, spec }: ReadPod): boolean {
-  return metadata.deletionTimestamp === undefined && spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true;
+  return (
+    metadata.deletionTimestamp === undefined && spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true
+  );
 }
 
 function ownership(claim: ReadClaim, pod: ReadPod): string | undefined {

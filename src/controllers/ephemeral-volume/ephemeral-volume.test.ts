@@ -32,7 +32,8 @@ describe('the claim of an ephemeral volume', () => {
   });
   afterEach(() => cluster.stop());
   const claims = () => cluster.client.resource(persistentVolumeClaims).namespace('default');
-  const said = async () => (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  const said = async () =>
+    (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
   it('is made from the template, and owned by the pod', async () => {
     const { metadata } = await cluster.client.resource(pods).create(pod);

@@ -51,7 +51,10 @@ describe('GarbageCollector', () => {
       spec: {
         replicas: 3,
         selector: { matchLabels: { app: 'web' } },
-        template: { metadata: { labels: { app: 'web' } }, spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
+        },
       },
     });
     await cluster.clock.settle();

@@ -117,8 +117,14 @@ export class GarbageCollector implements Controller {
     try {
       await abortable(this.#ready, signal);
       await Promise.all([
-        runWorkers(this.#deleteQueue, workers, againOnConflict(this.#attemptToDelete.bind(this)), signal, { logger, describe }),
-        runWorkers(this.#orphanQueue, workers, againOnConflict(this.#attemptToOrphan.bind(this)), signal, { logger, describe }),
+        runWorkers(this.#deleteQueue, workers, againOnConflict(this.#attemptToDelete.bind(this)), signal, {
+          logger,
+          describe,
+        }),
+        runWorkers(this.#orphanQueue, workers, againOnConflict(this.#attemptToOrphan.bind(this)), signal, {
+          logger,
+          describe,
+        }),
       ]);
     } finally {
       this.#rediscovery?.cancel();
@@ -154,7 +160,8 @@ export class GarbageCollector implements Controller {
         // A group that cannot be asked right now has not lost its resources.
         if (!found.has(id) && failures.has(apiVersionOf(resource))) found.set(id, resource);
       }
-      for (const [groupVersion, reason] of failures) logger.warn('a group could not be discovered', { groupVersion, reason });
+      for (const [groupVersion, reason] of failures)
+        logger.warn('a group could not be discovered', { groupVersion, reason });
       this.#resources = found;
       const monitored = [...found.values()].filter(
         (resource) =>
@@ -213,7 +220,8 @@ export class GarbageCollector implements Controller {
     const references = object.metadata.ownerReferences ?? [];
     const owners: JudgedOwner[] = [];
     try {
-      for (const reference of references) owners.push({ reference, state: await this.#judgeOwner(node, reference, signal) });
+      for (const reference of references)
+        owners.push({ reference, state: await this.#judgeOwner(node, reference, signal) });
     } catch (err) {
       // Nothing can be said of one owner, so nothing may be done.
       if (err instanceof UnknownKindError) return requeue;
@@ -255,7 +263,12 @@ export class GarbageCollector implements Controller {
     return isWaitingForDependents(live) ? 'waiting' : 'solid';
   }
 
-  async #delete(node: Node, { metadata }: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<ReconcileResult> {
+  async #delete(
+    node: Node,
+    { metadata }: KubeObject,
+    propagation: Propagation,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     try {
       await this.#client(node).delete(node.name, {
         // The preconditions make sure that it has got no other owner meanwhile.
@@ -281,7 +294,12 @@ export class GarbageCollector implements Controller {
         const object = await this.#read(dependent, signal);
         if (object === undefined || object.metadata.uid !== dependent.uid) return;
         if (!object.metadata.ownerReferences?.some((reference) => reference.uid === uid)) return;
-        await this.#patchOwners(dependent, object, (reference) => (reference.uid === uid ? undefined : reference), signal);
+        await this.#patchOwners(
+          dependent,
+          object,
+          (reference) => (reference.uid === uid ? undefined : reference),
+          signal,
+        );
       }),
     );
     const failure = results.find((result) => result.status === 'rejected');
@@ -314,7 +332,12 @@ export class GarbageCollector implements Controller {
   }
 
   /** With the UID and resourceVersion that were read, so that it fails instead of undoing another write. */
-  async #patchMetadata(identity: Identity, read: KubeObject['metadata'], change: object, signal: AbortSignal): Promise<void> {
+  async #patchMetadata(
+    identity: Identity,
+    read: KubeObject['metadata'],
+    change: object,
+    signal: AbortSignal,
+  ): Promise<void> {
     const metadata = { uid: read.uid, resourceVersion: read.resourceVersion, ...change };
     try {
       await this.#client(identity).patch(identity.name, 'application/merge-patch+json', { metadata }, { signal });

@@ -6,7 +6,13 @@ import type { Node } from './graph.ts';
 const TYPE = { apiVersion: 'v1', kind: 'Thing' };
 const owner = (uid: string, change: object = {}) => ({ ...TYPE, name: uid, uid, ...change });
 const thing = (uid: string, owners: object[] = [], metadata: object = {}): KubeObject => ({
-  metadata: { name: uid, uid, namespace: 'x', ownerReferences: owners, ...metadata } as unknown as KubeObject['metadata'],
+  metadata: {
+    name: uid,
+    uid,
+    namespace: 'x',
+    ownerReferences: owners,
+    ...metadata,
+  } as unknown as KubeObject['metadata'],
 });
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
@@ -14,11 +20,13 @@ let told: string[];
 let graph: Graph;
 beforeEach(() => {
   told = [];
-  const tell = (what: string) => (node: Node) => void told.push(`${what} ${node.uid}${node.virtual ? ' (virtual)' : ''}`);
+  const tell = (what: string) => (node: Node) =>
+    void told.push(`${what} ${node.uid}${node.virtual ? ' (virtual)' : ''}`);
   graph = new Graph({
     attemptToDelete: tell('delete'),
     attemptToOrphan: tell('orphan'),
-    invalidNamespace: (dependent, reference, namespace) => told.push(`namespace ${dependent.uid} ${reference.uid} ${namespace}`),
+    invalidNamespace: (dependent, reference, namespace) =>
+      told.push(`namespace ${dependent.uid} ${reference.uid} ${namespace}`),
     absent: ({ uid }) => told.push(`absent ${uid}`),
   });
 });

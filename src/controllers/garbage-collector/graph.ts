@@ -142,7 +142,9 @@ export class Graph {
     const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
     const after = new Map(owners.map((reference) => [reference.uid, reference]));
     const removed = node.owners.filter(({ uid }) => !after.has(uid));
-    const unblocked = owners.filter(({ uid, blockOwnerDeletion }) => before.get(uid)?.blockOwnerDeletion && !blockOwnerDeletion);
+    const unblocked = owners.filter(
+      ({ uid, blockOwnerDeletion }) => before.get(uid)?.blockOwnerDeletion && !blockOwnerDeletion,
+    );
     node.owners = owners;
     this.#addToOwners(
       node,
@@ -186,7 +188,11 @@ export class Graph {
     if (namespace !== '' && namespace !== dependent.namespace) {
       this.#listener.invalidNamespace(dependent, reference, namespace);
       this.#listener.attemptToDelete(dependent);
-    } else if (kind !== reference.kind || name !== reference.name || groupOf(apiVersion) !== groupOf(reference.apiVersion)) {
+    } else if (
+      kind !== reference.kind ||
+      name !== reference.name ||
+      groupOf(apiVersion) !== groupOf(reference.apiVersion)
+    ) {
       this.#listener.attemptToDelete(dependent);
     }
   }

@@ -45,7 +45,9 @@ export class Monitors {
 
   /** Watches these resources from now on, and no others. Resolves when the first list of each new one is in the graph. */
   async watch(resources: readonly DiscoveredResource[]): Promise<void> {
-    const wanted = new Map(resources.map((resource) => [`${resource.resource}.${resource.group}/${resource.version}`, resource]));
+    const wanted = new Map(
+      resources.map((resource) => [`${resource.resource}.${resource.group}/${resource.version}`, resource]),
+    );
     for (const [id, monitor] of this.#monitors) {
       if (wanted.has(id)) continue;
       this.#monitors.delete(id);

@@ -45,7 +45,9 @@ test('it ends the same, whatever goes wrong', { timeout: 240_000 }, async () => 
   });
   expect(writes).toBeGreaterThan(4);
   expect(
-    outcome.map((map) => (map as ConfigMap).metadata).map(({ name, ownerReferences }) => [name, ownerReferences?.length]),
+    outcome
+      .map((map) => (map as ConfigMap).metadata)
+      .map(({ name, ownerReferences }) => [name, ownerReferences?.length]),
   ).toEqual([
     ['of-orphan', undefined],
     ['of-two', 1],

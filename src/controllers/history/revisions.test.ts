@@ -3,14 +3,19 @@ import { beyondLimit, newRevision, nextRevision, templateData, templateOf } from
 import type { ReadRevision, RevisionData } from './index.ts';
 
 const data = (image: string): RevisionData =>
-  templateData({ metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image, resources: {} }] } } as never);
+  templateData({
+    metadata: { labels: { app: 'db' } },
+    spec: { containers: [{ name: 'c', image, resources: {} }] },
+  } as never);
 const revision = (image: string, number: number): ReadRevision =>
   ({ metadata: { name: `db-${number}` }, data: data(image), revision: number }) as never;
 const names = (revisions: readonly ReadRevision[]) => revisions.map(({ metadata }) => metadata.name);
 
 describe('revisions', () => {
   it('keep the template, as a patch that replaces it', () => {
-    expect(data('one')).toMatchObject({ spec: { template: { $patch: 'replace', metadata: { labels: { app: 'db' } } } } });
+    expect(data('one')).toMatchObject({
+      spec: { template: { $patch: 'replace', metadata: { labels: { app: 'db' } } } },
+    });
     expect(JSON.stringify(data('one'))).toBe(
       '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"db"}},' +
         '"spec":{"containers":[{"image":"one","name":"c","resources":{}}]}}}}',

@@ -10,7 +10,9 @@ import { newControllerRef } from '../controller-ref.ts';
 
 export type ReadRevision = Immutable<ControllerRevision>;
 export type RevisionData = Readonly<Record<string, unknown>>;
-export type NewRevision = New<ControllerRevision> & { readonly metadata: { readonly name: string; readonly namespace: string } };
+export type NewRevision = New<ControllerRevision> & {
+  readonly metadata: { readonly name: string; readonly namespace: string };
+};
 
 /** The label of pods that tells their revision. */
 export const REVISION_HASH = 'controller-revision-hash';
@@ -53,7 +55,14 @@ export interface RevisionOf {
   readonly hashLabel?: string;
 }
 
-export function newRevision({ owner, labels, data, revision, collisionCount, hashLabel = HASH }: RevisionOf): NewRevision {
+export function newRevision({
+  owner,
+  labels,
+  data,
+  revision,
+  collisionCount,
+  hashLabel = HASH,
+}: RevisionOf): NewRevision {
   const { name, namespace = '', annotations } = owner.metadata;
   const hash = computeHash(data, collisionCount === 0 ? undefined : collisionCount);
   return {

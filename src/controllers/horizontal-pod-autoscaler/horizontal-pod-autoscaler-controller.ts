@@ -5,7 +5,11 @@
 // with what there is.
 
 import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
-import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus, MetricStatus } from '#api/groups/autoscaling/v2/index.ts';
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerStatus,
+  MetricStatus,
+} from '#api/groups/autoscaling/v2/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -157,7 +161,13 @@ export class HorizontalPodAutoscalerController implements Controller {
     return desired.rescale ? actionOf(current, desired.replicas) : 'none';
   }
 
-  async #desired(key: string, autoscaler: Autoscaler, scale: Scale, report: Report, signal: AbortSignal): Promise<Desired> {
+  async #desired(
+    key: string,
+    autoscaler: Autoscaler,
+    scale: Scale,
+    report: Report,
+    signal: AbortSignal,
+  ): Promise<Desired> {
     const { minReplicas: min = 1, maxReplicas: max, behavior } = autoscaler.spec;
     const current = scale.spec.replicas ?? 0;
     if (current === 0 && min !== 0) {
@@ -165,8 +175,10 @@ export class HorizontalPodAutoscalerController implements Controller {
       report.condition('ScalingActive', 'False', 'ScalingDisabled', why);
       return { replicas: 0, reason: '', rescale: false };
     }
-    if (current > max) return { replicas: max, reason: 'Current number of replicas above Spec.MaxReplicas', rescale: true };
-    if (current < min) return { replicas: min, reason: 'Current number of replicas below Spec.MinReplicas', rescale: true };
+    if (current > max)
+      return { replicas: max, reason: 'Current number of replicas above Spec.MaxReplicas', rescale: true };
+    if (current < min)
+      return { replicas: min, reason: 'Current number of replicas below Spec.MinReplicas', rescale: true };
     const wanted = await this.#wanted(key, autoscaler, scale, report, signal);
     const now = this.#config.clock.now();
     const past = this.#past.get(key) as Past;
@@ -218,7 +230,9 @@ export class HorizontalPodAutoscalerController implements Controller {
       if (first !== undefined && (most === undefined || most.replicas < current)) {
         const message = `the HPA was unable to compute the replica count: ${first.message}`;
         report.condition('ScalingActive', 'False', first.reason, message);
-        throw new Error(`invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.full}`);
+        throw new Error(
+          `invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.full}`,
+        );
       }
       const { replicas = 0, name = '' } = most ?? {};
       const message = `the HPA was able to successfully calculate a replica count from ${name}`;
@@ -254,7 +268,8 @@ export class HorizontalPodAutoscalerController implements Controller {
     const selected = this.#pods.lister.list(namespace).filter(({ metadata }) => selector.matches(metadata.labels));
     this.#selectors.set(key, selector);
     const others = [...this.#selectors].filter(
-      ([other, theirs]) => other.startsWith(`${namespace}/`) && selected.some(({ metadata }) => theirs.matches(metadata.labels)),
+      ([other, theirs]) =>
+        other.startsWith(`${namespace}/`) && selected.some(({ metadata }) => theirs.matches(metadata.labels)),
     );
     if (others.length > 1) {
       const names = others.map(([other]) => other).toSorted();
@@ -264,7 +279,8 @@ export class HorizontalPodAutoscalerController implements Controller {
       throw new Error(message);
     }
     const { tolerance = 0.1, clock } = this.#config;
-    const toleranceOf = (own: string | undefined): number => (own === undefined ? tolerance : parseQuantity(own).toNumber());
+    const toleranceOf = (own: string | undefined): number =>
+      own === undefined ? tolerance : parseQuantity(own).toNumber();
     return {
       namespace,
       selector: text,

@@ -63,8 +63,12 @@ describe('what a metric wants', () => {
   it('does not grow for pods that start', () => {
     const starting = [pod('a'), pod('b'), pod('c', { started: -60_000, ready: false })];
     expect(wanted({ a: 600, b: 600, c: 5000 }, 50, { pods: starting })).toBe(3);
-    expect(wanted({ a: 600, b: 600, c: 5000 }, 50, { pods: [pod('a'), pod('b'), pod('c', { phase: 'Pending' })] })).toBe(3);
-    expect(wanted({ a: 900, b: 900, c: 900 }, 30, { pods: [pod('a'), pod('b'), pod('c', { phase: 'Failed' })] })).toBe(6);
+    expect(
+      wanted({ a: 600, b: 600, c: 5000 }, 50, { pods: [pod('a'), pod('b'), pod('c', { phase: 'Pending' })] }),
+    ).toBe(3);
+    expect(wanted({ a: 900, b: 900, c: 900 }, 30, { pods: [pod('a'), pod('b'), pod('c', { phase: 'Failed' })] })).toBe(
+      6,
+    );
   });
 
   it('says why it cannot', () => {
@@ -78,14 +82,26 @@ describe('what a metric wants', () => {
 describe('how much of it may be done', () => {
   const NOTHING: Past = { recommendations: [], ups: [], downs: [] };
   const HOUR = 3_600_000;
-  const wish = (change: Partial<Wish>): Wish => ({ current: 5, desired: 5, min: 1, max: 100, behavior: undefined, ...change });
+  const wish = (change: Partial<Wish>): Wish => ({
+    current: 5,
+    desired: 5,
+    min: 1,
+    max: 100,
+    behavior: undefined,
+    ...change,
+  });
   const pods4 = { type: 'Pods', value: 4, periodSeconds: 60 };
   const half = { type: 'Percent', value: 50, periodSeconds: 60 };
   const up = (more: object, past = NOTHING, current = 5) =>
-    limit(wish({ current, desired: 90, behavior: { scaleUp: { policies: [pods4, half], ...more } } }), past, HOUR).replicas;
+    limit(wish({ current, desired: 90, behavior: { scaleUp: { policies: [pods4, half], ...more } } }), past, HOUR)
+      .replicas;
   const down = (more: object, past = NOTHING, current = 20) =>
     limit(
-      wish({ current, desired: 1, behavior: { scaleDown: { stabilizationWindowSeconds: 0, policies: [pods4, half], ...more } } }),
+      wish({
+        current,
+        desired: 1,
+        behavior: { scaleDown: { stabilizationWindowSeconds: 0, policies: [pods4, half], ...more } },
+      }),
       past,
       HOUR,
     ).replicas;
@@ -102,7 +118,10 @@ describe('how much of it may be done', () => {
   });
 
   it('shrinks only if nobody wanted more lately', () => {
-    const past = (minutes: number): Past => ({ ...NOTHING, recommendations: [{ at: HOUR - minutes * 60_000, replicas: 8 }] });
+    const past = (minutes: number): Past => ({
+      ...NOTHING,
+      recommendations: [{ at: HOUR - minutes * 60_000, replicas: 8 }],
+    });
     const found = limit(wish({ current: 8, desired: 2 }), past(4), HOUR);
     expect([found.replicas, found.news[0]?.reason]).toEqual([8, 'ScaleDownStabilized']);
     expect(limit(wish({ current: 8, desired: 2 }), past(6), HOUR).replicas).toBe(2);
@@ -142,7 +161,12 @@ const webSet = (replicas: number) => ({
 });
 const autoscaler = (spec: Partial<Spec> = {}, name = 'a'): New<HorizontalPodAutoscaler> => ({
   metadata: { name, namespace: 'default' },
-  spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' }, minReplicas: 2, maxReplicas: 10, ...spec },
+  spec: {
+    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
+    minReplicas: 2,
+    maxReplicas: 10,
+    ...spec,
+  },
 });
 
 /** Answers the metrics APIs: every pod uses as much CPU as is said. */
@@ -150,7 +174,9 @@ function withMetrics(inner: Transport, answer: (request: TransportRequest) => un
   return {
     request: async <T>(request: TransportRequest): Promise<T> => {
       const answered =
-        request.path.includes('.metrics.k8s.io/') || request.path.includes('/metrics.k8s.io/') ? answer(request) : undefined;
+        request.path.includes('.metrics.k8s.io/') || request.path.includes('/metrics.k8s.io/')
+          ? answer(request)
+          : undefined;
       return answered === undefined ? inner.request<T>(request) : (answered as T);
     },
     watch: (request) => inner.watch(request),
@@ -169,7 +195,8 @@ describe('HorizontalPodAutoscalerController', () => {
   });
   afterEach(() => cluster.stop());
 
-  const replicas = async () => (await cluster.client.resource(replicaSets).namespace('default').get('web')).spec.replicas;
+  const replicas = async () =>
+    (await cluster.client.resource(replicaSets).namespace('default').get('web')).spec.replicas;
   const statusOf = async (name = 'a') =>
     (await cluster.client.resource(horizontalPodAutoscalers).namespace('default').get(name)).status;
   const conditions = async (name = 'a') =>
@@ -193,7 +220,9 @@ describe('HorizontalPodAutoscalerController', () => {
     const { items } = await cluster.client.resource(pods).namespace('default').list();
     const timestamp = new Date(cluster.clock.now()).toISOString();
     const containers = [{ name: 'c', usage: { memory: memory() } }];
-    return { items: items.map(({ metadata: { name } }) => ({ metadata: { name }, timestamp, window: '30s', containers })) };
+    return {
+      items: items.map(({ metadata: { name } }) => ({ metadata: { name }, timestamp, window: '30s', containers })),
+    };
   };
 
   it('has as many pods as their load takes, and fewer when it has been low for long', async () => {
@@ -201,7 +230,9 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(replicaSets).create(webSet(2));
     await cluster.client.resource(horizontalPodAutoscalers).create(
       autoscaler({
-        metrics: [{ type: 'Resource', resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } } }],
+        metrics: [
+          { type: 'Resource', resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } } },
+        ],
       }),
     );
     await cluster.clock.advance('10m');
@@ -256,7 +287,10 @@ describe('HorizontalPodAutoscalerController', () => {
     const why =
       'failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: ' +
       'the server could not find the requested resource (get pods.metrics.k8s.io)';
-    expect(await conditions()).toEqual({ AbleToScale: 'True SucceededGetScale', ScalingActive: 'False FailedGetResourceMetric' });
+    expect(await conditions()).toEqual({
+      AbleToScale: 'True SucceededGetScale',
+      ScalingActive: 'False FailedGetResourceMetric',
+    });
     expect((await statusOf()).conditions?.[1]?.message).toBe(`the HPA was unable to compute the replica count: ${why}`);
     expect((await told()).toSorted().toReversed()).toEqual([
       `FailedGetResourceMetric: ${why}`,
@@ -295,9 +329,14 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler({ scaleTargetRef: odd }, 'c'));
     await start();
     expect(await replicas()).toBe(0);
-    expect(await conditions()).toEqual({ AbleToScale: 'True SucceededGetScale', ScalingActive: 'False ScalingDisabled' });
+    expect(await conditions()).toEqual({
+      AbleToScale: 'True SucceededGetScale',
+      ScalingActive: 'False ScalingDisabled',
+    });
     expect(await conditions('b')).toEqual({ AbleToScale: 'False FailedGetScale' });
-    expect((await statusOf('c')).conditions?.[0]?.message).toContain('no matches for kind "Odd" in group "example.com"');
+    expect((await statusOf('c')).conditions?.[0]?.message).toContain(
+      'no matches for kind "Odd" in group "example.com"',
+    );
   });
 
   it('does not choose between two that have the same pods', async () => {
@@ -311,7 +350,9 @@ describe('HorizontalPodAutoscalerController', () => {
     expect(await conditions('b')).toMatchObject({ ScalingActive: 'False AmbiguousSelector' });
   });
 
-  const metric = (value: string) => ({ items: [{ describedObject: { name: 'x' }, timestamp: '2026-01-01T00:00:00Z', value }] });
+  const metric = (value: string) => ({
+    items: [{ describedObject: { name: 'x' }, timestamp: '2026-01-01T00:00:00Z', value }],
+  });
   const identifier = { name: 'queue' };
   it.each<[string, object, object, number]>([
     [
@@ -320,7 +361,12 @@ describe('HorizontalPodAutoscalerController', () => {
       metric('35'),
       4,
     ],
-    ['external', { type: 'External', external: { metric: identifier, target: { type: 'Value', value: '10' } } }, metric('20'), 4],
+    [
+      'external',
+      { type: 'External', external: { metric: identifier, target: { type: 'Value', value: '10' } } },
+      metric('20'),
+      4,
+    ],
     [
       'object',
       {

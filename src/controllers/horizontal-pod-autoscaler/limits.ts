@@ -54,13 +54,22 @@ const RAISED = {
   message: 'recent recommendations were higher than current one, applying the highest recent recommendation',
 } as const;
 
-export function limit(wish: Wish, past: Past, now: number): { readonly replicas: number; readonly news: readonly News[] } {
-  const stabilized = wish.behavior === undefined ? highestRecent(wish, past, now) : stabilize(wish, wish.behavior, past, now);
+export function limit(
+  wish: Wish,
+  past: Past,
+  now: number,
+): { readonly replicas: number; readonly news: readonly News[] } {
+  const stabilized =
+    wish.behavior === undefined ? highestRecent(wish, past, now) : stabilize(wish, wish.behavior, past, now);
   const { replicas, reason, message } =
-    wish.behavior === undefined ? withinBounds(stabilized, wish) : withinRates(stabilized, wish, wish.behavior, past, now);
+    wish.behavior === undefined
+      ? withinBounds(stabilized, wish)
+      : withinRates(stabilized, wish, wish.behavior, past, now);
   const why = wish.behavior !== undefined && wish.desired >= wish.current ? LOWERED : RAISED;
   const able =
-    stabilized === wish.desired ? { reason: 'ReadyForNewScale', message: 'recommended size matches current size' } : why;
+    stabilized === wish.desired
+      ? { reason: 'ReadyForNewScale', message: 'recommended size matches current size' }
+      : why;
   return {
     replicas,
     news: [
@@ -72,7 +81,9 @@ export function limit(wish: Wish, past: Past, now: number): { readonly replicas:
 
 /** Returns the part of the history that is still relevant. */
 export function forget(past: Past, behavior: Behavior | undefined, now: number): Past {
-  const windows = [behavior?.scaleUp, behavior?.scaleDown].map((rules) => (rules?.stabilizationWindowSeconds ?? 0) * 1000);
+  const windows = [behavior?.scaleUp, behavior?.scaleDown].map(
+    (rules) => (rules?.stabilizationWindowSeconds ?? 0) * 1000,
+  );
   const periods = (rules: Rules | undefined): number =>
     Math.max(0, ...(rules?.policies ?? []).map(({ periodSeconds }) => periodSeconds * 1000));
   const since =
@@ -97,7 +108,8 @@ function stabilize({ current, desired }: Wish, { scaleUp, scaleDown }: Behavior,
   const upMs = (scaleUp?.stabilizationWindowSeconds ?? 0) * 1000;
   const downWindow = scaleDown?.stabilizationWindowSeconds;
   const downMs = downWindow === undefined ? DOWNSCALE_STABILIZATION_MS : downWindow * 1000;
-  const within = (ms: number): number[] => past.recommendations.filter(({ at }) => at > now - ms).map(({ replicas }) => replicas);
+  const within = (ms: number): number[] =>
+    past.recommendations.filter(({ at }) => at > now - ms).map(({ replicas }) => replicas);
   const lowest = Math.min(desired, ...within(upMs));
   const highest = Math.max(desired, ...within(downMs));
   return Math.min(Math.max(current, lowest), highest);
@@ -109,8 +121,14 @@ interface Limited {
   readonly message: string;
 }
 
-const TOO_FEW = { reason: 'TooFewReplicas', message: 'the desired replica count is less than the minimum replica count' };
-const TOO_MANY = { reason: 'TooManyReplicas', message: 'the desired replica count is more than the maximum replica count' };
+const TOO_FEW = {
+  reason: 'TooFewReplicas',
+  message: 'the desired replica count is less than the minimum replica count',
+};
+const TOO_MANY = {
+  reason: 'TooManyReplicas',
+  message: 'the desired replica count is more than the maximum replica count',
+};
 const TOO_FAST_UP = {
   reason: 'ScaleUpLimit',
   message: 'the desired replica count is increasing faster than the maximum scale rate',
@@ -129,7 +147,13 @@ function withinBounds(desired: number, { current, min, max }: Wish): Limited {
   return { replicas: desired, ...WITHIN };
 }
 
-function withinRates(desired: number, { current, min, max }: Wish, behavior: Behavior, past: Past, now: number): Limited {
+function withinRates(
+  desired: number,
+  { current, min, max }: Wish,
+  behavior: Behavior,
+  past: Past,
+  now: number,
+): Limited {
   if (desired > current) {
     const fastest = Math.max(current, fastestUp(current, behavior.scaleUp ?? scaleUpRules(), past, now));
     const most = Math.min(max, fastest);

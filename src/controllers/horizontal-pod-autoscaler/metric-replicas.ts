@@ -70,9 +70,13 @@ export class MetricReplicas {
         return reasoned('FailedGetContainerResourceMetric', what, () => this.#containerResource(spec, target, signal));
       }
       case 'Pods':
-        return reasoned('FailedGetPodsMetric', 'failed to get pods metric value', () => this.#pods(spec, target, signal));
+        return reasoned('FailedGetPodsMetric', 'failed to get pods metric value', () =>
+          this.#pods(spec, target, signal),
+        );
       case 'Object':
-        return reasoned('FailedGetObjectMetric', 'failed to get object metric value', () => this.#object(spec, target, signal));
+        return reasoned('FailedGetObjectMetric', 'failed to get object metric value', () =>
+          this.#object(spec, target, signal),
+        );
       case 'External': {
         const what = `failed to get ${spec.external?.metric.name ?? ''} external metric value`;
         return reasoned('FailedGetExternalMetric', what, () => this.#external(spec, target, signal));
@@ -89,7 +93,11 @@ export class MetricReplicas {
     return { replicas, status, name: `${resource.name} resource${kind}` };
   }
 
-  async #containerResource({ containerResource: source }: Spec, target: ScaleTarget, signal: AbortSignal): Promise<Proposal> {
+  async #containerResource(
+    { containerResource: source }: Spec,
+    target: ScaleTarget,
+    signal: AbortSignal,
+  ): Promise<Proposal> {
     if (source === undefined) throw new Error('invalid container resource metric source');
     const { name, container } = source;
     const { replicas, current, kind } = await this.#used(name, source.target, container, target, signal);

@@ -60,7 +60,11 @@ export class MetricsClient {
     const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/pods`;
     let items: readonly Immutable<ApiPodMetrics>[];
     try {
-      ({ items } = await this.#get<{ items: readonly Immutable<ApiPodMetrics>[] }>(path, { labelSelector: selector }, signal));
+      ({ items } = await this.#get<{ items: readonly Immutable<ApiPodMetrics>[] }>(
+        path,
+        { labelSelector: selector },
+        signal,
+      ));
     } catch (err) {
       throw new Error(
         `unable to get metrics for resource ${resource}: unable to fetch metrics from resource metrics API: ` +
@@ -90,8 +94,14 @@ export class MetricsClient {
 
   /** A metric of each pod. */
   async pods(metric: Metric, namespace: string, selector: string, signal: AbortSignal): Promise<PodMetrics> {
-    const { items } = await this.#custom(metric, `namespaces/${encodeURIComponent(namespace)}/pods/*`, selector, signal);
-    if (items.length === 0) throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
+    const { items } = await this.#custom(
+      metric,
+      `namespaces/${encodeURIComponent(namespace)}/pods/*`,
+      selector,
+      signal,
+    );
+    if (items.length === 0)
+      throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
     return new Map(
       items.map(({ describedObject, timestamp, windowSeconds, value }) => [
         describedObject.name,
@@ -105,12 +115,18 @@ export class MetricsClient {
   }
 
   /** A metric of one object, in thousandths. */
-  async object(metric: Metric, namespace: string, { resource, name }: DescribedObject, signal: AbortSignal): Promise<number> {
+  async object(
+    metric: Metric,
+    namespace: string,
+    { resource, name }: DescribedObject,
+    signal: AbortSignal,
+  ): Promise<number> {
     const what = `${resource}/${encodeURIComponent(name)}`;
     const path = resource === 'namespaces' ? what : `namespaces/${encodeURIComponent(namespace)}/${what}`;
     const { items } = await this.#custom(metric, path, '', signal);
     const [first] = items;
-    if (first === undefined) throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
+    if (first === undefined)
+      throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
     return parseQuantity(first.value).milliValue();
   }
 
@@ -130,7 +146,10 @@ export class MetricsClient {
   }
 
   async #custom(metric: Metric, path: string, labelSelector: string, signal: AbortSignal): Promise<MetricValueList> {
-    const query = { ...selection('metricLabelSelector', metric.selector), ...(labelSelector !== '' && { labelSelector }) };
+    const query = {
+      ...selection('metricLabelSelector', metric.selector),
+      ...(labelSelector !== '' && { labelSelector }),
+    };
     const at = `/apis/custom.metrics.k8s.io/v1beta2/${path}/${encodeURIComponent(metric.name)}`;
     try {
       return await this.#get<MetricValueList>(at, query, signal);

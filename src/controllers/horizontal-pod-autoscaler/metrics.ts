@@ -35,8 +35,9 @@ export class AutoscalerMetrics {
       bounds,
     );
     instruments.gauge(description('num_horizontal_pod_autoscalers', 'Autoscalers.'), () => [[[], known().length]]);
-    instruments.gauge(description('desired_replicas', 'How many pods an autoscaler wants.', 'namespace', 'hpa_name'), () =>
-      known().map(({ metadata, status }) => [[metadata.namespace ?? '', metadata.name], status.desiredReplicas]),
+    instruments.gauge(
+      description('desired_replicas', 'How many pods an autoscaler wants.', 'namespace', 'hpa_name'),
+      () => known().map(({ metadata, status }) => [[metadata.namespace ?? '', metadata.name], status.desiredReplicas]),
     );
   }
 

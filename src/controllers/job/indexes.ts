@@ -71,15 +71,28 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
   const failedSoFar = IndexSet.parse(job.status.failedIndexes, completions);
   const failed = isOver
     ? failedSoFar
-    : failedSoFar.with([...hopeless, ...[...failures].flatMap(([index, { counted }]) => (counted > limit ? [index] : []))]);
+    : failedSoFar.with([
+        ...hopeless,
+        ...[...failures].flatMap(([index, { counted }]) => (counted > limit ? [index] : [])),
+      ]);
   const remembered = new Set(
     isOver ? [] : [...last].flatMap(([index, pod]) => (failed.has(index) || completed.has(index) ? [] : [pod])),
   );
-  return { completed, failed: new IndexSet(failed.values().filter((index) => !completed.has(index))), failures, remembered };
+  return {
+    completed,
+    failed: new IndexSet(failed.values().filter((index) => !completed.has(index))),
+    failures,
+    remembered,
+  };
 }
 
 /** The lowest `count` indexes that are neither done nor `taken`. */
-export function nextIndexes(job: ReadJob, facts: IndexFacts, taken: ReadonlySet<number>, count: number): readonly number[] {
+export function nextIndexes(
+  job: ReadJob,
+  facts: IndexFacts,
+  taken: ReadonlySet<number>,
+  count: number,
+): readonly number[] {
   const next: number[] = [];
   const completions = job.spec.completions ?? 0;
   for (let index = 0; index < completions && next.length < count; index++) {

@@ -35,7 +35,8 @@ const patch = async (spec: object) => {
 const podList = async (): Promise<readonly Immutable<Pod>[]> => (await podClient().list()).items;
 const running = async () =>
   (await podList()).filter(
-    ({ metadata, status }) => metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status.phase ?? ''),
+    ({ metadata, status }) =>
+      metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status.phase ?? ''),
   );
 const index = (pod: Immutable<Pod>) => Number(pod.metadata.annotations?.['batch.kubernetes.io/job-completion-index']);
 
@@ -45,7 +46,14 @@ async function end(pod: Immutable<Pod> | undefined, exitCode: number, more: obje
   const status = {
     phase: exitCode === 0 ? 'Succeeded' : 'Failed',
     containerStatuses: [
-      { name: 'c', ready: false, restartCount: 0, image: '', imageID: '', state: { terminated: { exitCode, finishedAt } } },
+      {
+        name: 'c',
+        ready: false,
+        restartCount: 0,
+        image: '',
+        imageID: '',
+        state: { terminated: { exitCode, finishedAt } },
+      },
     ],
     ...more,
   };
@@ -61,7 +69,9 @@ const conditions = async () =>
   ((await job()).status.conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 async function eventList(): Promise<string[]> {
   const { items } = await cluster.client.resource(events).namespace('default').list();
-  return items.filter(({ involvedObject }) => involvedObject.kind === 'Job').map(({ type, reason }) => `${type} ${reason}`);
+  return items
+    .filter(({ involvedObject }) => involvedObject.kind === 'Job')
+    .map(({ type, reason }) => `${type} ${reason}`);
 }
 
 describe('a job', () => {
@@ -82,7 +92,10 @@ describe('a job', () => {
     const { status } = await job();
     expect(status).toMatchObject({ succeeded: 3, ready: 0, terminating: 0, completionTime: expect.any(String) });
     expect(status.active).toBeUndefined();
-    expect(await conditions()).toEqual(['SuccessCriteriaMet=True CompletionsReached', 'Complete=True CompletionsReached']);
+    expect(await conditions()).toEqual([
+      'SuccessCriteriaMet=True CompletionsReached',
+      'Complete=True CompletionsReached',
+    ]);
     expect((await podList()).every(({ metadata }) => metadata.finalizers === undefined)).toBe(true);
     expect(await eventList()).toContain('Normal Completed');
   });
@@ -184,7 +197,9 @@ describe('an indexed job', () => {
     expect(zero?.spec.containers[0]?.env).toEqual([
       {
         name: 'JOB_COMPLETION_INDEX',
-        valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" } },
+        valueFrom: {
+          fieldRef: { apiVersion: 'v1', fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" },
+        },
       },
     ]);
     await end(one, 0);
@@ -209,7 +224,12 @@ describe('an indexed job', () => {
     expect((await job()).status).toMatchObject({ failedIndexes: '1' });
     await endIndex(0, 0);
     await endIndex(2, 0);
-    expect((await job()).status).toMatchObject({ failedIndexes: '1', completedIndexes: '0,2', failed: 2, succeeded: 2 });
+    expect((await job()).status).toMatchObject({
+      failedIndexes: '1',
+      completedIndexes: '0,2',
+      failed: 2,
+      succeeded: 2,
+    });
     expect(await conditions()).toEqual(['FailureTarget=True FailedIndexes', 'Failed=True FailedIndexes']);
   });
 
@@ -223,7 +243,11 @@ describe('an indexed job', () => {
   });
 
   it('has succeeded as soon as its success policy says so', async () => {
-    await create({ ...indexed, parallelism: 3, successPolicy: { rules: [{ succeededIndexes: '1-2', succeededCount: 1 }] } });
+    await create({
+      ...indexed,
+      parallelism: 3,
+      successPolicy: { rules: [{ succeededIndexes: '1-2', succeededCount: 1 }] },
+    });
     await endIndex(0, 0);
     expect(await conditions()).toEqual([]);
     await endIndex(2, 0);
@@ -234,7 +258,9 @@ describe('an indexed job', () => {
 
 describe('a pod failure policy', () => {
   const policy = (action: string, more: object = {}) => ({
-    rules: [{ action, onExitCodes: { operator: 'In', values: [42] } }, more].filter((rule) => Object.keys(rule).length > 0),
+    rules: [{ action, onExitCodes: { operator: 'In', values: [42] } }, more].filter(
+      (rule) => Object.keys(rule).length > 0,
+    ),
   });
 
   it('ends the job', async () => {

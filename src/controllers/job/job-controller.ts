@@ -107,7 +107,8 @@ export class JobController implements Controller {
       writes,
       predicate: { delete: false },
       onSeen: ({ spec: { managedBy } }, before) => {
-        if (before === undefined && managedBy !== undefined && managedBy !== MANAGER) this.#metrics.runElsewhere(managedBy);
+        if (before === undefined && managedBy !== undefined && managedBy !== MANAGER)
+          this.#metrics.runElsewhere(managedBy);
       },
       onGone: ({ metadata }) => {
         this.#backoff.forget(metadata.uid);
@@ -247,7 +248,13 @@ export class JobController implements Controller {
   }
 
   /** Creates and deletes pods; or deletes all that are active, if the job is over or suspended. */
-  async #manage(key: string, job: ReadJob, facts: Facts, verdict: Verdict | undefined, signal: AbortSignal): Promise<Managed> {
+  async #manage(
+    key: string,
+    job: ReadJob,
+    facts: Facts,
+    verdict: Verdict | undefined,
+    signal: AbortSignal,
+  ): Promise<Managed> {
     const { active } = facts;
     const idle: Managed = {
       action: 'tracking',
@@ -268,7 +275,14 @@ export class JobController implements Controller {
     return this.#create(key, job, facts, Math.min(wanted - counted, BURST), idle, signal);
   }
 
-  async #create(key: string, job: ReadJob, facts: Facts, count: number, idle: Managed, signal: AbortSignal): Promise<Managed> {
+  async #create(
+    key: string,
+    job: ReadJob,
+    facts: Facts,
+    count: number,
+    idle: Managed,
+    signal: AbortSignal,
+  ): Promise<Managed> {
     const { indexes } = facts;
     const nowMs = this.#config.clock.now();
     let againInMs: number | undefined;
@@ -307,7 +321,13 @@ export class JobController implements Controller {
     };
   }
 
-  async #delete(key: string, job: ReadJob, facts: Facts, doomed: readonly ReadPod[], signal: AbortSignal): Promise<Managed> {
+  async #delete(
+    key: string,
+    job: ReadJob,
+    facts: Facts,
+    doomed: readonly ReadPod[],
+    signal: AbortSignal,
+  ): Promise<Managed> {
     const chosen = doomed.slice(0, BURST);
     this.#expectations.expectDeletions(
       key,
@@ -344,7 +364,8 @@ export class JobController implements Controller {
       for (const pod of pending) {
         try {
           const patched = await this.#removeFinalizer(pod, signal);
-          if (patched !== undefined) this.#writes.wrote(key, patched, this.#pods.lister.getByKey(objectKey(pod)) ?? patched);
+          if (patched !== undefined)
+            this.#writes.wrote(key, patched, this.#pods.lister.getByKey(objectKey(pod)) ?? patched);
           released.add(pod.metadata.uid);
         } catch (err) {
           failures.push(err);
@@ -422,9 +443,13 @@ function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
   const indexes = isIndexed(job) ? indexFacts(job, owned) : undefined;
 
   const tracked = owned.filter((pod) => hasFinalizer(pod));
-  const fresh = tracked.filter(({ metadata }) => !seen.has(metadata.uid)).slice(0, Math.max(0, MAX_UNCOUNTED - seen.size));
+  const fresh = tracked
+    .filter(({ metadata }) => !seen.has(metadata.uid))
+    .slice(0, Math.max(0, MAX_UNCOUNTED - seen.size));
   const newlySucceeded = fresh.filter(hasSucceeded);
-  const ended = fresh.filter((pod) => !hasSucceeded(pod) && hasFailed(pod, job) && indexes?.remembered.has(pod) !== true);
+  const ended = fresh.filter(
+    (pod) => !hasSucceeded(pod) && hasFailed(pod, job) && indexes?.remembered.has(pod) !== true,
+  );
   const ignored = ended.filter((pod) => judgeFailure(job, pod).action === 'Ignore');
   const newlyFailed = ended.filter((pod) => !ignored.includes(pod));
 
@@ -433,7 +458,9 @@ function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
   const baseFailed = (status.failed ?? 0) + noted.failed.length - keptFailed.length;
   // With indexes, those that are done are the count.
   const baseSucceeded =
-    indexes === undefined ? (status.succeeded ?? 0) + noted.succeeded.length - keptSucceeded.length : indexes.completed.size;
+    indexes === undefined
+      ? (status.succeeded ?? 0) + noted.succeeded.length - keptSucceeded.length
+      : indexes.completed.size;
   const uncountedFailed = [...keptFailed, ...newlyFailed.map(({ metadata }) => metadata.uid)];
   const uncountedSucceeded =
     indexes === undefined ? [...keptSucceeded, ...newlySucceeded.map(({ metadata }) => metadata.uid)] : [];
@@ -455,7 +482,10 @@ function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
     baseFailed,
     baseSucceeded,
     toRelease: tracked.filter(
-      (pod) => noticed.has(pod.metadata.uid) || ignored.includes(pod) || (indexes !== undefined && newlySucceeded.includes(pod)),
+      (pod) =>
+        noticed.has(pod.metadata.uid) ||
+        ignored.includes(pod) ||
+        (indexes !== undefined && newlySucceeded.includes(pod)),
     ),
   };
 }
@@ -501,7 +531,13 @@ function withStart(job: ReadJob, nowMs: number): ReadJob {
   return job.status.startTime === undefined ? { ...job, status: { ...job.status, startTime: formatTime(nowMs) } } : job;
 }
 
-function statusOf(job: ReadJob, facts: Facts, managed: Managed, verdict: Verdict | undefined, nowMs: number): ReadStatus {
+function statusOf(
+  job: ReadJob,
+  facts: Facts,
+  managed: Managed,
+  verdict: Verdict | undefined,
+  nowMs: number,
+): ReadStatus {
   const { indexes, baseFailed, baseSucceeded, uncountedFailed, uncountedSucceeded } = facts;
   const { startTime } = job.status;
   let conditions = suspension(job, nowMs);
@@ -546,10 +582,22 @@ function withCounted(job: ReadJob, released: ReadonlySet<string>, { indexes }: F
 }
 
 /** The end, when no pod runs any more and all are counted. */
-function withEnd(job: ReadJob, facts: Facts, managed: Managed, verdict: Verdict | undefined, nowMs: number): ReadStatus {
+function withEnd(
+  job: ReadJob,
+  facts: Facts,
+  managed: Managed,
+  verdict: Verdict | undefined,
+  nowMs: number,
+): ReadStatus {
   const { uncountedTerminatedPods: left } = job.status;
   const open = (left?.failed ?? []).length + (left?.succeeded ?? []).length;
-  if (verdict === undefined || managed.active > 0 || managed.terminating > 0 || open > 0 || facts.indexes?.remembered.size) {
+  if (
+    verdict === undefined ||
+    managed.active > 0 ||
+    managed.terminating > 0 ||
+    open > 0 ||
+    facts.indexes?.remembered.size
+  ) {
     return job.status;
   }
   const { outcome, reason, message } = verdict;
@@ -568,11 +616,19 @@ function targetOf({ outcome, reason, message }: Verdict): ConditionNews {
 function suspension({ spec, status }: ReadJob, nowMs: number): readonly Condition[] {
   const present = status.conditions ?? [];
   if (spec.suspend === true) {
-    return withCondition(present, { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' }, nowMs);
+    return withCondition(
+      present,
+      { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' },
+      nowMs,
+    );
   }
   const was = present.some(({ type }) => type === 'Suspended');
   if (!was) return present;
-  return withCondition(present, { type: 'Suspended', status: 'False', reason: 'JobResumed', message: 'Job resumed' }, nowMs);
+  return withCondition(
+    present,
+    { type: 'Suspended', status: 'False', reason: 'JobResumed', message: 'Job resumed' },
+    nowMs,
+  );
 }
 
 function withCondition(present: readonly Condition[], news: ConditionNews, nowMs: number): readonly Condition[] {
@@ -583,7 +639,12 @@ function withCondition(present: readonly Condition[], news: ConditionNews, nowMs
   return index < 0 ? [...present, condition] : present.with(index, condition);
 }
 
-function nextTime(job: ReadJob, { againInMs }: Managed, expectedInMs: number | undefined, nowMs: number): ReconcileResult {
+function nextTime(
+  job: ReadJob,
+  { againInMs }: Managed,
+  expectedInMs: number | undefined,
+  nowMs: number,
+): ReconcileResult {
   const times: number[] = [];
   if (againInMs !== undefined) times.push(againInMs);
   if (expectedInMs !== undefined) times.push(expectedInMs);

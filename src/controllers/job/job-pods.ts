@@ -18,12 +18,14 @@ const COMPLETION_INDEX_ENV = 'JOB_COMPLETION_INDEX';
 
 export const isIndexed = ({ spec }: ReadJob): boolean => spec.completionMode === 'Indexed';
 export const parallelismOf = ({ spec }: ReadJob): number => spec.parallelism ?? 1;
-export const hasFinalizer = ({ metadata }: ReadPod): boolean => (metadata.finalizers ?? []).includes(TRACKING_FINALIZER);
+export const hasFinalizer = ({ metadata }: ReadPod): boolean =>
+  (metadata.finalizers ?? []).includes(TRACKING_FINALIZER);
 
 /** Only what has failed is replaced, not already what is about to end. */
 export function replacesOnlyFailed({ spec }: ReadJob): boolean {
   return (
-    spec.podReplacementPolicy === 'Failed' || (spec.podReplacementPolicy === undefined && spec.podFailurePolicy !== undefined)
+    spec.podReplacementPolicy === 'Failed' ||
+    (spec.podReplacementPolicy === undefined && spec.podFailurePolicy !== undefined)
   );
 }
 
@@ -49,7 +51,9 @@ export function hasFailed(pod: ReadPod, job: ReadJob): boolean {
 
 /** When it ended, in milliseconds since the epoch: the last of its containers, or what else comes next to that. */
 export function endedAt(pod: ReadPod): number {
-  const times = (pod.status.containerStatuses ?? []).flatMap(({ state }) => parseTime(state?.terminated?.finishedAt) ?? []);
+  const times = (pod.status.containerStatuses ?? []).flatMap(
+    ({ state }) => parseTime(state?.terminated?.finishedAt) ?? [],
+  );
   if (times.length > 0) return Math.max(...times);
   const ready = pod.status.conditions?.find(({ type }) => type === 'Ready');
   const { deletionTimestamp, creationTimestamp } = pod.metadata;
@@ -113,7 +117,10 @@ export function judgeFailure({ spec }: ReadJob, pod: ReadPod): FailureVerdict {
   for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
     const why = matchOf(rule, pod);
     if (why !== undefined) {
-      return { action: rule.action, message: `${why.replace('POD', what)} matching ${rule.action} rule at index ${index}` };
+      return {
+        action: rule.action,
+        message: `${why.replace('POD', what)} matching ${rule.action} rule at index ${index}`,
+      };
     }
   }
   return { action: 'Count', message: '' };
@@ -127,7 +134,8 @@ function matchOf({ onExitCodes, onPodConditions }: Immutable<PodFailurePolicyRul
     for (const { name, state } of statuses) {
       const exitCode = state?.terminated?.exitCode ?? 0;
       if ((containerName !== undefined && containerName !== name) || exitCode === 0) continue;
-      if (values.includes(exitCode) === (operator === 'In')) return `Container ${name} for POD failed with exit code ${exitCode}`;
+      if (values.includes(exitCode) === (operator === 'In'))
+        return `Container ${name} for POD failed with exit code ${exitCode}`;
     }
     return undefined;
   }

@@ -39,7 +39,12 @@ export class JobMetrics {
     );
     this.#finished = counter('jobs_finished_total', 'Jobs that have ended.', 'completion_mode', 'result', 'reason');
     this.#external = counter('jobs_by_external_controller_total', 'Jobs that somebody else runs.', 'controller_name');
-    this.#podsFinished = counter('job_pods_finished_total', 'Pods that have ended and are counted.', 'completion_mode', 'result');
+    this.#podsFinished = counter(
+      'job_pods_finished_total',
+      'Pods that have ended and are counted.',
+      'completion_mode',
+      'result',
+    );
     this.#policies = counter(
       'pod_failures_handled_by_failure_policy_total',
       'Failed pods by what the policy made of them.',
@@ -104,7 +109,12 @@ export class JobMetrics {
     if (was !== is) this.#tracked.with(is ? 'add' : 'delete').value++;
   }
 
-  created(job: ReadJob, facts: { readonly failed: number; readonly terminating: number }, made: number, failed: number): void {
+  created(
+    job: ReadJob,
+    facts: { readonly failed: number; readonly terminating: number },
+    made: number,
+    failed: number,
+  ): void {
     let reason = 'new';
     if (replacesOnlyFailed(job) && facts.failed > 0) reason = 'recreate_failed';
     else if (facts.failed > 0 || facts.terminating > 0) reason = 'recreate_terminating_or_failed';

@@ -14,7 +14,8 @@ async function endPods({ client, clock }: TestCluster): Promise<void> {
   const isOpen = ({ metadata, status }: Immutable<Pod>) =>
     metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status.phase ?? '');
   const indexOf = ({ metadata }: Immutable<Pod>) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'];
-  const hasFailed = (index: string | undefined) => items.some((pod) => pod.status.phase === 'Failed' && indexOf(pod) === index);
+  const hasFailed = (index: string | undefined) =>
+    items.some((pod) => pod.status.phase === 'Failed' && indexOf(pod) === index);
   for (const pod of items.filter(isOpen)) {
     const fails = indexOf(pod) === '1' && !hasFailed('1');
     await client

@@ -54,12 +54,20 @@ function failure({ job, indexes, newlyFailed, failed, active, nowMs }: Standing)
   }
   const limit = spec.backoffLimit ?? 6;
   if ((newlyFailed.length > 0 && failed > limit) || restartedTooOften(job, active)) {
-    return { outcome: 'Failed', reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' };
+    return {
+      outcome: 'Failed',
+      reason: 'BackoffLimitExceeded',
+      message: 'Job has reached the specified backoff limit',
+    };
   }
   const startedAt = parseTime(status.startTime);
   if (spec.suspend !== true && spec.activeDeadlineSeconds !== undefined && startedAt !== undefined) {
     if (nowMs - startedAt >= spec.activeDeadlineSeconds * 1000) {
-      return { outcome: 'Failed', reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' };
+      return {
+        outcome: 'Failed',
+        reason: 'DeadlineExceeded',
+        message: 'Job was active longer than specified deadline',
+      };
     }
   }
   const hopeless = indexes?.failed?.size ?? 0;

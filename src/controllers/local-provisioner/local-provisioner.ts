@@ -151,7 +151,11 @@ export class LocalProvisioner implements Controller {
     if (selected === '') {
       // The scheduler will select one, where it is asked to.
       if (storageClass.volumeBindingMode === 'WaitForFirstConsumer') return;
-      return this.#refuse(claim, storageClass, 'no node was selected: it takes the volumeBindingMode WaitForFirstConsumer');
+      return this.#refuse(
+        claim,
+        storageClass,
+        'no node was selected: it takes the volumeBindingMode WaitForFirstConsumer',
+      );
     }
     const why = objection(claim, storageClass);
     if (why !== undefined) return this.#refuse(claim, storageClass, why);
@@ -254,7 +258,8 @@ export class LocalProvisioner implements Controller {
 
   async #removeDirectory({ metadata }: ReadVolume, signal: AbortSignal): Promise<void> {
     const nodeName = metadata.annotations?.[VOLUME_NODE] ?? '';
-    if (nodeName === '') throw new Error(`the volume does not say on which node it is: it has no annotation ${VOLUME_NODE}`);
+    if (nodeName === '')
+      throw new Error(`the volume does not say on which node it is: it has no annotation ${VOLUME_NODE}`);
     const node = this.#nodes.lister.get('', nodeName) ?? (await this.#liveNode(nodeName, signal));
     // With a node go its directories.
     if (node === undefined || node.metadata.annotations?.[LOCAL_VOLUMES] === '') return;

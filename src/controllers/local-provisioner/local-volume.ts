@@ -3,7 +3,14 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import type { StorageClass } from '#api/groups/storage/v1/index.ts';
-import { DIRECTORY_FINALIZER, HOSTNAME_LABEL, LOCAL_VOLUMES, PRETENDED_DIRECTORY, PROVISIONER, VOLUME_NODE } from './names.ts';
+import {
+  DIRECTORY_FINALIZER,
+  HOSTNAME_LABEL,
+  LOCAL_VOLUMES,
+  PRETENDED_DIRECTORY,
+  PROVISIONER,
+  VOLUME_NODE,
+} from './names.ts';
 import { PROVISIONED_BY } from '../persistent-volume/names.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;

@@ -24,7 +24,10 @@ interface Described {
 
 /** Every type that this controller sets, with what it says when there is nothing wrong. */
 const FINE: Readonly<Record<string, Described>> = {
-  NamespaceDeletionDiscoveryFailure: { reason: 'ResourcesDiscovered', message: 'All resources successfully discovered' },
+  NamespaceDeletionDiscoveryFailure: {
+    reason: 'ResourcesDiscovered',
+    message: 'All resources successfully discovered',
+  },
   NamespaceDeletionGroupVersionParsingFailure: {
     reason: 'ParsedGroupVersions',
     message: 'All legacy kube types successfully parsed',
@@ -34,7 +37,10 @@ const FINE: Readonly<Record<string, Described>> = {
     message: 'All content successfully deleted, may be waiting on finalization',
   },
   NamespaceContentRemaining: { reason: 'ContentRemoved', message: 'All content successfully removed' },
-  NamespaceFinalizersRemaining: { reason: 'ContentHasNoFinalizers', message: 'All content-preserving finalizers finished' },
+  NamespaceFinalizersRemaining: {
+    reason: 'ContentHasNoFinalizers',
+    message: 'All content-preserving finalizers finished',
+  },
 };
 
 /** The conditions with the findings in them; the very array that was given if nothing has changed. `now`: a metav1.Time. */
@@ -48,7 +54,8 @@ export function conditionsWith(present: readonly Condition[], findings: Findings
     const { reason, message } = problem ?? fine;
     const index = next.findIndex((condition) => condition.type === type);
     const before = next[index];
-    if (before !== undefined && before.status === status && before.reason === reason && before.message === message) continue;
+    if (before !== undefined && before.status === status && before.reason === reason && before.message === message)
+      continue;
     changed = true;
     const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
     const condition: Condition = { type, status, lastTransitionTime, reason, message };

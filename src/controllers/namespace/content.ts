@@ -117,7 +117,8 @@ function sumUp(parts: readonly Left[]): ContentResult {
   for (const { id, items } of parts) {
     if (items.length > 0) remaining.set(id, items.length);
     for (const { metadata } of items) {
-      for (const finalizer of metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+      for (const finalizer of metadata.finalizers ?? [])
+        finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
     }
   }
   return {

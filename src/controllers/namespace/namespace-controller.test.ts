@@ -55,9 +55,9 @@ describe('NamespaceController', () => {
     await cluster.clock.settle();
     expect(await read()).toBeUndefined();
     expect((await maps('default').list()).items.length).toBe(1);
-    expect((await cluster.client.resource(configMaps).list()).items.every(({ metadata }) => metadata.namespace !== 'x')).toBe(
-      true,
-    );
+    expect(
+      (await cluster.client.resource(configMaps).list()).items.every(({ metadata }) => metadata.namespace !== 'x'),
+    ).toBe(true);
   });
 
   it('waits for pods before it touches what they may need, and goes on when the last is gone', async () => {
@@ -71,9 +71,12 @@ describe('NamespaceController', () => {
     expect((await maps().list()).items.length).toBe(1);
     expect(await conditions()).toEqual({
       NamespaceDeletionDiscoveryFailure: 'False ResourcesDiscovered: All resources successfully discovered',
-      NamespaceDeletionGroupVersionParsingFailure: 'False ParsedGroupVersions: All legacy kube types successfully parsed',
-      NamespaceDeletionContentFailure: 'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
-      NamespaceContentRemaining: 'True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances',
+      NamespaceDeletionGroupVersionParsingFailure:
+        'False ParsedGroupVersions: All legacy kube types successfully parsed',
+      NamespaceDeletionContentFailure:
+        'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
+      NamespaceContentRemaining:
+        'True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances',
       NamespaceFinalizersRemaining: 'False ContentHasNoFinalizers: All content-preserving finalizers finished',
     });
     const before = cluster.clock.now();
@@ -90,11 +93,13 @@ describe('NamespaceController', () => {
     await remove();
     await cluster.clock.settle();
     expect(await conditions()).toMatchObject({
-      NamespaceContentRemaining: 'True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances',
+      NamespaceContentRemaining:
+        'True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances',
       NamespaceFinalizersRemaining:
         'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/one in 2 resource instances, example.com/two in 1 resource instances',
     });
-    for (const name of ['a', 'b']) await maps().patch(name, 'application/merge-patch+json', { metadata: { finalizers: null } });
+    for (const name of ['a', 'b'])
+      await maps().patch(name, 'application/merge-patch+json', { metadata: { finalizers: null } });
     await cluster.clock.advance('10s');
     expect(await read()).toBeUndefined();
   });

@@ -39,7 +39,9 @@ export class NamespaceController implements Controller {
     });
     this.#namespaces = builder.for(namespaces, { predicate: { ...only(isTerminating), delete: false } });
     // A namespace waits for its pods longest: the last deletion wakes it at once.
-    builder.watches(pods, ({ metadata }) => this.#terminating(metadata.namespace), { predicate: { add: false, update: false } });
+    builder.watches(pods, ({ metadata }) => this.#terminating(metadata.namespace), {
+      predicate: { add: false, update: false },
+    });
     this.run = builder.complete();
   }
 
@@ -72,7 +74,9 @@ export class NamespaceController implements Controller {
   ): Promise<{ readonly result: ContentResult; readonly discoveryFailure: string | undefined }> {
     const { client, clock } = this.#config;
     const { resources, failures } = await discoverResources(client, signal);
-    const deletable = resources.filter((resource) => resource.namespaced && resource.preferred && hasVerbs(resource, 'delete'));
+    const deletable = resources.filter(
+      (resource) => resource.namespaced && resource.preferred && hasVerbs(resource, 'delete'),
+    );
     const result = await deleteContent(client, deletable, name, clock.now(), signal);
     if (failures.size === 0) return { result, discoveryFailure: undefined };
     const listed = [...failures].map(([groupVersion, reason]) => `${groupVersion}: ${reason}`).join(', ');
@@ -92,7 +96,9 @@ export class NamespaceController implements Controller {
     const conditions = conditionsWith(present, { ...result, discoveryFailure }, formatTime(clock.now()));
     if (conditions === present) return true;
     try {
-      await client.resource(namespaces).updateStatus({ ...namespace, status: { ...namespace.status, conditions } }, { signal });
+      await client
+        .resource(namespaces)
+        .updateStatus({ ...namespace, status: { ...namespace.status, conditions } }, { signal });
       return true;
     } catch (err) {
       if (apierrors.isNotFound(err)) return true;

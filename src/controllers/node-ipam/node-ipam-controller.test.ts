@@ -17,7 +17,10 @@ const start = (change: Partial<NodeIpamConfig> = {}) =>
 const add = (name: string, spec = {}) => cluster.client.resource(nodes).create({ metadata: { name }, spec });
 const ranges = async () =>
   Object.fromEntries(
-    (await cluster.client.resource(nodes).list()).items.map(({ metadata, spec }) => [metadata.name, spec.podCIDRs?.join(' ')]),
+    (await cluster.client.resource(nodes).list()).items.map(({ metadata, spec }) => [
+      metadata.name,
+      spec.podCIDRs?.join(' '),
+    ]),
   );
 
 describe('NodeIpamController', () => {

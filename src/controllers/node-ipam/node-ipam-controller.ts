@@ -47,14 +47,23 @@ export class NodeIpamController implements Controller {
   constructor(config: NodeIpamConfig) {
     const { nodeMaskSizeIPv4 = 24, nodeMaskSizeIPv6 = 64 } = config;
     this.#config = config;
-    this.#sets = config.clusterCidrs.map((cidr) => new CidrSet(cidr, cidr.includes(':') ? nodeMaskSizeIPv6 : nodeMaskSizeIPv4));
+    this.#sets = config.clusterCidrs.map(
+      (cidr) => new CidrSet(cidr, cidr.includes(':') ? nodeMaskSizeIPv6 : nodeMaskSizeIPv4),
+    );
     for (const cidr of config.serviceCidrs ?? []) for (const set of this.#sets) set.occupy(cidr);
     const instruments = config.instruments ?? new Instruments();
-    const description = (name: string, help: string) => ({ name: `node_ipam_controller_${name}`, help, labels: ['clusterCIDR'] });
+    const description = (name: string, help: string) => ({
+      name: `node_ipam_controller_${name}`,
+      help,
+      labels: ['clusterCIDR'],
+    });
     this.#allocations = instruments.counter(description('cidrset_cidrs_allocations_total', 'Ranges given to nodes.'));
     this.#releases = instruments.counter(description('cidrset_cidrs_releases_total', 'Ranges given back.'));
     this.#tries = instruments.histogram(
-      description('cidrset_allocation_tries_per_request', 'Ranges that were taken already, before one was found that was free.'),
+      description(
+        'cidrset_allocation_tries_per_request',
+        'Ranges that were taken already, before one was found that was free.',
+      ),
       exponentialBuckets(1, 5, 5),
     );
     const gauge = (name: string, help: string, value: (set: CidrSet) => number): void =>
@@ -97,7 +106,8 @@ export class NodeIpamController implements Controller {
     this.#uncertain.delete(node.metadata.uid);
     this.#release(cidrs);
     // Others may have waited for one.
-    for (const other of this.#nodes.lister.list()) if (rangesOf(other).length === 0) this.#queue.add(other.metadata.name);
+    for (const other of this.#nodes.lister.list())
+      if (rangesOf(other).length === 0) this.#queue.add(other.metadata.name);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -118,7 +128,9 @@ export class NodeIpamController implements Controller {
     this.#given.set(uid, cidrs);
     const patch = { metadata: { uid }, spec: { podCIDR: cidrs[0], podCIDRs: cidrs } };
     try {
-      await this.#config.client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+      await this.#config.client
+        .resource(nodes)
+        .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
       this.#uncertain.delete(uid);
       return reconciled;
     } catch (err) {

@@ -73,7 +73,9 @@ class Fleet {
       lastTransitionTime: now,
     };
     const patch = { status: { conditions: [condition] } };
-    await client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status' });
+    await client
+      .resource(nodes)
+      .patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status' });
     await this.#renew(name);
   }
 
@@ -98,12 +100,16 @@ class Fleet {
 
   async deletedPods(): Promise<readonly string[]> {
     const { items } = await this.#cluster.client.resource(pods).namespace('default').list();
-    return items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).map(({ metadata }) => metadata.name);
+    return items
+      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .map(({ metadata }) => metadata.name);
   }
 }
 
-const hasNoExecute = ({ spec }: ReadNode): boolean => spec.taints?.some(({ effect }) => effect === 'NoExecute') ?? false;
-const readyOf = ({ status }: ReadNode): string | undefined => status.conditions?.find(({ type }) => type === 'Ready')?.status;
+const hasNoExecute = ({ spec }: ReadNode): boolean =>
+  spec.taints?.some(({ effect }) => effect === 'NoExecute') ?? false;
+const readyOf = ({ status }: ReadNode): string | undefined =>
+  status.conditions?.find(({ type }) => type === 'Ready')?.status;
 const zoneName = ({ metadata }: ReadNode): string => metadata.labels?.['topology.kubernetes.io/zone'] ?? '';
 
 describe('nodes that never reported', () => {
@@ -150,13 +156,15 @@ describe('the state of all zones decides', () => {
     ['the last ready node reports not ready after the others were evicted', 'RSS', 'NSS', []],
   ])('%s: %s -> %s', async (_, before, after, evicts) => {
     const reports: Readonly<Record<string, Report>> = { R: 'True', N: 'False', S: 'silent' };
-    const letters = (text: string) => text.split(' ').flatMap((zone, z) => [...zone].map((letter) => [letter, `z${z}`] as const));
+    const letters = (text: string) =>
+      text.split(' ').flatMap((zone, z) => [...zone].map((letter) => [letter, `z${z}`] as const));
     for (const [index, [, zone]] of letters(before).entries()) {
       await fleet.add(`n${index}`, zone);
       await fleet.report(`n${index}`, 'True');
     }
     const set = async (text: string): Promise<void> => {
-      for (const [index, [letter]] of letters(text).entries()) await fleet.report(`n${index}`, reports[letter] as Report);
+      for (const [index, [letter]] of letters(text).entries())
+        await fleet.report(`n${index}`, reports[letter] as Report);
     };
     await set(before);
     await fleet.pass(120);
@@ -212,7 +220,8 @@ describe('the state of all zones decides', () => {
     const condition = { type: 'Ready', status: 'True', lastTransitionTime: formatTime(cluster.clock.now()) };
     const patch = { status: { phase: 'Running', conditions: [condition] } };
     await inDefault.patch('on-a', 'application/strategic-merge-patch+json', patch, { subresource: 'status' });
-    const ready = async () => (await inDefault.get('on-a')).status.conditions?.find(({ type }) => type === 'Ready')?.status;
+    const ready = async () =>
+      (await inDefault.get('on-a')).status.conditions?.find(({ type }) => type === 'Ready')?.status;
     await fleet.report('a', 'False');
     await fleet.pass(5);
     expect(await ready()).toBe('True');
@@ -224,67 +233,71 @@ describe('the state of all zones decides', () => {
 
 // The rules as they are documented, written without regard to how the controller works.
 describe('nodes that fail and come back in random order', () => {
-  it.each([1, 2, 3, 4])('are evicted only as the state of the zones allows (seed %i)', { timeout: 60_000 }, async (seed) => {
-    const random = new SeededRandom(seed);
-    const pick = <T>(items: readonly T[]): T => items[Math.floor(random.float() * items.length)] as T;
-    const names: string[] = [];
-    const wrong: string[] = [];
-    const state = new Map<string, ReadNode>();
-    const starts = new Map<string, number[]>();
-    const tainted = new Set<string>();
-    const stop = new AbortController();
-    const watch = await cluster.client.resource(nodes).watch({ signal: stop.signal });
-    const checks = (async () => {
-      for await (const { type, object } of watch) {
-        const before = state.get(object.metadata.name);
-        if (type === 'DELETED') state.delete(object.metadata.name);
-        else state.set(object.metadata.name, object);
-        if (type === 'DELETED' || !hasNoExecute(object) || (before !== undefined && hasNoExecute(before))) continue;
-        tainted.add(object.metadata.name);
-        const problem = problemOf(object, [...state.values()]);
-        if (problem !== undefined) wrong.push(`${object.metadata.name}: ${problem}`);
-        const zone = zoneName(object);
-        starts.set(zone, [...(starts.get(zone) ?? []), cluster.clock.monotonic()]);
+  it.each([1, 2, 3, 4])(
+    'are evicted only as the state of the zones allows (seed %i)',
+    { timeout: 60_000 },
+    async (seed) => {
+      const random = new SeededRandom(seed);
+      const pick = <T>(items: readonly T[]): T => items[Math.floor(random.float() * items.length)] as T;
+      const names: string[] = [];
+      const wrong: string[] = [];
+      const state = new Map<string, ReadNode>();
+      const starts = new Map<string, number[]>();
+      const tainted = new Set<string>();
+      const stop = new AbortController();
+      const watch = await cluster.client.resource(nodes).watch({ signal: stop.signal });
+      const checks = (async () => {
+        for await (const { type, object } of watch) {
+          const before = state.get(object.metadata.name);
+          if (type === 'DELETED') state.delete(object.metadata.name);
+          else state.set(object.metadata.name, object);
+          if (type === 'DELETED' || !hasNoExecute(object) || (before !== undefined && hasNoExecute(before))) continue;
+          tainted.add(object.metadata.name);
+          const problem = problemOf(object, [...state.values()]);
+          if (problem !== undefined) wrong.push(`${object.metadata.name}: ${problem}`);
+          const zone = zoneName(object);
+          starts.set(zone, [...(starts.get(zone) ?? []), cluster.clock.monotonic()]);
+        }
+      })();
+      const zones = pick([[''], ['a', 'b'], ['a', 'b', 'c']]);
+      for (let round = 0; round < 40; round++) {
+        if (names.length < 3 || (names.length < 9 && random.float() < 0.2)) {
+          const name = `n${names.length}`;
+          await fleet.add(name, pick(zones));
+          names.push(name);
+          if (random.float() < 0.7) await fleet.report(name, 'True');
+        }
+        // Sometimes one node changes, sometimes all of them do.
+        const changing = random.float() < 0.15 ? names : [pick(names)];
+        const report = pick<Report>(['True', 'True', 'False', 'silent', 'silent']);
+        for (const name of changing) await fleet.report(name, report);
+        await fleet.pass(pick([5, 10, 30, 60]));
       }
-    })();
-    const zones = pick([[''], ['a', 'b'], ['a', 'b', 'c']]);
-    for (let round = 0; round < 40; round++) {
-      if (names.length < 3 || (names.length < 9 && random.float() < 0.2)) {
-        const name = `n${names.length}`;
-        await fleet.add(name, pick(zones));
-        names.push(name);
-        if (random.float() < 0.7) await fleet.report(name, 'True');
+      // In the end one node is ready, and the others have time.
+      await fleet.report(names[0] as string, 'True');
+      await fleet.pass(400);
+      const all = (await cluster.client.resource(nodes).list()).items;
+      for (const node of all) {
+        const isNotReady = readyOf(node) === 'False' || readyOf(node) === 'Unknown';
+        if (isNotReady && !hasNoExecute(node) && problemOf(node, all) === undefined)
+          wrong.push(`${node.metadata.name} not evicted`);
+        if (!isNotReady && hasNoExecute(node)) wrong.push(`${node.metadata.name} evicted though ready`);
       }
-      // Sometimes one node changes, sometimes all of them do.
-      const changing = random.float() < 0.15 ? names : [pick(names)];
-      const report = pick<Report>(['True', 'True', 'False', 'silent', 'silent']);
-      for (const name of changing) await fleet.report(name, report);
-      await fleet.pass(pick([5, 10, 30, 60]));
-    }
-    // In the end one node is ready, and the others have time.
-    await fleet.report(names[0] as string, 'True');
-    await fleet.pass(400);
-    const all = (await cluster.client.resource(nodes).list()).items;
-    for (const node of all) {
-      const isNotReady = readyOf(node) === 'False' || readyOf(node) === 'Unknown';
-      if (isNotReady && !hasNoExecute(node) && problemOf(node, all) === undefined)
-        wrong.push(`${node.metadata.name} not evicted`);
-      if (!isNotReady && hasNoExecute(node)) wrong.push(`${node.metadata.name} evicted though ready`);
-    }
-    for (const [zone, times] of starts) {
-      for (let i = 1; i < times.length; i++) {
-        // A token every ten seconds, and looked for every five.
-        const gap = (times[i] as number) - (times[i - 1] as number);
-        if (gap < 5000) wrong.push(`zone ${zone}: two evictions within ${gap} ms`);
+      for (const [zone, times] of starts) {
+        for (let i = 1; i < times.length; i++) {
+          // A token every ten seconds, and looked for every five.
+          const gap = (times[i] as number) - (times[i - 1] as number);
+          if (gap < 5000) wrong.push(`zone ${zone}: two evictions within ${gap} ms`);
+        }
       }
-    }
-    stop.abort();
-    await checks.catch(() => undefined);
-    expect(wrong).toEqual([]);
-    expect(starts.size).toBeGreaterThan(0);
-    // Pods without tolerations are deleted exactly on the nodes that had the taint.
-    expect(await fleet.deletedPods()).toEqual([...tainted].toSorted().map((name) => `on-${name}`));
-  });
+      stop.abort();
+      await checks.catch(() => undefined);
+      expect(wrong).toEqual([]);
+      expect(starts.size).toBeGreaterThan(0);
+      // Pods without tolerations are deleted exactly on the nodes that had the taint.
+      expect(await fleet.deletedPods()).toEqual([...tainted].toSorted().map((name) => `on-${name}`));
+    },
+  );
 
   /** Why the node must not be evicted when the cluster is in this state. */
   function problemOf(node: ReadNode, all: readonly ReadNode[]): string | undefined {

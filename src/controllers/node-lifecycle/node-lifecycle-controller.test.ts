@@ -34,8 +34,16 @@ async function report(name: string, ready: 'True' | 'False', pressure?: string):
     lastHeartbeatTime: now,
     lastTransitionTime: now,
   });
-  const conditions = [condition('Ready', ready), ...GOOD.map((type) => condition(type, type === pressure ? 'True' : 'False'))];
-  await nodeClient().patch(name, 'application/strategic-merge-patch+json', { status: { conditions } }, { subresource: 'status' });
+  const conditions = [
+    condition('Ready', ready),
+    ...GOOD.map((type) => condition(type, type === pressure ? 'True' : 'False')),
+  ];
+  await nodeClient().patch(
+    name,
+    'application/strategic-merge-patch+json',
+    { status: { conditions } },
+    { subresource: 'status' },
+  );
   await renew(name);
 }
 async function renew(name: string): Promise<void> {
@@ -54,7 +62,10 @@ const taints = async (name: string) =>
   ((await nodeClient().get(name)).spec.taints ?? []).map(({ key, effect }) => `${key.split('/')[1]}:${effect}`).sort();
 const conditions = async (name: string) =>
   Object.fromEntries(
-    ((await nodeClient().get(name)).status.conditions ?? []).map(({ type, status, reason }) => [type, `${status} ${reason}`]),
+    ((await nodeClient().get(name)).status.conditions ?? []).map(({ type, status, reason }) => [
+      type,
+      `${status} ${reason}`,
+    ]),
   );
 const runPod = async (name: string, nodeName: string) => {
   const client = cluster.client.resource(pods).namespace('default');
@@ -116,15 +127,20 @@ describe('NodeLifecycleController', () => {
     });
     expect((await nodeClient().get('a')).status.conditions?.[0]?.message).toBe('Kubelet stopped posting node status.');
     expect(await taints('a')).toEqual(['unreachable:NoExecute', 'unreachable:NoSchedule']);
-    expect((await nodeClient().get('a')).spec.taints?.find(({ effect }) => effect === 'NoExecute')?.timeAdded).toBeDefined();
+    expect(
+      (await nodeClient().get('a')).spec.taints?.find(({ effect }) => effect === 'NoExecute')?.timeAdded,
+    ).toBeDefined();
     expect(await taints('b')).toEqual([]);
     const ready = async (name: string) =>
-      (await cluster.client.resource(pods).namespace('default').get(name)).status.conditions?.find(({ type }) => type === 'Ready')
-        ?.status;
+      (await cluster.client.resource(pods).namespace('default').get(name)).status.conditions?.find(
+        ({ type }) => type === 'Ready',
+      )?.status;
     expect([await ready('on-a'), await ready('on-b')]).toEqual(['False', 'True']);
     await cluster.clock.settle();
     const { items } = await cluster.client.resource(events).list();
-    expect(items.map(({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`).sort()).toEqual([
+    expect(
+      items.map(({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`).sort(),
+    ).toEqual([
       'a NodeNotReady: Node a status is now: NodeNotReady',
       'a RegisteredNode: Registered Node a in Controller',
       'b RegisteredNode: Registered Node b in Controller',
@@ -182,14 +198,16 @@ describe('NodeLifecycleController', () => {
     for (const name of ['a', 'b', 'c', 'd']) await report(name, 'False');
     await pass(60, ['up', 'a', 'b', 'c', 'd']);
     const evicting = async () =>
-      (await Promise.all(['a', 'b', 'c', 'd'].map(taints))).filter((list) => list.includes('not-ready:NoExecute')).length;
+      (await Promise.all(['a', 'b', 'c', 'd'].map(taints))).filter((list) => list.includes('not-ready:NoExecute'))
+        .length;
     // A small zone in which most have failed.
     const begun = await evicting();
     expect(begun).toBeLessThan(4);
     await pass(60, ['up', 'a', 'b', 'c', 'd']);
     expect(await evicting()).toBe(begun);
     const labels = { 'node.kubernetes.io/exclude-disruption': '' };
-    for (const name of ['c', 'd']) await nodeClient().patch(name, 'application/merge-patch+json', { metadata: { labels } });
+    for (const name of ['c', 'd'])
+      await nodeClient().patch(name, 'application/merge-patch+json', { metadata: { labels } });
     await pass(60, ['up', 'a', 'b', 'c', 'd']);
     expect(await evicting()).toBe(4);
   });

@@ -94,12 +94,17 @@ export class NodeLifecycleController implements Controller {
     const histogram = (name: string, help: string, first: number): Histogram =>
       instruments.histogram(description(name, help), exponentialBuckets(first, 4, 8)).with();
     this.#lookDuration = histogram('update_node_health_duration_seconds', 'How long a look at a node took.', 0.001);
-    this.#roundDuration = histogram('update_all_nodes_health_duration_seconds', 'How long a look at all nodes took.', 0.01);
+    this.#roundDuration = histogram(
+      'update_all_nodes_health_duration_seconds',
+      'How long a look at all nodes took.',
+      0.01,
+    );
     const gauge = (name: string, help: string, value: (zone: readonly ReadNode[]) => number): void =>
       instruments.gauge({ ...description(name, help), labels: ['zone'] }, () =>
         [...this.#zones].map(([zone, members]) => [[zoneLabel(zone)], value(members)]),
       );
-    const unhealthy = (members: readonly ReadNode[]): number => members.filter((node) => readyStatus(node) !== 'True').length;
+    const unhealthy = (members: readonly ReadNode[]): number =>
+      members.filter((node) => readyStatus(node) !== 'True').length;
     gauge('zone_size', 'Nodes of a zone.', (members) => members.length);
     gauge('unhealthy_nodes_in_zone', 'Nodes of a zone that are not ready.', unhealthy);
     gauge(
@@ -117,7 +122,8 @@ export class NodeLifecycleController implements Controller {
     this.#nodes = builder.for(nodes, {
       predicate: { delete: false },
       onSeen: (node, before) => {
-        if (before === undefined) this.#event(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
+        if (before === undefined)
+          this.#event(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
         this.#observe(node);
       },
       onGone: (node) => {
@@ -129,7 +135,9 @@ export class NodeLifecycleController implements Controller {
     this.#leases = builder.informerFor(leases, { namespace: NODE_LEASE_NAMESPACE });
     this.#pods = builder.informerFor(pods);
     this.#pods.addIndexers({ [BY_NODE]: byNode });
-    builder.alongside((signal) => wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)));
+    builder.alongside((signal) =>
+      wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)),
+    );
     this.run = builder.complete();
   }
 
@@ -254,7 +262,9 @@ export class NodeLifecycleController implements Controller {
     if (this.#allDisrupted === allDisrupted) return;
     this.#allDisrupted = allDisrupted;
     if (allDisrupted) {
-      this.#config.logger.info('node lifecycle: all nodes are not ready, entering master disruption mode: nothing is evicted');
+      this.#config.logger.info(
+        'node lifecycle: all nodes are not ready, entering master disruption mode: nothing is evicted',
+      );
       return;
     }
     this.#config.logger.info('node lifecycle: some nodes are ready, exiting master disruption mode');
@@ -303,7 +313,12 @@ export class NodeLifecycleController implements Controller {
     try {
       await this.#config.client
         .resource(nodes)
-        .patch(name, 'application/merge-patch+json', { metadata: { uid, resourceVersion }, spec: { taints } }, { signal });
+        .patch(
+          name,
+          'application/merge-patch+json',
+          { metadata: { uid, resourceVersion }, spec: { taints } },
+          { signal },
+        );
       if (eviction === 'start' && this.#permits.delete(name)) this.#evictions.with(zoneLabel(zoneOf(node))).value++;
       return reconciled;
     } catch (err) {
@@ -339,7 +354,11 @@ function zoneLabel(zone: string): string {
 }
 
 /** Calls `visit` for each item, for at most `limit` items at the same time. */
-async function forEachConcurrently<T>(items: readonly T[], limit: number, visit: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrently<T>(
+  items: readonly T[],
+  limit: number,
+  visit: (item: T) => Promise<void>,
+): Promise<void> {
   const rest = items.values();
   const work = async (): Promise<void> => {
     for (const item of rest) await visit(item);

@@ -10,10 +10,20 @@ const inLeases = ({ client }: TestCluster) => client.resource(leases).namespace(
 
 async function addNode(cluster: TestCluster, name: string): Promise<void> {
   const now = formatTime(cluster.clock.now());
-  const ready = { type: 'Ready', status: 'True', reason: 'r', message: 'm', lastHeartbeatTime: now, lastTransitionTime: now };
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'r',
+    message: 'm',
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+  };
   await cluster.client.resource(nodes).create({ metadata: { name }, status: { conditions: [ready] } });
   const inDefault = cluster.client.resource(pods).namespace('default');
-  await inDefault.create({ metadata: { name: `on-${name}` }, spec: { nodeName: name, containers: [{ name: 'c', image: 'i' }] } });
+  await inDefault.create({
+    metadata: { name: `on-${name}` },
+    spec: { nodeName: name, containers: [{ name: 'c', image: 'i' }] },
+  });
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: now }] };
   await inDefault.patch(`on-${name}`, 'application/merge-patch+json', { status }, { subresource: 'status' });
   await inLeases(cluster).create({ metadata: { name }, spec: { holderIdentity: name, leaseDurationSeconds: 40 } });

@@ -39,18 +39,26 @@ describe('zones', () => {
       return found && Object.fromEntries(found);
     };
     expect(rates({})).toEqual({});
-    expect(rates({ a: zone(3, 1), b: zone(0, 3), c: zone(2, 3), d: zone(20, 40) })).toEqual({ a: 0.1, b: 0.1, c: 0, d: 0.01 });
+    expect(rates({ a: zone(3, 1), b: zone(0, 3), c: zone(2, 3), d: zone(20, 40) })).toEqual({
+      a: 0.1,
+      b: 0.1,
+      c: 0,
+      d: 0.01,
+    });
     expect(rates({ a: zone(0, 1), b: zone(0, 3) })).toBeUndefined();
   });
 
   it('have a name of region and zone', () => {
     expect(zoneOf(node(true))).toBe(':');
-    expect(zoneOf(node(true, { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' }))).toBe('r:z');
+    expect(zoneOf(node(true, { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' }))).toBe(
+      'r:z',
+    );
   });
 });
 
 describe('EvictionLimiters', () => {
-  const set = (limiters: EvictionLimiters, perSecond: number) => limiters.setRates(new Set(['z']), new Map([['z', perSecond]]));
+  const set = (limiters: EvictionLimiters, perSecond: number) =>
+    limiters.setRates(new Set(['z']), new Map([['z', perSecond]]));
   const taken = (limiters: EvictionLimiters) => [limiters.tryTake('z'), limiters.tryTake('z')];
 
   it('let one node through at once in a zone that was never disrupted', () => {

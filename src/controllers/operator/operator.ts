@@ -52,7 +52,10 @@ export interface ControllerContext {
   /** Declares the kind that is reconciled: every change of an object puts it on the queue. Returns its cache. */
   for<T extends KubeObject>(type: ResourceType<T>, options?: SourceOptions<Immutable<T>>): SharedInformer<Immutable<T>>;
   /** Declares a kind that the reconciled objects control (see `ownerReference`): every change of one puts its owner on the queue. */
-  owns<T extends KubeObject>(type: ResourceType<T>, options?: SourceOptions<Immutable<T>>): SharedInformer<Immutable<T>>;
+  owns<T extends KubeObject>(
+    type: ResourceType<T>,
+    options?: SourceOptions<Immutable<T>>,
+  ): SharedInformer<Immutable<T>>;
   /**
    * Declares another kind: a change of an object puts the keys on the queue that `keysOf` returns. `maps`: of which versions of a changed
    * object. Default: 'new'.
@@ -129,7 +132,14 @@ export async function runController(
   definitions: ControllerDefinition | readonly ControllerDefinition[],
   options: RunControllerOptions,
 ): Promise<void> {
-  const { client, signal, leaderElection, clock = systemClock, random = systemRandom, logger = createLogger() } = options;
+  const {
+    client,
+    signal,
+    leaderElection,
+    clock = systemClock,
+    random = systemRandom,
+    logger = createLogger(),
+  } = options;
   const all = 'setup' in definitions ? [definitions] : definitions;
   if (leaderElection === undefined) return runAll(all, { ...options, clock, random, logger }, signal);
   const { identity = `${hostname()}_${random.uuid()}`, ...lease } = leaderElection;
@@ -211,7 +221,8 @@ function build(
     logger: config.logger,
     recorder: builder.recorder(name),
     for: (type, options) => {
-      if (reconciledKind !== undefined) throw new TypeError(`the controller ${name} reconciles ${reconciledKind.kind} already`);
+      if (reconciledKind !== undefined)
+        throw new TypeError(`the controller ${name} reconciles ${reconciledKind.kind} already`);
       reconciledKind = type;
       return builder.for(type, options);
     },
@@ -226,7 +237,8 @@ function build(
     alongside: (task) => builder.alongside(task),
   };
   reconcile.current = setup(context);
-  if (reconciledKind === undefined) throw new TypeError(`the controller ${name} reconciles nothing: call for() in its setup`);
+  if (reconciledKind === undefined)
+    throw new TypeError(`the controller ${name} reconciles nothing: call for() in its setup`);
   return builder.complete();
 }
 

@@ -62,7 +62,14 @@ afterEach(async () => {
 
 /** `volumes`: 'NAME PHASE CLAIM:UID'; `claim`: 'PHASE VOLUME SIZE'; both with what they are annotated with. */
 test.each<
-  [what: string, volumes: VolumeCase[], claim: ClaimCase | undefined, after: string[], claimAfter: string, told: string[]]
+  [
+    what: string,
+    volumes: VolumeCase[],
+    claim: ClaimCase | undefined,
+    after: string[],
+    claimAfter: string,
+    told: string[],
+  ]
 >([
   // Claims that name no volume.
   ['1-1 bind', [v('a')], c(), ['a Bound c:own ctl'], 'Bound a 1Gi ctl done', []],
@@ -75,7 +82,14 @@ test.each<
     'Pending - -',
     ['Normal FailedBinding'],
   ],
-  ['1-4 the smallest', [v('a', { size: '10Gi' }), v('b')], c(), ['a Available', 'b Bound c:own ctl'], 'Bound b 1Gi ctl done', []],
+  [
+    '1-4 the smallest',
+    [v('a', { size: '10Gi' }), v('b')],
+    c(),
+    ['a Available', 'b Bound c:own ctl'],
+    'Bound b 1Gi ctl done',
+    [],
+  ],
   [
     '1-5 meant for it by name',
     [v('a', { size: '10Gi', claim: 'c' }), v('b')],
@@ -132,7 +146,14 @@ test.each<
     'Bound a 1Gi ctl done',
     [],
   ],
-  ['1-12 labels that do not', [v('a')], c({ selector: true }), ['a Available'], 'Pending - -', ['Normal FailedBinding']],
+  [
+    '1-12 labels that do not',
+    [v('a')],
+    c({ selector: true }),
+    ['a Available'],
+    'Pending - -',
+    ['Normal FailedBinding'],
+  ],
   // Claims that name one.
   ['2-1 that is not there', [], c({ volume: 'a' }), [], 'Pending a -', []],
   ['2-2 and is Bound', [], c({ volume: 'a', phase: 'Bound' }), [], 'Pending a -', []],
@@ -155,11 +176,32 @@ test.each<
     'Bound a 1Gi ctl',
     ['Warning FailedBinding'],
   ],
-  ['2-8 with other labels', [v('a')], c({ volume: 'a', selector: true }), ['a Bound c:own ctl'], 'Bound a 1Gi done', []],
+  [
+    '2-8 with other labels',
+    [v('a')],
+    c({ volume: 'a', selector: true }),
+    ['a Bound c:own ctl'],
+    'Bound a 1Gi done',
+    [],
+  ],
   // Claims that were bound.
   ['3-1 that name none any more', [], c({ phase: 'Bound', ...bound }), [], 'Lost - - ctl done', ['Warning ClaimLost']],
-  ['3-2 whose volume is gone', [], c({ volume: 'a', phase: 'Bound', ...bound }), [], 'Lost a - ctl done', ['Warning ClaimLost']],
-  ['3-3 whose volume is free', [v('a')], c({ volume: 'a', ...bound }), ['a Bound c:own ctl'], 'Bound a 1Gi ctl done', []],
+  [
+    '3-2 whose volume is gone',
+    [],
+    c({ volume: 'a', phase: 'Bound', ...bound }),
+    [],
+    'Lost a - ctl done',
+    ['Warning ClaimLost'],
+  ],
+  [
+    '3-3 whose volume is free',
+    [v('a')],
+    c({ volume: 'a', ...bound }),
+    ['a Bound c:own ctl'],
+    'Bound a 1Gi ctl done',
+    [],
+  ],
   [
     '3-4 whose volume knows another of the name',
     [v('a', { claim: 'c', uid: 'other' })],
@@ -168,7 +210,14 @@ test.each<
     'Lost a - ctl done',
     ['Warning ClaimMisbound'],
   ],
-  ['3-5 and are still Pending', [v('a', ours)], c({ volume: 'a', completed: true }), ['a Bound c:own'], 'Bound a 1Gi done', []],
+  [
+    '3-5 and are still Pending',
+    [v('a', ours)],
+    c({ volume: 'a', completed: true }),
+    ['a Bound c:own'],
+    'Bound a 1Gi done',
+    [],
+  ],
   [
     '3-6 whose volume another has',
     [v('a', { claim: 'd', uid: 'other' })],
@@ -188,7 +237,14 @@ test.each<
   // Volumes.
   ['4-1 new', [v('a')], undefined, ['a Available'], '', []],
   ['4-2 meant for a claim', [v('a', { claim: 'c' })], undefined, ['a Available c:-'], '', []],
-  ['4-3 whose claim is gone', [v('a', { claim: 'c', uid: 'x', phase: 'Bound' })], undefined, ['a Released c:x'], '', []],
+  [
+    '4-3 whose claim is gone',
+    [v('a', { claim: 'c', uid: 'x', phase: 'Bound' })],
+    undefined,
+    ['a Released c:x'],
+    '',
+    [],
+  ],
   [
     '4-6 of a claim that is bound to it',
     [v('a', { ...ours, phase: 'Available' })],
@@ -254,8 +310,22 @@ test.each<
     'Bound a 1Gi ctl done',
     [],
   ],
-  ['13-5 the empty class of the volume', [v('a', { storageClass: '' })], c(), ['a Bound c:own ctl'], 'Bound a 1Gi ctl done', []],
-  ['13-6 the empty class of the claim', [v('a')], c({ storageClass: '' }), ['a Bound c:own ctl'], 'Bound a 1Gi ctl done', []],
+  [
+    '13-5 the empty class of the volume',
+    [v('a', { storageClass: '' })],
+    c(),
+    ['a Bound c:own ctl'],
+    'Bound a 1Gi ctl done',
+    [],
+  ],
+  [
+    '13-6 the empty class of the claim',
+    [v('a')],
+    c({ storageClass: '' }),
+    ['a Bound c:own ctl'],
+    'Bound a 1Gi ctl done',
+    [],
+  ],
 ])('%s', async (_, volumes, claim, after, claimAfter, told) => {
   const uid = claim === undefined ? '' : await createClaim(claim);
   for (const each of volumes) await createVolume(each, uid);
@@ -301,7 +371,9 @@ async function createVolume({ name, size, ...has }: VolumeCase, claimUid: string
   const client = cluster.client.resource(persistentVolumes);
   const uid = has.uid === 'own' ? claimUid : has.uid;
   const spec = {
-    ...(has.claim !== undefined && { claimRef: { namespace: 'default', name: has.claim, ...(uid !== undefined && { uid }) } }),
+    ...(has.claim !== undefined && {
+      claimRef: { namespace: 'default', name: has.claim, ...(uid !== undefined && { uid }) },
+    }),
     ...(has.storageClass !== undefined && { storageClassName: has.storageClass }),
   };
   const annotations = has.byController === true ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};

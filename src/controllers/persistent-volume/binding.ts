@@ -61,7 +61,8 @@ export function claimInPhase(claim: ReadClaim, phase: ClaimPhase, volume: ReadVo
   const { status } = claim;
   if (volume === undefined) {
     const { accessModes, capacity, currentVolumeAttributesClassName, ...rest } = status;
-    const isBare = accessModes === undefined && capacity === undefined && currentVolumeAttributesClassName === undefined;
+    const isBare =
+      accessModes === undefined && capacity === undefined && currentVolumeAttributesClassName === undefined;
     return isBare && status.phase === phase ? claim : { ...claim, status: { ...rest, phase } };
   }
   const { accessModes } = volume.spec;
@@ -100,5 +101,7 @@ function capacityOf({ metadata, spec }: ReadVolume): Immutable<Record<string, st
   if (spec.capacity?.['storage'] === undefined)
     throw new Error(`PersistentVolume "${metadata.name}" is without a storage capacity`);
   const before = metadata.annotations?.[PRE_RESIZE_CAPACITY];
-  return before === undefined || tryParseQuantity(before) === undefined ? spec.capacity : { ...spec.capacity, storage: before };
+  return before === undefined || tryParseQuantity(before) === undefined
+    ? spec.capacity
+    : { ...spec.capacity, storage: before };
 }

@@ -33,13 +33,15 @@ function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
 /** The volume refers to the claim; one that was bound by its user may not know the claim's UID yet. */
 export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean {
   const reference = spec.claimRef;
-  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace) return false;
+  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace)
+    return false;
   return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
 }
 
 /** Returns why a claim cannot have the volume that it names, as worded in events; undefined if it can. */
 export function mismatch(volume: ReadVolume, claim: ReadClaim): string | undefined {
-  if (volume.metadata.deletionTimestamp !== undefined) return `the volume is marked for deletion "${volume.metadata.name}"`;
+  if (volume.metadata.deletionTimestamp !== undefined)
+    return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (sizeOf(volume).cmp(requestedSize(claim)) < 0) return 'requested PV is too small';
   if (classOfVolume(volume) !== classOfClaim(claim)) return 'storageClassName does not match';
   if (attributesClass(volume) !== attributesClass(claim)) return 'volumeAttributesClassName does not match';

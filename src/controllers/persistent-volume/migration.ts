@@ -3,7 +3,13 @@
 import { driverOfPlugin } from '#api/groups/core/v1/csi-migration/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { BETA_STORAGE_PROVISIONER, IN_TREE_FINALIZER, MIGRATED_TO, PROVISIONED_BY, STORAGE_PROVISIONER } from './names.ts';
+import {
+  BETA_STORAGE_PROVISIONER,
+  IN_TREE_FINALIZER,
+  MIGRATED_TO,
+  PROVISIONED_BY,
+  STORAGE_PROVISIONER,
+} from './names.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -26,7 +32,10 @@ export function migratedVolume(volume: ReadVolume): ReadVolume {
   const driver = driverOfPlugin(provisioner);
   const noted = noting(volume, driver);
   if (driver === undefined || finalizers?.includes(IN_TREE_FINALIZER) !== true) return noted;
-  return { ...noted, metadata: { ...noted.metadata, finalizers: finalizers.filter((one) => one !== IN_TREE_FINALIZER) } };
+  return {
+    ...noted,
+    metadata: { ...noted.metadata, finalizers: finalizers.filter((one) => one !== IN_TREE_FINALIZER) },
+  };
 }
 
 /** A claim for which an in-tree plugin was to make a volume says which driver is to make it. As with volumes. */

@@ -33,7 +33,8 @@ export class OperationTimes {
 
   /** `plugin`: who makes or deletes it. Said again, it goes on. */
   begin(key: string, plugin: string, operation: 'provision' | 'delete'): void {
-    if (!this.#running.has(key)) this.#running.set(key, { labels: [plugin, operation], since: this.#clock.monotonic() });
+    if (!this.#running.has(key))
+      this.#running.set(key, { labels: [plugin, operation], since: this.#clock.monotonic() });
   }
 
   /** It will be tried again. */

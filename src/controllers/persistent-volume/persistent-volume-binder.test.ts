@@ -39,7 +39,8 @@ const storageClass = (more: New<StorageClass> = {}): New<StorageClass> => ({
   provisioner: 'example.com/disk',
   ...more,
 });
-const said = async () => (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+const said = async () =>
+  (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 /** What is bound to what, and in which phase. */
 const state = async () => [
   ...(await volumes().list()).items.map(
@@ -85,7 +86,13 @@ describe('a claim', () => {
     await create(newVolume('v'));
     expect(await state()).toEqual(['v Bound first', 'first Bound v', 'large Pending -', 'second Pending -']);
     await create(newVolume('w'));
-    expect(await state()).toEqual(['v Bound first', 'w Bound second', 'first Bound v', 'large Pending -', 'second Bound w']);
+    expect(await state()).toEqual([
+      'v Bound first',
+      'w Bound second',
+      'first Bound v',
+      'large Pending -',
+      'second Bound w',
+    ]);
   });
 
   it('gets the volume that it names, when it is there', async () => {
@@ -129,7 +136,9 @@ describe('a claim', () => {
     await settle();
     expect(await state()).toEqual(['c Lost v']);
     expect((await claims().get('c')).status).toEqual({ phase: 'Lost' });
-    expect(await said()).toEqual(['Warning ClaimLost: Bound claim has lost its PersistentVolume. Data on the volume is lost!']);
+    expect(await said()).toEqual([
+      'Warning ClaimLost: Bound claim has lost its PersistentVolume. Data on the volume is lost!',
+    ]);
     await create(newVolume('v'));
     expect(await state()).toEqual(['v Bound c', 'c Bound v']);
   });
@@ -270,7 +279,9 @@ describe('a claim of a class', () => {
     await classes().create(storageClass());
     await settle();
     expect((await claims().get('c')).spec.storageClassName).toBeUndefined();
-    await classes().patch('x', MERGE, { metadata: { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } } });
+    await classes().patch('x', MERGE, {
+      metadata: { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+    });
     await settle();
     expect((await claims().get('c')).spec.storageClassName).toBe('x');
     expect((await claims().get('none')).spec.storageClassName).toBe('');
@@ -304,7 +315,9 @@ describe('a volume', () => {
     [
       'Delete',
       'Failed',
-      ['Warning VolumeFailedDelete: error getting deleter volume plugin for volume "v": no deletable volume plugin matched'],
+      [
+        'Warning VolumeFailedDelete: error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+      ],
     ],
   ] as const)('with the policy %s is %s when its claim has gone', async (policy, phase, told) => {
     await create(newVolume('v', { persistentVolumeReclaimPolicy: policy }), newClaim('c'));
@@ -325,7 +338,8 @@ test('bindings end the same, whatever goes wrong', { timeout: 120_000 }, async (
     steps: [
       async ({ client }) => {
         await client.resource(storageClasses).create(storageClass());
-        for (const each of [newVolume('a'), newVolume('b', {}, {}, '2Gi')]) await client.resource(persistentVolumes).create(each);
+        for (const each of [newVolume('a'), newVolume('b', {}, {}, '2Gi')])
+          await client.resource(persistentVolumes).create(each);
         for (const each of [newClaim('one'), newClaim('asked', { storageClassName: 'x' })]) {
           await client.resource(persistentVolumeClaims).create(each);
         }

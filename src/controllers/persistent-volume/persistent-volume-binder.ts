@@ -20,13 +20,28 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { NewestObjects } from '../newest-objects.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
 import { isPodTerminal } from '../pod-state.ts';
-import { boundClaim, boundVolume, claimInPhase, isAnnotated, unboundVolume, volumeInPhase, withProvisioner } from './binding.ts';
+import {
+  boundClaim,
+  boundVolume,
+  claimInPhase,
+  isAnnotated,
+  unboundVolume,
+  volumeInPhase,
+  withProvisioner,
+} from './binding.ts';
 import { mismatch, refersTo, volumeMode } from './matching.ts';
 import { isExternal, isMigrated, migratedClaim, migratedVolume, provisionerOf } from './migration.ts';
 import { VolumeMetrics } from './metrics.ts';
 import { OperationTimes } from './operation-times.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
-import { classOfClaim, classOfVolume, defaultClass, isDefaultClass, saysNoClass, waitsForConsumer } from './storage-classes.ts';
+import {
+  classOfClaim,
+  classOfVolume,
+  defaultClass,
+  isDefaultClass,
+  saysNoClass,
+  waitsForConsumer,
+} from './storage-classes.ts';
 import { isFree, VolumeIndex } from './volume-index.ts';
 import { isWaiting, WaitingClaims } from './waiting-claims.ts';
 
@@ -190,7 +205,8 @@ export class PersistentVolumeBinder implements Controller {
     if (volume !== undefined) {
       const isFor = refersTo(volume, claim);
       const why = volume.spec.claimRef === undefined ? mismatch(volume, claim) : undefined;
-      if (isFor || (volume.spec.claimRef === undefined && why === undefined)) return await this.#bind(volume, claim, signal);
+      if (isFor || (volume.spec.claimRef === undefined && why === undefined))
+        return await this.#bind(volume, claim, signal);
       if (why !== undefined) {
         this.#tell(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume "${volumeName}": ${why}`);
       } else {
@@ -394,7 +410,12 @@ export class PersistentVolumeBinder implements Controller {
   async #fail(volume: ReadVolume, reason: string, message: string, signal: AbortSignal): Promise<void> {
     if (volume.status.phase === 'Failed') return;
     const failed = await this.#setVolumePhase(volume, 'Failed', signal, message);
-    this.#recorder.event({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: failed.metadata }, 'Warning', reason, message);
+    this.#recorder.event(
+      { apiVersion: 'v1', kind: 'PersistentVolume', metadata: failed.metadata },
+      'Warning',
+      reason,
+      message,
+    );
   }
 
   #tellOfModes(volume: ReadVolume, claim: ReadClaim): void {
@@ -420,7 +441,10 @@ export class PersistentVolumeBinder implements Controller {
   async #updateClaim(claim: ReadClaim, signal: AbortSignal, before?: ReadClaim): Promise<ReadClaim> {
     if (claim === before) return claim;
     const { namespace = '' } = claim.metadata;
-    const updated = await this.#config.client.resource(persistentVolumeClaims).namespace(namespace).update(claim, { signal });
+    const updated = await this.#config.client
+      .resource(persistentVolumeClaims)
+      .namespace(namespace)
+      .update(claim, { signal });
     this.#claims.wrote(updated);
     return updated;
   }

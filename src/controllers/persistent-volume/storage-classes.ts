@@ -7,7 +7,10 @@ import { BETA_STORAGE_CLASS } from './names.ts';
 
 type ReadClass = Immutable<StorageClass>;
 
-const DEFAULT_MARKS = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
+const DEFAULT_MARKS = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+];
 
 /** '' for none. */
 export function classOfVolume({ metadata, spec }: Immutable<PersistentVolume>): string {

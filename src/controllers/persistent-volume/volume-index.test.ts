@@ -17,7 +17,11 @@ function volume(name: string, spec: object = {}, size = '1Gi', metadata: object 
 }
 function claim(spec: object = {}, size = '1Gi'): ReadClaim {
   const made = newClaim('c', spec, size);
-  return { ...made, metadata: { ...identity, ...made.metadata, uid: 'c-uid' }, status: { phase: 'Pending' } } as ReadClaim;
+  return {
+    ...made,
+    metadata: { ...identity, ...made.metadata, uid: 'c-uid' },
+    status: { phase: 'Pending' },
+  } as ReadClaim;
 }
 function indexOf(...volumes: readonly ReadVolume[]): VolumeIndex {
   const index = new VolumeIndex();
@@ -30,11 +34,21 @@ describe('the volume for a claim', () => {
   const referring = { claimRef: { namespace: 'default', name: 'c' } };
 
   test.each<[what: string, volumes: ReadVolume[], claim: ReadClaim, expected: string | undefined]>([
-    ['is the smallest that fits', [volume('l', {}, '5Gi'), volume('m', {}, '2Gi'), volume('s')], claim({}, '1500Mi'), 'm'],
+    [
+      'is the smallest that fits',
+      [volume('l', {}, '5Gi'), volume('m', {}, '2Gi'), volume('s')],
+      claim({}, '1500Mi'),
+      'm',
+    ],
     ['of equals is the first by name', [volume('b'), volume('a')], claim(), 'a'],
     ['is not too small', [volume('s')], claim({}, '2Gi'), undefined],
     ['has its class', [volume('a'), volume('b', { storageClassName: 'x' })], claim({ storageClassName: 'x' }), 'b'],
-    ['has no class for a claim of none', [volume('b', { storageClassName: 'x' })], claim({ storageClassName: '' }), undefined],
+    [
+      'has no class for a claim of none',
+      [volume('b', { storageClassName: 'x' })],
+      claim({ storageClassName: '' }),
+      undefined,
+    ],
     ['has its mode', [volume('a', { volumeMode: 'Block' })], claim(), undefined],
     ['has its access modes', [volume('a')], claim({ accessModes: ['ReadWriteMany'] }), undefined],
     [
@@ -63,7 +77,12 @@ describe('the volume for a claim', () => {
       claim(),
       undefined,
     ],
-    ['is not one that goes', [volume('a', {}, '1Gi', { deletionTimestamp: '2026-01-01T00:00:00Z' })], claim(), undefined],
+    [
+      'is not one that goes',
+      [volume('a', {}, '1Gi', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+      claim(),
+      undefined,
+    ],
     ['is not one that is released', [{ ...volume('a'), status: { phase: 'Released' } }], claim(), undefined],
   ])('%s', (_, volumes, wanted, expected) => {
     expect(named(indexOf(...volumes).find(wanted, false))).toBe(expected);
@@ -106,7 +125,11 @@ test('the index answers as a look at all volumes does, while they come, change a
     index.replace(before, after);
     if (after === undefined) all.delete(name);
     else all.set(name, after);
-    const spec = { accessModes: pick(modes), storageClassName: pick([undefined, 'x']), volumeMode: pick([undefined, 'Block']) };
+    const spec = {
+      accessModes: pick(modes),
+      storageClassName: pick([undefined, 'x']),
+      volumeMode: pick([undefined, 'Block']),
+    };
     const wanted = claim(spec, pick(sizes));
     expect(named(index.find(wanted, false)), `step ${step}`).toBe(named(byLookingAtAll([...all.values()], wanted)));
     const free = [...all.values()].filter((each) => isFree(each) && each.spec.storageClassName === 'x');

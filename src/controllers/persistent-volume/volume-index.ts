@@ -61,7 +61,8 @@ export class VolumeIndex {
   find(claim: ReadClaim, onlyReferring: boolean): ReadVolume | undefined {
     const wanted = claim.spec.accessModes ?? [];
     const size = requestedSize(claim);
-    const selector = claim.spec.selector === undefined ? undefined : labels.labelSelectorAsSelector(claim.spec.selector);
+    const selector =
+      claim.spec.selector === undefined ? undefined : labels.labelSelectorAsSelector(claim.spec.selector);
     const referring = this.referringTo(`${claim.metadata.namespace ?? ''}/${claim.metadata.name}`);
     const groups = [...this.#groups.entries()]
       .filter(([, { modes }]) => wanted.every((mode) => modes.has(mode)))
@@ -82,7 +83,10 @@ export class VolumeIndex {
 
   #add(volume: ReadVolume): void {
     const key = modesKey(volume);
-    const group = this.#groups.get(key) ?? { modes: new Set<string>(volume.spec.accessModes), free: new Map<string, Entry[]>() };
+    const group = this.#groups.get(key) ?? {
+      modes: new Set<string>(volume.spec.accessModes),
+      free: new Map<string, Entry[]>(),
+    };
     this.#groups.set(key, group);
     const reference = referenceKey(volume);
     if (reference !== undefined) {
@@ -125,7 +129,9 @@ export class VolumeIndex {
 /** Reports whether the volume is free. Pending volumes are those that the binder has not reconciled yet: they are available, too. */
 export function isFree({ metadata, spec, status: { phase = 'Pending' } }: ReadVolume): boolean {
   return (
-    spec.claimRef === undefined && (phase === 'Available' || phase === 'Pending') && metadata.deletionTimestamp === undefined
+    spec.claimRef === undefined &&
+    (phase === 'Available' || phase === 'Pending') &&
+    metadata.deletionTimestamp === undefined
   );
 }
 

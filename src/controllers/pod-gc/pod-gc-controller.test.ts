@@ -16,7 +16,8 @@ beforeEach(async () => {
 afterEach(() => cluster.stop());
 
 const podClient = () => cluster.client.resource(pods).namespace('default');
-const start = (change: Partial<PodGcConfig> = {}) => cluster.run((config) => new PodGcController({ ...config, ...change }));
+const start = (change: Partial<PodGcConfig> = {}) =>
+  cluster.run((config) => new PodGcController({ ...config, ...change }));
 const add = (name: string, nodeName?: string, finalizers?: string[]) =>
   podClient().create({ metadata: { name, finalizers }, spec: { nodeName, containers: [{ name: 'c', image: 'i' }] } });
 const setPhase = (name: string, phase: string) =>

@@ -44,7 +44,11 @@ export class PodGcController implements Controller {
     this.#config = config;
     const instruments = config.instruments ?? new Instruments();
     const counter = (name: string, help: string): Family<Counter> =>
-      instruments.counter({ name: `pod_gc_collector_force_delete_pod${name}_total`, help, labels: ['namespace', 'reason'] });
+      instruments.counter({
+        name: `pod_gc_collector_force_delete_pod${name}_total`,
+        help,
+        labels: ['namespace', 'reason'],
+      });
     this.#deleted = counter('s', 'Pods removed.');
     this.#failed = counter('_errors', 'Pods that could not be removed.');
     this.#pods = config.informers.informerFor(pods);
@@ -98,7 +102,8 @@ export class PodGcController implements Controller {
       if (this.#nodes.lister.getByKey(name) !== undefined) continue;
       const since = this.#missing.get(name);
       if (since === undefined) this.#missing.set(name, now);
-      else if (now - since >= quarantineMs && !(await exists(() => client.resource(nodes).get(name, { signal })))) gone.add(name);
+      else if (now - since >= quarantineMs && !(await exists(() => client.resource(nodes).get(name, { signal }))))
+        gone.add(name);
     }
     return gone;
   }
@@ -112,7 +117,9 @@ export class PodGcController implements Controller {
       if (!isPodTerminal(pod)) {
         // The others are being deleted already.
         const conditions =
-          reason === 'orphaned' ? [disruptionTarget(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', clock.now())] : [];
+          reason === 'orphaned'
+            ? [disruptionTarget(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', clock.now())]
+            : [];
         const observed = generation === undefined ? {} : { observedGeneration: generation };
         const patch = { metadata: { uid }, status: { phase: 'Failed', ...observed, conditions } };
         await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });

@@ -34,6 +34,10 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
     rest: '1m',
   });
   expect(writes).toBeGreaterThanOrEqual(5);
-  expect(outcome.map((pod) => (pod as { metadata: { name: string } }).metadata.name).sort()).toEqual(['here', 'kept', 'new']);
+  expect(outcome.map((pod) => (pod as { metadata: { name: string } }).metadata.name).sort()).toEqual([
+    'here',
+    'kept',
+    'new',
+  ]);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

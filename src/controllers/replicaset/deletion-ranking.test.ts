@@ -40,7 +40,11 @@ const pod = (name: string, traits: Traits = {}): Immutable<Pod> => {
       ...(cost !== undefined && { annotations: { 'controller.kubernetes.io/pod-deletion-cost': cost } }),
       ...(traits.deleted && { deletionTimestamp: ago(0) }),
     },
-    spec: { nodeName: node, containers: [], initContainers: [{ name: 'side', restartPolicy: 'Always' }, { name: 'init' }] },
+    spec: {
+      nodeName: node,
+      containers: [],
+      initContainers: [{ name: 'side', restartPolicy: 'Always' }, { name: 'init' }],
+    },
     status: {
       phase,
       conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: ago(readyAgoMs) }],

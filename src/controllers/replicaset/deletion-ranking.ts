@@ -95,7 +95,13 @@ function compare(a: Candidate, b: Candidate, nowMs: number): number {
  * The younger first, but only by order of magnitude: among pods of like age the UID decides, which is as good as chance, so
  * that a scale-down does not always hit the same (newest) failure domain. 0 only if both times are the same.
  */
-function compareAges(a: number | undefined, b: number | undefined, podA: ReadPod, podB: ReadPod, nowMs: number): number {
+function compareAges(
+  a: number | undefined,
+  b: number | undefined,
+  podA: ReadPod,
+  podB: ReadPod,
+  nowMs: number,
+): number {
   if (a === b) return 0;
   // Unknown counts as youngest.
   if (a === undefined) return -1;

@@ -38,9 +38,15 @@ async function scale(replicas: number): Promise<void> {
 }
 
 async function setReady(pod: Immutable<Pod>, ready: boolean): Promise<void> {
-  const condition = { type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: formatTime(cluster.clock.now()) };
+  const condition = {
+    type: 'Ready',
+    status: ready ? 'True' : 'False',
+    lastTransitionTime: formatTime(cluster.clock.now()),
+  };
   const patch = { status: { phase: 'Running', conditions: [condition] } };
-  await podClient().patch(pod.metadata.name, 'application/strategic-merge-patch+json', patch, { subresource: 'status' });
+  await podClient().patch(pod.metadata.name, 'application/strategic-merge-patch+json', patch, {
+    subresource: 'status',
+  });
   await cluster.clock.settle();
 }
 
@@ -59,7 +65,11 @@ describe('ReplicaManager', () => {
     await sets().create(
       replicaSet(2, {
         template: {
-          metadata: { labels: { app: 'web', extra: '1' }, annotations: { note: 'x' }, finalizers: ['example.com/wait'] },
+          metadata: {
+            labels: { app: 'web', extra: '1' },
+            annotations: { note: 'x' },
+            finalizers: ['example.com/wait'],
+          },
           spec: { containers: [{ name: 'c', image: 'busybox:1' }] },
         },
       }),
@@ -112,7 +122,9 @@ describe('ReplicaManager', () => {
     await cluster.clock.settle();
     expect((await podList()).length).toBe(2);
     const failed = { status: { phase: 'Failed' } };
-    await podClient().patch(second?.metadata.name ?? '', 'application/merge-patch+json', failed, { subresource: 'status' });
+    await podClient().patch(second?.metadata.name ?? '', 'application/merge-patch+json', failed, {
+      subresource: 'status',
+    });
     await cluster.clock.settle();
     expect((await podList()).filter(({ status }) => status.phase === 'Pending').length).toBe(2);
     expect((await sets().get('web')).status.replicas).toBe(2);
@@ -124,7 +136,10 @@ describe('ReplicaManager', () => {
     await cluster.run(manager);
     await sets().create(
       replicaSet(1, {
-        template: { ...template({ app: 'web' }), metadata: { labels: { app: 'web' }, finalizers: ['example.com/wait'] } },
+        template: {
+          ...template({ app: 'web' }),
+          metadata: { labels: { app: 'web' }, finalizers: ['example.com/wait'] },
+        },
       }),
     );
     await cluster.clock.settle();
@@ -171,7 +186,9 @@ describe('ReplicaManager', () => {
     await cluster.run(manager);
     await sets().create(replicaSet(1));
     await cluster.clock.settle();
-    expect((await podList()).map(({ metadata }) => [metadata.uid, metadata.ownerReferences?.length])).toEqual([[made.uid, 1]]);
+    expect((await podList()).map(({ metadata }) => [metadata.uid, metadata.ownerReferences?.length])).toEqual([
+      [made.uid, 1],
+    ]);
     await podClient().patch('orphan', 'application/merge-patch+json', { metadata: { labels: { app: 'other' } } });
     await cluster.clock.settle();
     const released = await podClient().get('orphan');
@@ -192,7 +209,9 @@ describe('ReplicaManager', () => {
     await sets().create(replicaSet(1, {}, 'rival'));
     await cluster.clock.settle();
     expect((await podList()).length).toBe(2);
-    expect((await podClient().get(pod?.metadata.name ?? '')).metadata.ownerReferences).toEqual(pod?.metadata.ownerReferences);
+    expect((await podClient().get(pod?.metadata.name ?? '')).metadata.ownerReferences).toEqual(
+      pod?.metadata.ownerReferences,
+    );
     await sets().delete('rival', { propagationPolicy: 'Orphan' });
     await scale(1);
     expect((await podList()).length).toBe(2);
@@ -271,7 +290,9 @@ describe('ReplicaManager', () => {
     await sets().create(replicaSet(100));
     await cluster.clock.settle();
     // One attempt, and one more since the status was written; not a hundred.
-    expect(cluster.faults.requests.filter((request) => request === 'POST /api/v1/namespaces/default/pods').length).toBe(2);
+    expect(cluster.faults.requests.filter((request) => request === 'POST /api/v1/namespaces/default/pods').length).toBe(
+      2,
+    );
     expect((await sets().get('web')).status.conditions).toMatchObject([
       { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'pods is forbidden: exceeded quota' },
     ]);
@@ -328,7 +349,9 @@ describe('ReplicaManager', () => {
     await cluster.run(manager);
     cluster.faults.hold(POD_PATH);
     await sets().create(replicaSet(1));
-    await sets().create(replicaSet(1, { selector: { matchLabels: { app: 'b' } }, template: template({ app: 'b' }) }, 'b'));
+    await sets().create(
+      replicaSet(1, { selector: { matchLabels: { app: 'b' } }, template: template({ app: 'b' }) }, 'b'),
+    );
     await cluster.clock.settle();
     expect((await podList()).length).toBe(2);
     cluster.faults.release(POD_PATH);
@@ -356,7 +379,11 @@ describe('ReplicaManager', () => {
       { apiVersion: 'v1', kind: 'ReplicationController', name: 'rc', controller: true },
       { apiVersion: 'v1', kind: 'ReplicationController', name: 'rc', controller: true },
     ]);
-    expect((await controllers.get('rc')).status).toEqual({ replicas: 2, fullyLabeledReplicas: 2, observedGeneration: 1 });
+    expect((await controllers.get('rc')).status).toEqual({
+      replicas: 2,
+      fullyLabeledReplicas: 2,
+      observedGeneration: 1,
+    });
     await controllers.patch('rc', 'application/merge-patch+json', { spec: { replicas: 0 } });
     await cluster.clock.settle();
     expect(await podList()).toEqual([]);

@@ -63,7 +63,8 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     this.#burstReplicas = config.burstReplicas ?? 500;
     const instruments = config.instruments ?? new Instruments();
     this.#skips = staleSyncSkips(instruments, 'replicaset_controller').with('', 'pods');
-    const help = 'How many times as old as the youngest pod those are that are deleted for a smaller number, ready ones only.';
+    const help =
+      'How many times as old as the youngest pod those are that are deleted for a smaller number, ready ones only.';
     const ratio = { name: 'replicaset_controller_sorting_deletion_age_ratio', help };
     this.#ageRatios = instruments.histogram(ratio, exponentialBuckets(0.25, 2, 6)).with();
     const expectations = new ControllerExpectations({ clock });
@@ -147,7 +148,8 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   ): Promise<unknown> {
     const nowMs = this.#config.clock.now();
     const chosen = choosePodsToDelete(active, this.#siblingPods(owner, active), count, nowMs);
-    if (chosen.length < active.length) for (const ratio of ageRatios(active, chosen, nowMs)) this.#ageRatios.observe(ratio);
+    if (chosen.length < active.length)
+      for (const ratio of ageRatios(active, chosen, nowMs)) this.#ageRatios.observe(ratio);
     this.#expectations.expectDeletions(
       key,
       chosen.map((pod) => pod.metadata.uid),

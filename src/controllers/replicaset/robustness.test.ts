@@ -14,7 +14,9 @@ const MERGE = 'application/merge-patch+json';
 /** A pod that is there before, one that is let go by its labels, and one that somebody deletes. */
 const orphan = async ({ client }: TestCluster) => {
   const { spec } = template;
-  await client.resource(pods).create({ metadata: { name: 'orphan', namespace: 'default', labels: { app: 'web' } }, spec });
+  await client
+    .resource(pods)
+    .create({ metadata: { name: 'orphan', namespace: 'default', labels: { app: 'web' } }, spec });
 };
 const disown = async ({ client }: TestCluster) =>
   void (await client

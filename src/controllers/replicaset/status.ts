@@ -84,7 +84,11 @@ export function sameStatus(a: ReadStatus, b: ReadStatus): boolean {
 }
 
 /** In how many milliseconds the next ready pod becomes available; undefined if none is about to. */
-export function nextAvailability(active: readonly ReadPod[], minReadySeconds: number, nowMs: number): number | undefined {
+export function nextAvailability(
+  active: readonly ReadPod[],
+  minReadySeconds: number,
+  nowMs: number,
+): number | undefined {
   if (minReadySeconds === 0) return undefined;
   let next: number | undefined;
   for (const pod of active) {

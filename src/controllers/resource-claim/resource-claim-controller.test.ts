@@ -21,7 +21,10 @@ const createTemplate = (client: Client) =>
     spec: { metadata: { labels: { made: 'so' } }, spec },
   });
 const setStatus = (client: Client, status: object) =>
-  client.resource(pods).namespace('default').patch('p', 'application/merge-patch+json', { status }, { subresource: 'status' });
+  client
+    .resource(pods)
+    .namespace('default')
+    .patch('p', 'application/merge-patch+json', { status }, { subresource: 'status' });
 
 describe('claims of pods', () => {
   let cluster: TestCluster;

@@ -197,7 +197,10 @@ export class ResourceClaimController implements Controller {
     );
     if (isNoted) return;
     const { name, namespace = '', uid } = pod.metadata;
-    const resourceClaimStatuses = [...made].map(([podClaim, resourceClaimName]) => ({ name: podClaim, resourceClaimName }));
+    const resourceClaimStatuses = [...made].map(([podClaim, resourceClaimName]) => ({
+      name: podClaim,
+      resourceClaimName,
+    }));
     const patch = { metadata: { uid }, status: { resourceClaimStatuses } };
     await this.#config.client
       .resource(pods)
@@ -278,7 +281,10 @@ function podKeyOf(claim: ReadClaim): string | undefined {
 
 function claimNamesOf({ spec, status }: ReadPod): readonly string[] {
   const direct = (spec.resourceClaims ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? []);
-  return [...direct, ...(status.resourceClaimStatuses ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? [])];
+  return [
+    ...direct,
+    ...(status.resourceClaimStatuses ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? []),
+  ];
 }
 
 function asksForAdminAccess({ devices }: ReadClaim['spec']): boolean {

@@ -124,7 +124,12 @@ describe('the quota controller', () => {
     await podClient().create(pod('two'));
     await cluster.clock.settle();
     expect((await status()).used).toEqual({ 'count/pods': '2', cpu: '500m', pods: '2' });
-    await podClient().patch('one', 'application/merge-patch+json', { status: { phase: 'Succeeded' } }, { subresource: 'status' });
+    await podClient().patch(
+      'one',
+      'application/merge-patch+json',
+      { status: { phase: 'Succeeded' } },
+      { subresource: 'status' },
+    );
     await cluster.clock.advance('2s');
     expect((await status()).used).toEqual({ 'count/pods': '2', cpu: '250m', pods: '1' });
     await podClient().delete('two', { gracePeriodSeconds: 0 });
@@ -219,7 +224,8 @@ test('quotas end the same, whatever goes wrong', { timeout: 60_000 }, async () =
         await client.resource(pods).create(pod('two'));
         await client.resource(configMaps).create({ metadata: { name: 'cm', namespace: 'default' } });
       },
-      async ({ client }) => void (await client.resource(pods).namespace('default').delete('one', { gracePeriodSeconds: 0 })),
+      async ({ client }) =>
+        void (await client.resource(pods).namespace('default').delete('one', { gracePeriodSeconds: 0 })),
     ],
     outcome: [resourceQuotas],
   });

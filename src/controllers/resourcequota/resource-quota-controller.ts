@@ -77,7 +77,10 @@ export class ResourceQuotaController implements Controller {
 
   constructor(config: ResourceQuotaControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('resourcequota_primary') });
+    this.#queue = new RateLimitingQueue({
+      clock: config.clock,
+      metrics: config.queueMetrics?.('resourcequota_primary'),
+    });
     this.#quotas = config.informers.informerFor(resourceQuotas);
     this.#ready = new Promise((resolve) => {
       this.#resolveReady = resolve;
@@ -146,7 +149,8 @@ export class ResourceQuotaController implements Controller {
     const sameHard = quota.status.hard !== undefined && sameAmounts(amountsOf(quota.status.hard), hard);
     const sameUsed = quota.status.used !== undefined && sameAmounts(amountsOf(quota.status.used), used);
     if (sameHard && sameUsed) return requeueAfter(recountMs);
-    const settlesInMs = (this.#chargedAt.get(quota.metadata.uid) ?? Number.NEGATIVE_INFINITY) + SETTLE_MS - clock.monotonic();
+    const settlesInMs =
+      (this.#chargedAt.get(quota.metadata.uid) ?? Number.NEGATIVE_INFINITY) + SETTLE_MS - clock.monotonic();
     const isLess = growth(amountsOf(quota.status.used), used).size > 0;
     if (sameHard && isLess && settlesInMs > 0) return requeueAfter(settlesInMs);
     const status = { ...(quota.spec.hard !== undefined && { hard: quota.spec.hard }), used: listOf(used) };

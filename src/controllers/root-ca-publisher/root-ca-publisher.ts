@@ -38,7 +38,11 @@ export class RootCaPublisher implements Controller {
     this.#config = config;
     this.#data = { 'ca.crt': config.rootCa };
     const instruments = config.instruments ?? new Instruments();
-    const description = (name: string, help: string) => ({ name: `root_ca_cert_publisher_${name}`, help, labels: ['code'] });
+    const description = (name: string, help: string) => ({
+      name: `root_ca_cert_publisher_${name}`,
+      help,
+      labels: ['code'],
+    });
     this.#syncs = instruments.counter(description('sync_total', 'Looks at a namespace.'));
     this.#durations = instruments.histogram(
       description('sync_duration_seconds', 'How long a look at a namespace took.'),
@@ -78,11 +82,18 @@ export class RootCaPublisher implements Controller {
     const present = this.#configMaps.lister.get(namespace, ROOT_CA_CONFIG_MAP);
     try {
       if (present === undefined) {
-        const metadata = { name: ROOT_CA_CONFIG_MAP, namespace, annotations: { [DESCRIPTION_ANNOTATION]: DESCRIPTION } };
+        const metadata = {
+          name: ROOT_CA_CONFIG_MAP,
+          namespace,
+          annotations: { [DESCRIPTION_ANNOTATION]: DESCRIPTION },
+        };
         await client.create({ metadata, data: this.#data }, { signal });
       } else if (!this.#isRight(present)) {
         const annotations = { ...present.metadata.annotations, [DESCRIPTION_ANNOTATION]: DESCRIPTION };
-        await client.update({ ...present, metadata: { ...present.metadata, annotations }, data: this.#data }, { signal });
+        await client.update(
+          { ...present, metadata: { ...present.metadata, annotations }, data: this.#data },
+          { signal },
+        );
       }
     } catch (err) {
       // There already, or its namespace is going away.

@@ -19,7 +19,11 @@ export type Reserved = ReadonlySet<string>;
  * What is held stays, as long as it may; then the others get what is left, the first wishes first. At most `most` addresses each.
  * A key that is missing in the answer has none.
  */
-export function assign(wishes: readonly Wish[], reserved: Reserved, most: number): ReadonlyMap<string, readonly string[]> {
+export function assign(
+  wishes: readonly Wish[],
+  reserved: Reserved,
+  most: number,
+): ReadonlyMap<string, readonly string[]> {
   const taken = new Set(reserved);
   const given = new Map<string, string[]>();
   const take = ({ key, ports }: Wish, address: string): void => {

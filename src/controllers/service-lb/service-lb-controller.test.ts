@@ -18,7 +18,12 @@ afterEach(() => cluster.stop());
 const MERGE = 'application/merge-patch+json';
 const inDefault = ({ client } = cluster) => client.resource(services).namespace('default');
 
-async function addNode({ client }: TestCluster, name: string, addresses: Record<string, string>, labels = {}): Promise<void> {
+async function addNode(
+  { client }: TestCluster,
+  name: string,
+  addresses: Record<string, string>,
+  labels = {},
+): Promise<void> {
   await client.resource(nodes).create({ metadata: { name, labels } });
   const status = {
     addresses: Object.entries(addresses).map(([address, type]) => ({ type, address })),
@@ -46,7 +51,12 @@ describe('ServiceLbController', () => {
   test('gives addresses of the nodes, and says so', async () => {
     await addNode(cluster, 'a', { '10.0.0.1': 'InternalIP', a: 'Hostname' });
     await addNode(cluster, 'b', { '10.0.0.2': 'InternalIP', '203.0.113.2': 'ExternalIP' });
-    await addNode(cluster, 'c', { '10.0.0.3': 'InternalIP' }, { 'node.kubernetes.io/exclude-from-external-load-balancers': '' });
+    await addNode(
+      cluster,
+      'c',
+      { '10.0.0.3': 'InternalIP' },
+      { 'node.kubernetes.io/exclude-from-external-load-balancers': '' },
+    );
     await inDefault().create(balanced('web', 80));
     expect(await ingressOf('web')).toBe('10.0.0.1 VIP, 203.0.113.2 VIP');
     // Of one millisecond, whose names are in no order.
@@ -59,7 +69,9 @@ describe('ServiceLbController', () => {
   test('nodes that are lost serve nobody, and come back', async () => {
     await inDefault().create(balanced('web', 80));
     expect(await ingressOf('web')).toBe('');
-    expect(await eventsOf('web')).toEqual(['Warning UnAvailableLoadBalancer: There are no available nodes for LoadBalancer']);
+    expect(await eventsOf('web')).toEqual([
+      'Warning UnAvailableLoadBalancer: There are no available nodes for LoadBalancer',
+    ]);
     await addNode(cluster, 'a', { '10.0.0.1': 'InternalIP' });
     await addNode(cluster, 'b', { '10.0.0.2': 'InternalIP' });
     expect(await ingressOf('web')).toBe('10.0.0.1 VIP, 10.0.0.2 VIP');
@@ -155,7 +167,9 @@ test('addresses end the same, whatever goes wrong', { timeout: 120_000 }, async 
   // Addresses and ports within the cluster are given by chance.
   const plain = (end: readonly unknown[]): unknown =>
     JSON.parse(
-      JSON.stringify(end, (key, value: unknown) => (['clusterIP', 'clusterIPs', 'nodePort'].includes(key) ? undefined : value)),
+      JSON.stringify(end, (key, value: unknown) =>
+        ['clusterIP', 'clusterIPs', 'nodePort'].includes(key) ? undefined : value,
+      ),
     );
   for (const [what, end] of disturbed) expect(plain(end), what).toEqual(plain(outcome));
 });

@@ -126,7 +126,9 @@ export class ServiceLbController implements Controller {
     eligible.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     if (!isLocal(service)) return eligible;
     const slices = this.#slices.lister.byIndex(BY_SERVICE, objectKey(service));
-    const ready = slices.flatMap(({ endpoints }) => (endpoints ?? []).filter(({ conditions }) => conditions.ready !== false));
+    const ready = slices.flatMap(({ endpoints }) =>
+      (endpoints ?? []).filter(({ conditions }) => conditions.ready !== false),
+    );
     const serving = new Set(ready.map(({ nodeName }) => nodeName));
     return eligible.filter(({ metadata }) => serving.has(metadata.name));
   }
@@ -181,7 +183,12 @@ export class ServiceLbController implements Controller {
     if (this.#recordedReasons.get(wish.key) === why) return;
     this.#recordedReasons.set(wish.key, why);
     if (wish.eligible.length === 0 && loadBalancerIP === '') {
-      this.#recorder.event(service, 'Warning', 'UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer');
+      this.#recorder.event(
+        service,
+        'Warning',
+        'UnAvailableLoadBalancer',
+        'There are no available nodes for LoadBalancer',
+      );
     } else this.#failed(service, why);
   }
 
@@ -192,7 +199,9 @@ export class ServiceLbController implements Controller {
 }
 
 function isBalanced({ metadata, spec }: ReadService): boolean {
-  return spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined;
+  return (
+    spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined
+  );
 }
 
 /** Only nodes with a pod of its own serve it. */
@@ -222,6 +231,8 @@ function addressesOf({ status }: ReadNode): readonly string[] {
 }
 
 function byAge(a: ReadService, b: ReadService): number {
-  const [of, to] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.namespace ?? ''}/${metadata.name}`);
+  const [of, to] = [a, b].map(
+    ({ metadata }) => `${metadata.creationTimestamp} ${metadata.namespace ?? ''}/${metadata.name}`,
+  );
   return (of ?? '') < (to ?? '') ? -1 : 1;
 }

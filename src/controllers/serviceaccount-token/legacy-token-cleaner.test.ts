@@ -58,7 +58,13 @@ test('tokens that nobody asked for, mounts or uses are first not taken, then del
   expect(await namesOf(cluster)).toEqual(['asked', 'mounted', 'unused', 'used', 'used-long-ago']);
   await cluster.clock.advance('45m');
   // The day on which they are found: it is over an hour old when they are looked at again.
-  expect(await namesOf(cluster)).toEqual(['asked', 'mounted', 'unused (not taken)', 'used', 'used-long-ago (not taken)']);
+  expect(await namesOf(cluster)).toEqual([
+    'asked',
+    'mounted',
+    'unused (not taken)',
+    'used',
+    'used-long-ago (not taken)',
+  ]);
   await cluster.clock.advance('1h');
   expect(await namesOf(cluster)).toEqual(['asked', 'mounted', 'used']);
   await cluster.stop();
@@ -94,7 +100,9 @@ test('the API server notes uses once a day, says since when, and takes no token 
   const t = await startTestServer({ clock, serviceAccounts: { signingKey } });
   const inSystem = t.client.resource(configMaps).namespace('kube-system');
   expect((await inSystem.get(TRACKING)).data).toEqual({ since: '2026-01-01' });
-  const account = await t.client.resource(serviceAccounts).create({ metadata: { name: 'default', namespace: 'default' } });
+  const account = await t.client
+    .resource(serviceAccounts)
+    .create({ metadata: { name: 'default', namespace: 'default' } });
   const { name, uid } = account.metadata;
   const token = legacyTokenSigner(signingKey)({ namespace: 'default', secret: 'token', serviceAccount: { name, uid } });
   const data = { token: Buffer.from(token).toString('base64') };
@@ -113,7 +121,9 @@ test('the API server notes uses once a day, says since when, and takes no token 
   expect((await mine.get('token')).metadata.resourceVersion).toBe(resourceVersion);
   await clock.advance('24h');
   expect([await ask(), await labels()]).toEqual([200, { [LAST_USED]: '2026-01-02' }]);
-  await mine.patch('token', 'application/merge-patch+json', { metadata: { labels: { [INVALID_SINCE]: '2026-01-02' } } });
+  await mine.patch('token', 'application/merge-patch+json', {
+    metadata: { labels: { [INVALID_SINCE]: '2026-01-02' } },
+  });
   expect(await ask()).toBe(401);
   await t.stop();
 });

@@ -23,10 +23,13 @@ describe('tokens in secrets', () => {
   let authenticator: LegacyServiceAccountTokens;
   beforeEach(async () => {
     cluster = await startTestCluster();
-    await cluster.run((config) => new TokensController({ ...config, rootCa: 'PEM', sign: legacyTokenSigner(signingKey) }));
+    await cluster.run(
+      (config) => new TokensController({ ...config, rootCa: 'PEM', sign: legacyTokenSigner(signingKey) }),
+    );
     const find = (async (_group: string, resource: string, namespace: string, name: string) => {
       const named = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name === name;
-      if (resource === 'secrets') return (await cluster.client.resource(secrets).namespace(namespace).list()).items.find(named);
+      if (resource === 'secrets')
+        return (await cluster.client.resource(secrets).namespace(namespace).list()).items.find(named);
       return (await cluster.client.resource(serviceAccounts).namespace(namespace).list()).items.find(named);
     }) as Find;
     authenticator = new LegacyServiceAccountTokens({

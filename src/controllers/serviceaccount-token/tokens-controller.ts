@@ -69,7 +69,8 @@ export class TokensController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const secret = this.#secrets.lister.getByKey(key);
     const accountName = secret?.metadata.annotations?.[ACCOUNT_NAME];
-    if (secret === undefined || accountName === undefined || secret.metadata.deletionTimestamp !== undefined) return reconciled;
+    if (secret === undefined || accountName === undefined || secret.metadata.deletionTimestamp !== undefined)
+      return reconciled;
     const { name, namespace = '', uid } = secret.metadata;
     const account = await this.#accountOf(secret, accountName, signal);
     const inNamespace = this.#config.client.resource(secrets).namespace(namespace);

@@ -23,9 +23,15 @@ export const touch = (a: ReadServiceCIDR, b: ReadServiceCIDR): boolean =>
  * Whether a ServiceCIDR may go: others have all of its ranges, or at least each of the addresses that are in use. `others`: all
  * that stay.
  */
-export function canGo(object: ReadServiceCIDR, others: readonly ReadServiceCIDR[], addressesInUse: readonly string[]): boolean {
+export function canGo(
+  object: ReadServiceCIDR,
+  others: readonly ReadServiceCIDR[],
+  addressesInUse: readonly string[],
+): boolean {
   const isCovered = (range: IpRange): boolean =>
     others.some((other) => rangesOf(other).some((outer) => containsRange(outer, range)));
   if (rangesOf(object).every(isCovered)) return true;
-  return addressesInUse.every((address) => !hasAddress(object, address) || others.some((other) => hasAddress(other, address)));
+  return addressesInUse.every(
+    (address) => !hasAddress(object, address) || others.some((other) => hasAddress(other, address)),
+  );
 }

@@ -51,11 +51,9 @@ describe('a range', () => {
       expect(await ready(name)).toBe('True  Kubernetes Service CIDR is ready');
     }
     const { managedFields } = (await find('more'))?.metadata ?? {};
-    expect(managedFields?.map(({ manager, operation, subresource }) => [manager, operation, subresource])).toContainEqual([
-      'service-cidr-controller',
-      'Apply',
-      'status',
-    ]);
+    expect(
+      managedFields?.map(({ manager, operation, subresource }) => [manager, operation, subresource]),
+    ).toContainEqual(['service-cidr-controller', 'Apply', 'status']);
     const before = (await find('more'))?.metadata.resourceVersion;
     await cluster.clock.advance('1h');
     expect((await find('more'))?.metadata.resourceVersion).toBe(before);

@@ -131,7 +131,9 @@ export class ServiceCidrController implements Controller {
   async #patchFinalizers(range: ReadServiceCIDR, change: object, signal: AbortSignal): Promise<void> {
     const { name, uid } = range.metadata;
     const patch = { metadata: { uid, ...change } };
-    await this.#config.client.resource(serviceCIDRs).patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+    await this.#config.client
+      .resource(serviceCIDRs)
+      .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
   }
 
   /** Writes the condition if it says something else. */
@@ -140,7 +142,8 @@ export class ServiceCidrController implements Controller {
     const { status, reason, message } = verdict;
     if (before?.status === status && before.reason === reason && before.message === message) return;
     const { name, uid } = range.metadata;
-    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : formatTime(this.#config.clock.now());
+    const lastTransitionTime =
+      before?.status === status ? before.lastTransitionTime : formatTime(this.#config.clock.now());
     const applied = {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'ServiceCIDR',
@@ -157,7 +160,8 @@ export class ServiceCidrController implements Controller {
 }
 
 const isGoing = ({ metadata }: ReadServiceCIDR): boolean => metadata.deletionTimestamp !== undefined;
-const hasFinalizer = ({ metadata }: ReadServiceCIDR): boolean => metadata.finalizers?.includes(SERVICE_CIDR_FINALIZER) === true;
+const hasFinalizer = ({ metadata }: ReadServiceCIDR): boolean =>
+  metadata.finalizers?.includes(SERVICE_CIDR_FINALIZER) === true;
 const isAllocated = ({ metadata }: ReadIPAddress): boolean => metadata.labels?.[MANAGED_BY_LABEL] === ALLOCATOR;
 const nameOf = ({ metadata }: ReadIPAddress): string => metadata.name;
 /** Ranges that are being deleted do not cover the addresses of others. */

@@ -8,7 +8,9 @@ import { REVISION_HASH } from '../history/index.ts';
 
 export type ReadStatefulSet = Immutable<StatefulSet>;
 export type ReadPod = Immutable<Pod>;
-type NamedClaim = New<PersistentVolumeClaim> & { readonly metadata: { readonly name: string; readonly namespace: string } };
+type NamedClaim = New<PersistentVolumeClaim> & {
+  readonly metadata: { readonly name: string; readonly namespace: string };
+};
 type NamedPod = New<Pod> & { readonly metadata: { readonly name: string } };
 
 export const STATEFUL_SET = { apiVersion: 'apps/v1', kind: 'StatefulSet' } as const;
@@ -36,7 +38,12 @@ export function podRevision({ metadata }: ReadPod): string | undefined {
   return metadata.labels?.[REVISION_HASH];
 }
 
-export function newPod(set: ReadStatefulSet, ordinal: number, template: Immutable<PodTemplateSpec>, revision: string): NamedPod {
+export function newPod(
+  set: ReadStatefulSet,
+  ordinal: number,
+  template: Immutable<PodTemplateSpec>,
+  revision: string,
+): NamedPod {
   const name = podName(set, ordinal);
   const { annotations, finalizers } = template.metadata;
   return {
@@ -62,10 +69,17 @@ function identityLabels(set: ReadStatefulSet, ordinal: number): Readonly<Record<
 }
 
 /** Each claim as a volume; it takes the place of one of the same name. */
-function volumesOf(set: ReadStatefulSet, ordinal: number, volumes: readonly Immutable<Volume>[] = []): Immutable<Volume>[] {
+function volumesOf(
+  set: ReadStatefulSet,
+  ordinal: number,
+  volumes: readonly Immutable<Volume>[] = [],
+): Immutable<Volume>[] {
   const claims = claimsOf(set, ordinal);
   return [
-    ...claims.map(({ template, claim }) => ({ name: template, persistentVolumeClaim: { claimName: claim.metadata.name } })),
+    ...claims.map(({ template, claim }) => ({
+      name: template,
+      persistentVolumeClaim: { claimName: claim.metadata.name },
+    })),
     ...volumes.filter(({ name }) => !claims.some(({ template }) => template === name)),
   ];
 }

@@ -133,7 +133,11 @@ function removeAll(draft: Draft, condemned: readonly ReadPod[]): boolean {
  * The last pod of another revision goes, once those behind it are available. Those before it need not be: where pods are managed
  * in parallel, an update is what may heal them.
  */
-function planUpdate(draft: Draft, { set, updateRevision, nowMs }: Situation, wanted: readonly (ReadPod | undefined)[]): void {
+function planUpdate(
+  draft: Draft,
+  { set, updateRevision, nowMs }: Situation,
+  wanted: readonly (ReadPod | undefined)[],
+): void {
   const { partition = 0 } = set.spec.updateStrategy.rollingUpdate ?? {};
   for (let index = wanted.length - 1; index >= partition; index--) {
     const pod = wanted[index];

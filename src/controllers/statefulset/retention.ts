@@ -32,11 +32,13 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
   const ofPod = (reference: Reference): boolean => refersTo(reference, pod.metadata, POD);
   const formers = present.filter(
     (reference) =>
-      (ofSet(reference) && reference.uid !== set.metadata.uid) || (ofPod(reference) && reference.uid !== pod.metadata.uid),
+      (ofSet(reference) && reference.uid !== set.metadata.uid) ||
+      (ofPod(reference) && reference.uid !== pod.metadata.uid),
   );
   const others = present.filter((reference) => !ofSet(reference) && !ofPod(reference));
   // A set that retains its claims does not depend on their owners.
-  const isForeign = (whenDeleted || whenScaled) && (formers.length > 0 || others.some(({ controller }) => controller === true));
+  const isForeign =
+    (whenDeleted || whenScaled) && (formers.length > 0 || others.some(({ controller }) => controller === true));
   // Claims of a former set or pod of that name are deleted with it.
   if (formers.length > 0) return { changed: undefined, isForeign };
   const isWanted = isOrdinalWanted(set, ordinalOf(set, pod) ?? -1);
@@ -49,7 +51,10 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
   if (isSame) return { changed: undefined, isForeign };
   const { ownerReferences: _, ...metadata } = claim.metadata;
   const references = [...others, ...wanted];
-  const changed = { ...claim, metadata: { ...metadata, ...(references.length > 0 && { ownerReferences: references }) } };
+  const changed = {
+    ...claim,
+    metadata: { ...metadata, ...(references.length > 0 && { ownerReferences: references }) },
+  };
   return { changed, isForeign };
 }
 

@@ -16,7 +16,10 @@ const db = (spec: object): New<StatefulSet> => ({
     selector: { matchLabels: { app: 'db' } },
     template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'busybox:1' }] } },
     volumeClaimTemplates: [
-      { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+      {
+        metadata: { name: 'data' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      },
     ],
     persistentVolumeClaimRetentionPolicy: { whenScaled: 'Delete', whenDeleted: 'Delete' },
     ...spec,

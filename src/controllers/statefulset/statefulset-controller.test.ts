@@ -54,12 +54,17 @@ async function running(): Promise<string[]> {
 }
 const volumes = {
   volumeClaimTemplates: [
-    { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+    {
+      metadata: { name: 'data' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    },
   ],
 };
 async function owners(): Promise<string[]> {
   const { items } = await claims().list();
-  return items.map(({ metadata }) => `${metadata.name}: ${(metadata.ownerReferences ?? []).map(({ name }) => name).join()}`);
+  return items.map(
+    ({ metadata }) => `${metadata.name}: ${(metadata.ownerReferences ?? []).map(({ name }) => name).join()}`,
+  );
 }
 
 describe('StatefulSetController', () => {
@@ -109,13 +114,18 @@ describe('StatefulSetController', () => {
     await patch({ replicas: 1, minReadySeconds: 0 });
     const { items } = await cluster.client.resource(events).namespace('default').list();
     seen.push(...items.filter(({ reason }) => reason === 'SuccessfulDelete').map(({ message = '' }) => message));
-    expect(seen.sort()).toEqual(['delete Pod db-1 in StatefulSet db successful', 'delete Pod db-2 in StatefulSet db successful']);
+    expect(seen.sort()).toEqual([
+      'delete Pod db-1 in StatefulSet db successful',
+      'delete Pod db-2 in StatefulSet db successful',
+    ]);
     expect(await running()).toEqual(['db-0 one']);
   });
 
   it('waits for a pod that is not ready, unless in parallel', async () => {
     await start();
-    await create({ template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'bad' }] } } });
+    await create({
+      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'bad' }] } },
+    });
     expect(await running()).toEqual(['db-0 bad']);
     await sets().delete('db');
     await podsOf().delete('db-0');
@@ -128,7 +138,9 @@ describe('StatefulSetController', () => {
 
   it('updates from the last pod down to the partition, and stops at one that fails', async () => {
     await start();
-    const rollingUpdate = (partition: number) => ({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } } });
+    const rollingUpdate = (partition: number) => ({
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } },
+    });
     await create(rollingUpdate(2));
     await setImage('two');
     expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 two']);
@@ -177,7 +189,9 @@ describe('StatefulSetController', () => {
   it('makes no other pod of an ordinal while the old one may still run', async () => {
     await start();
     await create({ podManagementPolicy: 'Parallel' });
-    await podsOf().patch('db-1', 'application/merge-patch+json', { metadata: { finalizers: ['example.com/lost-node'] } });
+    await podsOf().patch('db-1', 'application/merge-patch+json', {
+      metadata: { finalizers: ['example.com/lost-node'] },
+    });
     const { uid } = (await podsOf().get('db-1')).metadata;
     await podsOf().delete('db-1', { gracePeriodSeconds: 0 });
     await cluster.clock.advance('1h');
@@ -241,7 +255,9 @@ describe('StatefulSetController', () => {
     // One that only owns it does no harm; one that is no controller is made one.
     await set(reference, { ...mine, controller: false });
     const controllers = async () =>
-      ((await claims().get('data-db-0')).metadata.ownerReferences ?? []).map(({ name, controller }) => `${name} ${controller}`);
+      ((await claims().get('data-db-0')).metadata.ownerReferences ?? []).map(
+        ({ name, controller }) => `${name} ${controller}`,
+      );
     expect(await controllers()).toEqual(['other undefined', 'db true']);
     await set({ ...reference, controller: true }, { ...mine, controller: false });
     expect(await controllers()).toEqual(['other true']);

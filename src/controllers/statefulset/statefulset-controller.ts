@@ -216,7 +216,13 @@ export class StatefulSetController implements Controller {
     });
   }
 
-  async #provideClaims(key: string, set: ReadStatefulSet, ordinal: number, pod: string, signal: AbortSignal): Promise<void> {
+  async #provideClaims(
+    key: string,
+    set: ReadStatefulSet,
+    ordinal: number,
+    pod: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     for (const { claim: wanted } of claimsOf(set, ordinal)) {
       const { name, namespace } = wanted.metadata;
       const present = this.#volumeClaims.lister.get(namespace, name);
@@ -243,7 +249,10 @@ export class StatefulSetController implements Controller {
     await this.#recorded('delete', set, name, async () => {
       let answer: unknown;
       try {
-        answer = await this.#config.client.resource(pods).namespace(namespace).delete(name, { preconditions: { uid }, signal });
+        answer = await this.#config.client
+          .resource(pods)
+          .namespace(namespace)
+          .delete(name, { preconditions: { uid }, signal });
       } catch (err) {
         if (!apierrors.isNotFound(err)) throw err;
       }

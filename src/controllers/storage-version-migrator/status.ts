@@ -22,7 +22,10 @@ export function turnOf(migrations: readonly Migration[]): Migration | undefined 
 }
 
 function byAge(a: Migration, b: Migration): number {
-  const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`) as [string, string];
+  const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`) as [
+    string,
+    string,
+  ];
   return left < right ? -1 : 1;
 }
 
@@ -36,14 +39,23 @@ export function withCondition(
 ): Status {
   const conditions = status.conditions ?? [];
   if (conditions.some((condition) => condition.type === type)) return status;
-  return { ...status, conditions: [...conditions, { type, status: 'True', lastTransitionTime: time, reason, message }] };
+  return {
+    ...status,
+    conditions: [...conditions, { type, status: 'True', lastTransitionTime: time, reason, message }],
+  };
 }
 
 /** Returns the status of a finished migration. */
 export function withoutRunning(status: Status, time: string): Status {
   const ended = (condition: Immutable<Condition>): Immutable<Condition> =>
     condition.type === 'Running' && condition.status === 'True'
-      ? { ...condition, status: 'False', lastTransitionTime: time, reason: 'MigrationCompleted', message: 'Migration completed' }
+      ? {
+          ...condition,
+          status: 'False',
+          lastTransitionTime: time,
+          reason: 'MigrationCompleted',
+          message: 'Migration completed',
+        }
       : condition;
   return { ...status, conditions: (status.conditions ?? []).map(ended) };
 }

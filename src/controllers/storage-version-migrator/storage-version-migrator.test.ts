@@ -25,10 +25,16 @@ const said = async (cluster: TestCluster, name: string): Promise<readonly string
   ((await statusOf(cluster, name)).conditions ?? []).map(({ type, status, reason, message }) =>
     `${type}=${status} ${reason} ${message}`.trimEnd(),
   );
-const DONE = ['Running=False MigrationCompleted Migration completed', 'Succeeded=True StorageVersionMigrationSucceeded'];
+const DONE = [
+  'Running=False MigrationCompleted Migration completed',
+  'Succeeded=True StorageVersionMigrationSucceeded',
+];
 const failed = (message: string) => [DONE[0], `Failed=True StorageVersionMigrationFailed ${message}`];
 
-async function versions(cluster: TestCluster, type: ResourceType<KubeObject>): Promise<Readonly<Record<string, string>>> {
+async function versions(
+  cluster: TestCluster,
+  type: ResourceType<KubeObject>,
+): Promise<Readonly<Record<string, string>>> {
   const { items } = await cluster.client.resource(type).list();
   return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 }
@@ -61,7 +67,9 @@ function changeable() {
     /** The first words of what is stored, each once. */
     async forms(): Promise<readonly string[]> {
       const { items } = await (below as Storage).list('/registry/secrets/');
-      const first = items.map(({ value }) => /^k8s:enc:\w+:v1:\w+:/.exec(Buffer.from(value).toString('latin1'))?.[0] ?? 'plain');
+      const first = items.map(
+        ({ value }) => /^k8s:enc:\w+:v1:\w+:/.exec(Buffer.from(value).toString('latin1'))?.[0] ?? 'plain',
+      );
       return [...new Set(first)].sort();
     },
   };

@@ -19,7 +19,16 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';
 import { OwnWrites } from '../own-writes.ts';
-import { isNewer, isRunning, isTerminal, resourceKey, turnOf, versionProblem, withCondition, withoutRunning } from './status.ts';
+import {
+  isNewer,
+  isRunning,
+  isTerminal,
+  resourceKey,
+  turnOf,
+  versionProblem,
+  withCondition,
+  withoutRunning,
+} from './status.ts';
 import type { Migration } from './status.ts';
 
 export interface StorageVersionMigratorConfig extends ControllerConfig {
@@ -128,7 +137,8 @@ export class StorageVersionMigrator implements Controller {
     const { resourceVersion = '' } = migration.status;
     if (resourceVersion === '') return this.#begin(migration, resource, signal);
     const failure = await this.#migrate(resource, resourceVersion, signal);
-    if (failure !== undefined) return this.#fail(migration, `migration encountered unhandled error: ${failure}`, signal);
+    if (failure !== undefined)
+      return this.#fail(migration, `migration encountered unhandled error: ${failure}`, signal);
     return this.#tell(migration, 'Succeeded', 'StorageVersionMigrationSucceeded', '', signal);
   }
 
@@ -267,4 +277,5 @@ function isRetriable(err: unknown): boolean {
   );
 }
 
-const describe = ({ group, version, resource }: DiscoveredResource): string => `${group}/${version}, Resource=${resource}`;
+const describe = ({ group, version, resource }: DiscoveredResource): string =>
+  `${group}/${version}, Resource=${resource}`;

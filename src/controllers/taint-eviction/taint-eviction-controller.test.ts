@@ -16,7 +16,12 @@ describe('mayStay', () => {
     ['another value', [taint('a', 'NoExecute', 'x')], [{ key: 'a', value: 'y' }], { kind: 'evict' }],
     ['another effect', [taint('a')], [{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }], { kind: 'evict' }],
     ['everything tolerated', [taint('a'), taint('b')], [{ operator: 'Exists' }], { kind: 'forever' }],
-    ['for a time', [taint('a')], [{ key: 'a', operator: 'Exists', tolerationSeconds: 60 }], { kind: 'limited', seconds: 60 }],
+    [
+      'for a time',
+      [taint('a')],
+      [{ key: 'a', operator: 'Exists', tolerationSeconds: 60 }],
+      { kind: 'limited', seconds: 60 },
+    ],
     ['for no time', [taint('a')], [{ key: 'a', operator: 'Exists', tolerationSeconds: -1 }], { kind: 'evict' }],
     [
       'the shortest of several times',
@@ -53,7 +58,9 @@ describe('TaintEvictionController', () => {
     await cluster.clock.settle();
   };
   const leaving = async () =>
-    (await podClient().list()).items.filter(({ metadata }) => metadata.deletionTimestamp).map(({ metadata }) => metadata.name);
+    (await podClient().list()).items
+      .filter(({ metadata }) => metadata.deletionTimestamp)
+      .map(({ metadata }) => metadata.name);
   const messages = async () =>
     (await cluster.client.resource(events).namespace('default').list()).items.map(({ message }) => message);
   const briefly: Toleration = { key: 'bad', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 };

@@ -53,7 +53,10 @@ export class TaintEvictionController implements Controller {
     const instruments = config.instruments ?? new Instruments();
     const names = 'taint_eviction_controller_pod_deletion';
     this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
-    const duration = { name: `${names}_duration_seconds`, help: "From the end of a pod's time on its node to its deletion." };
+    const duration = {
+      name: `${names}_duration_seconds`,
+      help: "From the end of a pod's time on its node to its deletion.",
+    };
     this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
     const builder = new ControllerBuilder(config, {
       queue: 'noexec_taint_pod',
@@ -70,12 +73,16 @@ export class TaintEvictionController implements Controller {
       },
       onGone: (pod) => void this.#countdowns.delete(objectKey(pod)),
     });
-    this.#nodes = builder.watches(nodes, ({ metadata }) => this.#pods.lister.byIndex(BY_NODE, metadata.name).map(objectKey), {
-      predicate: {
-        update: ({ spec: before }, { spec }) => JSON.stringify(before.taints) !== JSON.stringify(spec.taints),
-        delete: false,
+    this.#nodes = builder.watches(
+      nodes,
+      ({ metadata }) => this.#pods.lister.byIndex(BY_NODE, metadata.name).map(objectKey),
+      {
+        predicate: {
+          update: ({ spec: before }, { spec }) => JSON.stringify(before.taints) !== JSON.stringify(spec.taints),
+          delete: false,
+        },
       },
-    });
+    );
     this.run = builder.complete();
   }
 

@@ -50,7 +50,8 @@ export class ControllerClients {
   /** Throws if a controller tried what its role does not allow, or deleted by name alone. */
   expectGoodManners(): void {
     if (this.#refused.size > 0) throw new Error(`beyond the controllers' roles:\n${[...this.#refused].join('\n')}`);
-    if (this.#blind.size > 0) throw new Error(`deletions without the UID that is meant:\n${[...this.#blind].join('\n')}`);
+    if (this.#blind.size > 0)
+      throw new Error(`deletions without the UID that is meant:\n${[...this.#blind].join('\n')}`);
   }
 
   #as(user: () => UserInfo): Transport {
@@ -58,7 +59,12 @@ export class ControllerClients {
     return createInProcessTransport({
       handler: async (request) => {
         const who = user();
-        if (request.method === 'DELETE' && who !== ADMIN && !COLLECTION.test(request.path) && !PROXIED.test(request.path)) {
+        if (
+          request.method === 'DELETE' &&
+          who !== ADMIN &&
+          !COLLECTION.test(request.path) &&
+          !PROXIED.test(request.path)
+        ) {
           const options = request.body.object as { preconditions?: { uid?: string } } | undefined;
           if (options?.preconditions?.uid === undefined) this.#blind.add(`${who.name}: ${request.path}`);
         }

@@ -9,7 +9,9 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 /** `isReady`: which pods become ready. Default: all. */
-export function readyPods(isReady: (pod: Immutable<Pod>) => boolean = () => true): (config: ControllerConfig) => Controller {
+export function readyPods(
+  isReady: (pod: Immutable<Pod>) => boolean = () => true,
+): (config: ControllerConfig) => Controller {
   return ({ client, clock, informers }) => {
     const informer = informers.informerFor(pods);
     const makeReady = async ({ metadata: { name, namespace = '' } }: Immutable<Pod>): Promise<void> => {

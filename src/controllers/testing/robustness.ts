@@ -101,7 +101,8 @@ class Disturbance {
 
   async request<T>(inner: Transport, request: TransportRequest): Promise<T> {
     // No state depends on Event objects.
-    if (request.method === 'GET' || request.path.includes('/events') || !this.counts(request)) return inner.request(request);
+    if (request.method === 'GET' || request.path.includes('/events') || !this.counts(request))
+      return inner.request(request);
     this.writes++;
     const what = `${request.method} ${request.path}`;
     if (this.#ill.conflicts === true && request.method !== 'POST' && !this.#tried.has(what)) {
@@ -239,7 +240,10 @@ function plain(value: unknown, key: string): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => !PASSING.has(name))
-      .map(([name, item]) => [name, name === 'name' && generateName !== undefined ? `${generateName}*` : plain(item, name)])
+      .map(([name, item]) => [
+        name,
+        name === 'name' && generateName !== undefined ? `${generateName}*` : plain(item, name),
+      ])
       .sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)),
   );
 }

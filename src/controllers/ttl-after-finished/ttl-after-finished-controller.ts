@@ -26,7 +26,9 @@ export class TtlAfterFinishedController implements Controller {
     this.#config = config;
     const name = 'ttl_after_finished_controller_job_deletion_duration_seconds';
     const description = { name, help: 'From when a job could go to its deletion.' };
-    this.#delay = (config.instruments ?? new Instruments()).histogram(description, exponentialBuckets(0.1, 2, 14)).with();
+    this.#delay = (config.instruments ?? new Instruments())
+      .histogram(description, exponentialBuckets(0.1, 2, 14))
+      .with();
     const builder = new ControllerBuilder(config, {
       queue: 'ttl_jobs_to_delete',
       workers: 5,
@@ -66,7 +68,9 @@ export class TtlAfterFinishedController implements Controller {
 function expiryOf({ metadata, spec, status }: ReadJob): number | undefined {
   const { ttlSecondsAfterFinished: ttl } = spec;
   if (ttl === undefined || metadata.deletionTimestamp !== undefined) return undefined;
-  const end = status.conditions?.find((each) => (each.type === 'Complete' || each.type === 'Failed') && each.status === 'True');
+  const end = status.conditions?.find(
+    (each) => (each.type === 'Complete' || each.type === 'Failed') && each.status === 'True',
+  );
   const endedAt = parseTime(end?.lastTransitionTime);
   return endedAt === undefined ? undefined : endedAt + ttl * 1000;
 }

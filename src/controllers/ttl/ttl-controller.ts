@@ -84,7 +84,9 @@ export class TtlController implements Controller {
     if (node === undefined || node.metadata.annotations?.[TTL_ANNOTATION] === this.#seconds) return reconciled;
     const patch = { metadata: { uid: node.metadata.uid, annotations: { [TTL_ANNOTATION]: this.#seconds } } };
     try {
-      await this.#config.client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+      await this.#config.client
+        .resource(nodes)
+        .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
     } catch (err) {
       if (apierrors.isConflict(err)) return requeue;
       if (!apierrors.isNotFound(err)) throw err;

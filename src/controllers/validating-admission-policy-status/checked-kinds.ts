@@ -59,7 +59,9 @@ export class KindResolver {
 
   async #resourcesOf(group: string, version: string, signal: AbortSignal): Promise<readonly ResourceType[]> {
     const path = groupVersionPath(group, version);
-    const list = await foundOrUndefined(this.#client.transport.request<APIResourceList>({ method: 'GET', path, signal }));
+    const list = await foundOrUndefined(
+      this.#client.transport.request<APIResourceList>({ method: 'GET', path, signal }),
+    );
     return (list?.resources ?? []).map(({ name, singularName, kind, namespaced }) => ({
       group,
       version,
@@ -97,7 +99,9 @@ function isNamed({ spec }: Policy, { group, version, resource, kind }: ResourceT
   if (params?.group === group && params.version === version && spec.paramKind?.kind === kind) return true;
   return (spec.matchConstraints?.resourceRules ?? []).some(
     ({ apiGroups, apiVersions, resources }) =>
-      apiGroups?.includes(group) === true && apiVersions?.includes(version) === true && resources?.includes(resource) === true,
+      apiGroups?.includes(group) === true &&
+      apiVersions?.includes(version) === true &&
+      resources?.includes(resource) === true,
   );
 }
 

@@ -43,7 +43,8 @@ test('expressions that do not fit the kinds of their policy are told, once for e
   expect(await warnings('typo')).toEqual([
     {
       fieldRef: 'spec.validations[1].expression',
-      warning: "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'replicas'\n | object.replicas > 1\n | ......^",
+      warning:
+        "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'replicas'\n | object.replicas > 1\n | ......^",
     },
     {
       fieldRef: 'spec.validations[1].messageExpression',
@@ -92,7 +93,9 @@ test('a policy is checked against the custom kinds that there are, and with para
   await define('widgets', 'Widget', { spec: { type: 'object', properties: { size: { type: 'integer' } } } });
   await define('limits', 'Limit', { max: { type: 'integer' } });
   expect(await policy('good', 'object.spec.size > 1 && object.metadata.labels.a == "b"')).toBeUndefined();
-  expect(await policy('typo', 'object.spec.nothing > 1')).toEqual([expect.stringContaining("undefined field 'nothing'")]);
+  expect(await policy('typo', 'object.spec.nothing > 1')).toEqual([
+    expect.stringContaining("undefined field 'nothing'"),
+  ]);
   const paramKind = { apiVersion: 'example.com/v1', kind: 'Limit' };
   expect(await policy('params', 'object.spec.size < params.max', { paramKind })).toBeUndefined();
   expect(await policy('wrong-params', 'object.spec.size < params.min', { paramKind })).toEqual([

@@ -15,7 +15,9 @@ const NOTE = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 const WAITING = 'ExternalExpanding: waiting for an external controller to expand this PVC';
 
 async function createBound(client: Client, spec: object): Promise<void> {
-  await client.resource(storageClasses).create({ metadata: { name: 'x' }, provisioner: 'p', allowVolumeExpansion: true });
+  await client
+    .resource(storageClasses)
+    .create({ metadata: { name: 'x' }, provisioner: 'p', allowVolumeExpansion: true });
   await client.resource(persistentVolumes).create(newVolume('v', { storageClassName: 'x', ...spec }));
   await client.resource(persistentVolumeClaims).create(newClaim('c', { storageClassName: 'x' }));
 }
@@ -40,7 +42,8 @@ describe('a claim that asks for more', () => {
     await cluster.run((config) => new VolumeExpandController(config));
   });
   afterEach(() => cluster.stop());
-  const said = async () => (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  const said = async () =>
+    (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
   test.each([
     ['of a CSI driver', { hostPath: null, csi: { driver: 'd', volumeHandle: 'h' } }, 'Normal'],
@@ -71,7 +74,9 @@ describe('a claim that asks for more', () => {
   it('has its volume rid of the note when it is as large', async () => {
     await createBound(cluster.client, {});
     await cluster.clock.advance('1s');
-    await cluster.client.resource(persistentVolumes).patch('v', MERGE, { metadata: { annotations: { [NOTE]: '1Gi' } } });
+    await cluster.client
+      .resource(persistentVolumes)
+      .patch('v', MERGE, { metadata: { annotations: { [NOTE]: '1Gi' } } });
     await ask(cluster.client, '2Gi');
     await cluster.clock.advance('1s');
     const annotations = async () => (await cluster.client.resource(persistentVolumes).get('v')).metadata.annotations;

@@ -60,7 +60,10 @@ export class VacProtectionController implements Controller {
   /** References may be newer than the cache, so the API is read before the finalizer is removed. */
   async #isUsed(name: string, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#config;
-    if (this.#claims.lister.byIndex(BY_CLASS, name).length > 0 || this.#volumes.lister.byIndex(BY_CLASS, name).length > 0) {
+    if (
+      this.#claims.lister.byIndex(BY_CLASS, name).length > 0 ||
+      this.#volumes.lister.byIndex(BY_CLASS, name).length > 0
+    ) {
       return true;
     }
     const claims = await client.resource(persistentVolumeClaims).list({ signal });

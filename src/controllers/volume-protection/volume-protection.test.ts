@@ -81,12 +81,18 @@ describe('a claim', () => {
       { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true },
     ];
     await inDefault(pods).create(pod(volume, 'n', 'q'));
-    await inDefault(persistentVolumeClaims).create({ ...claim('p-v'), metadata: { ...claim('p-v').metadata, ownerReferences } });
+    await inDefault(persistentVolumeClaims).create({
+      ...claim('p-v'),
+      metadata: { ...claim('p-v').metadata, ownerReferences },
+    });
     await inDefault(persistentVolumeClaims).create(claim('q-v'));
     await inDefault(persistentVolumeClaims).delete('p-v');
     await inDefault(persistentVolumeClaims).delete('q-v');
     await cluster.clock.settle();
-    expect([await isThere(persistentVolumeClaims, 'p-v'), await isThere(persistentVolumeClaims, 'q-v')]).toEqual([true, false]);
+    expect([await isThere(persistentVolumeClaims, 'p-v'), await isThere(persistentVolumeClaims, 'q-v')]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   it('that lost the finalizer gets it again', async () => {
@@ -119,7 +125,11 @@ it('a volume stays while it is bound', async () => {
 it('a volume attributes class stays while a claim names it', async () => {
   await cluster.run((config) => new VacProtectionController(config));
   const client = cluster.client.resource(volumeAttributesClasses);
-  const made = await client.create({ metadata: { name: 'fast' }, driverName: 'd.example.com', parameters: { iops: '1' } });
+  const made = await client.create({
+    metadata: { name: 'fast' },
+    driverName: 'd.example.com',
+    parameters: { iops: '1' },
+  });
   expect(made.metadata.finalizers).toEqual(['kubernetes.io/vac-protection']);
   const wanting = { ...claim(), spec: { ...claim().spec, volumeAttributesClassName: 'fast' } };
   await inDefault(persistentVolumeClaims).create(wanting);
@@ -149,7 +159,8 @@ test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () =
           await client.resource(persistentVolumeClaims).namespace('default').delete(name);
         }
       },
-      async ({ client }) => void (await client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 })),
+      async ({ client }) =>
+        void (await client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 })),
     ],
     outcome: [persistentVolumeClaims],
     rest: '1m',
@@ -164,9 +175,14 @@ test('volumes end the same, whatever goes wrong', { timeout: 60_000 }, async () 
     steps: [
       async ({ client }) => {
         for (const name of ['bound', 'free', 'bare']) {
-          const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce' as const], hostPath: { path: '/data' } };
+          const spec = {
+            capacity: { storage: '1Gi' },
+            accessModes: ['ReadWriteOnce' as const],
+            hostPath: { path: '/data' },
+          };
           const made = await client.resource(persistentVolumes).create({ metadata: { name }, spec });
-          if (name === 'bound') await client.resource(persistentVolumes).updateStatus({ ...made, status: { phase: 'Bound' } });
+          if (name === 'bound')
+            await client.resource(persistentVolumes).updateStatus({ ...made, status: { phase: 'Bound' } });
         }
         await client.resource(persistentVolumes).patch('bare', MERGE, { metadata: { finalizers: null } });
       },

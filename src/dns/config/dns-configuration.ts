@@ -34,10 +34,12 @@ const MAX_STUB_DOMAINS = 1000;
 export function parseConfiguration(map: Immutable<ConfigMap>, clusterDomain: Labels): DnsConfiguration {
   const data = map.data ?? {};
   const unknown = Object.keys(data).find((key) => !KEYS.some((known) => known === key));
-  if (unknown !== undefined) throw new TypeError(`unknown key ${JSON.stringify(unknown)}: known are ${KEYS.join(', ')}`);
+  if (unknown !== undefined)
+    throw new TypeError(`unknown key ${JSON.stringify(unknown)}: known are ${KEYS.join(', ')}`);
   const { stubDomains, upstreamNameservers, hosts } = data;
   return {
-    stubDomains: stubDomains === undefined ? [] : within('stubDomains', () => parseStubDomains(stubDomains, clusterDomain)),
+    stubDomains:
+      stubDomains === undefined ? [] : within('stubDomains', () => parseStubDomains(stubDomains, clusterDomain)),
     upstreams:
       upstreamNameservers === undefined
         ? undefined

@@ -169,7 +169,15 @@ export class Forwarder {
       const storedAt = this.#config.clock.monotonic();
       const positive = rcode === RCODE.NOERROR && counts[0] > 0;
       const [cache, other] = positive ? [this.#positive, this.#negative] : [this.#negative, this.#positive];
-      const kept: CacheEntry = { rcode, flags, bytes, counts, ttlOffsets, storedAt, expiresAt: storedAt + seconds * 1000 };
+      const kept: CacheEntry = {
+        rcode,
+        flags,
+        bytes,
+        counts,
+        ttlOffsets,
+        storedAt,
+        expiresAt: storedAt + seconds * 1000,
+      };
       cache.set(key, kept);
       // The other cache must not keep an older answer for longer.
       if (other.peek(key) !== undefined) other.set(key, { ...kept, expiresAt: 0 });
@@ -185,7 +193,9 @@ export class Forwarder {
         const label = Buffer.from(random.bytes(16)).toString('hex');
         this.#loopProbes.set(label, upstream);
         const question = Buffer.from([label.length, ...Buffer.from(label), 0, 0, TYPE.HINFO, 0, 1]);
-        await upstream.ask({ question, dnssecOk: false, checkingDisabled: false, complete: false }).catch(() => undefined);
+        await upstream
+          .ask({ question, dnssecOk: false, checkingDisabled: false, complete: false })
+          .catch(() => undefined);
         this.#loopProbes.delete(label);
       }),
     );

@@ -105,7 +105,9 @@ export class Upstream {
     let skimmed: Skimmed | undefined;
     const accept = (answer: Buffer): boolean => (skimmed = skim(answer, id, question)) !== undefined;
     const timeout = new AbortController();
-    const timer = clock.setTimer(READ_TIMEOUT_MS, () => timeout.abort(new Error(`no answer within ${READ_TIMEOUT_MS} ms`)));
+    const timer = clock.setTimer(READ_TIMEOUT_MS, () =>
+      timeout.abort(new Error(`no answer within ${READ_TIMEOUT_MS} ms`)),
+    );
     const closed = (): void => timeout.abort(this.#abort.signal.reason);
     this.#abort.signal.addEventListener('abort', closed, { once: true });
     if (this.#abort.signal.aborted) closed();

@@ -37,7 +37,9 @@ export function dnsService(address: string, metrics: boolean): New<Service> {
       ports: [
         { name: 'dns', port: DNS_PORT, protocol: 'UDP', targetPort: DNS_PORT },
         { name: 'dns-tcp', port: DNS_PORT, protocol: 'TCP', targetPort: DNS_PORT },
-        ...(metrics ? [{ name: 'metrics', port: METRICS_PORT, protocol: 'TCP', targetPort: METRICS_PORT } as const] : []),
+        ...(metrics
+          ? [{ name: 'metrics', port: METRICS_PORT, protocol: 'TCP', targetPort: METRICS_PORT } as const]
+          : []),
       ],
     },
   };
@@ -107,7 +109,12 @@ export const DNS_PERMISSIONS: DnsPermissions = {
     rules: [
       { apiGroups: [''], resources: ['configmaps'], resourceNames: [CONFIG_NAME], verbs: ['get', ...READ] },
       { apiGroups: [''], resources: ['services'], verbs: ['create'] },
-      { apiGroups: [''], resources: ['services'], resourceNames: [DNS_SERVICE.name], verbs: ['get', 'update', 'patch'] },
+      {
+        apiGroups: [''],
+        resources: ['services'],
+        resourceNames: [DNS_SERVICE.name],
+        verbs: ['get', 'update', 'patch'],
+      },
       { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['create', 'get', 'update', 'delete'] },
     ],
   },

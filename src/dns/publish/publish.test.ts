@@ -32,7 +32,12 @@ test('both users may do what the server does, and no more', async () => {
   for (const name of DNS_USERS) {
     const client = api.clientOf({ name, groups: ['system:authenticated'] });
     expect(await publishDnsService(client, '10.96.0.10', true)).toBe(true);
-    await publishDnsEndpoint(client, { node: 'a', at: { address: '192.0.2.1', port: 53 }, isNode: false, metricsPort: 9153 });
+    await publishDnsEndpoint(client, {
+      node: 'a',
+      at: { address: '192.0.2.1', port: 53 },
+      isNode: false,
+      metricsPort: 9153,
+    });
     const server = new DnsServer({
       client,
       sockets: new MemorySockets(),

@@ -25,7 +25,11 @@ export async function grantDnsPermissions(client: Client): Promise<void> {
  *
  * @returns false if there is one that selects pods: the cluster's owner runs another DNS server under its name
  */
-export async function publishDnsService(client: Client, address: string | undefined, metrics: boolean): Promise<boolean> {
+export async function publishDnsService(
+  client: Client,
+  address: string | undefined,
+  metrics: boolean,
+): Promise<boolean> {
   const inNamespace = client.resource(services).namespace(DNS_SERVICE.namespace);
   const present = await unlessMissing(inNamespace.get(DNS_SERVICE.name));
   if (present !== undefined) return Object.keys(present.spec.selector ?? {}).length === 0;
@@ -54,7 +58,10 @@ export async function publishDnsEndpoint(client: Client, endpoint: DnsEndpoint):
       await inNamespace.delete(name);
       await inNamespace.create(slice);
     } else
-      await inNamespace.update({ ...slice, metadata: { ...slice.metadata, resourceVersion: present.metadata.resourceVersion } });
+      await inNamespace.update({
+        ...slice,
+        metadata: { ...slice.metadata, resourceVersion: present.metadata.resourceVersion },
+      });
   }
 }
 

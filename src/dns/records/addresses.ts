@@ -11,7 +11,8 @@ export function addressBytes(text: string): Uint8Array | undefined {
   if (!isIPv6(text) || text.includes('%')) return undefined;
   const colon = text.lastIndexOf(':');
   const end = text.slice(colon + 1);
-  const groups = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const groups = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
   let plain = text;
   if (end.includes('.')) {
     const [a = 0, b = 0, c = 0, d = 0] = end.split('.').map(Number);

@@ -50,7 +50,10 @@ interface Target {
 }
 
 /** undefined: there is no such name. Empty: the name exists. */
-type Lookup = { readonly targets: readonly Target[]; readonly truncated: boolean } | { readonly alias: Labels } | undefined;
+type Lookup =
+  | { readonly targets: readonly Target[]; readonly truncated: boolean }
+  | { readonly alias: Labels }
+  | undefined;
 
 const EMPTY: Lookup = { targets: [], truncated: false };
 
@@ -121,7 +124,11 @@ export class ClusterZone {
     return soaRecord(zone, this.#config.serial(), this.#ttl);
   }
 
-  #found(answers: readonly ResourceRecord[], additionals: readonly ResourceRecord[] = [], truncated = false): ZoneAnswer {
+  #found(
+    answers: readonly ResourceRecord[],
+    additionals: readonly ResourceRecord[] = [],
+    truncated = false,
+  ): ZoneAnswer {
     if (answers.length === 0) return this.#negative(this.#config.domain, RCODE.NOERROR);
     return { rcode: RCODE.NOERROR, answers, authorities: [], additionals, truncated };
   }

@@ -22,7 +22,8 @@ export function parseReverse(labels: Labels): ReverseName | undefined {
 }
 
 function parseV4(parts: Labels): Uint8Array | undefined {
-  if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)) return undefined;
+  if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255))
+    return undefined;
   return Uint8Array.from(parts, Number);
 }
 

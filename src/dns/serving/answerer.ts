@@ -22,7 +22,15 @@ import {
   OPT_LENGTH,
   type Response,
 } from '../wire/encode.ts';
-import { encodedLength, formatName, isBelow, parseName, readLabels, readLabelsAsWritten, type Labels } from '../wire/names.ts';
+import {
+  encodedLength,
+  formatName,
+  isBelow,
+  parseName,
+  readLabels,
+  readLabelsAsWritten,
+  type Labels,
+} from '../wire/names.ts';
 import { isRejection, parseQuery, type Query } from '../wire/query.ts';
 import { addressRecord, nameRecord, type ResourceRecord } from '../wire/records.ts';
 import { FLAG, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MIN_UDP_SIZE, RCODE, TYPE } from '../wire/types.ts';
@@ -119,7 +127,8 @@ export class Answerer {
   }
 
   #send({ response, rotating, by }: Compiled, query: Query, proto: Protocol, start: number): Buffer {
-    const rotation = rotating === undefined ? undefined : { ...rotating, first: this.#config.random.int(rotating.count) };
+    const rotation =
+      rotating === undefined ? undefined : { ...rotating, first: this.#config.random.int(rotating.count) };
     const bytes = encodeResponse(query, rotation === undefined ? response : { ...response, rotation });
     return this.#sent(bytes, response.rcode, by, proto, start);
   }
@@ -170,7 +179,9 @@ export class Answerer {
     if (type !== TYPE.PTR || hosts.names.size === 0) return undefined;
     const address = parseReverse(labels)?.address;
     const names = address === undefined ? undefined : hosts.names.get(addressKey(address));
-    return names === undefined ? undefined : local(names.map((name) => nameRecord(TYPE.PTR, undefined, name, HOSTS_TTL)));
+    return names === undefined
+      ? undefined
+      : local(names.map((name) => nameRecord(TYPE.PTR, undefined, name, HOSTS_TTL)));
   }
 
   /** Transfers are not for clients of this server, nor is anything about one label that probes use. */
@@ -178,13 +189,20 @@ export class Answerer {
     const { forwarder, stubs } = this.#routes;
     if (type === TYPE.AXFR || type === TYPE.IXFR) return { ...local([]), rcode: RCODE.REFUSED };
     // RFC 8482: an answer to ANY as small as an answer can be.
-    if (type === TYPE.ANY) return local([{ owner: undefined, type: TYPE.HINFO, ttl: ANY_TTL, data: { texts: ['RFC8482', ''] } }]);
+    if (type === TYPE.ANY)
+      return local([{ owner: undefined, type: TYPE.HINFO, ttl: ANY_TTL, data: { texts: ['RFC8482', ''] } }]);
     if (type !== TYPE.HINFO) return undefined;
     const comesBack = [forwarder, ...stubs.map((stub) => stub.forwarder)].some((each) => each.noticeLoop(labels, type));
     return comesBack ? { ...local([]), rcode: RCODE.SERVFAIL } : undefined;
   }
 
-  async #forward(query: Query, labels: Labels, limit: number, proto: Protocol, start: number): Promise<Buffer | undefined> {
+  async #forward(
+    query: Query,
+    labels: Labels,
+    limit: number,
+    proto: Protocol,
+    start: number,
+  ): Promise<Buffer | undefined> {
     try {
       const { bytes, rcode, by } = await this.#resolve(query, labels, limit, proto);
       return this.#sent(bytes, rcode, by, proto, start);
@@ -272,7 +290,8 @@ function questionOf(name: Labels, type: number): Buffer {
 
 /** Returns the most bytes that the records may take. */
 function limitOf({ edns, questionEnd }: Query, proto: Protocol): number {
-  const size = proto === 'tcp' ? MAX_MESSAGE_LENGTH : Math.max(MIN_UDP_SIZE, Math.min(edns?.udpSize ?? 0, MAX_UDP_SIZE));
+  const size =
+    proto === 'tcp' ? MAX_MESSAGE_LENGTH : Math.max(MIN_UDP_SIZE, Math.min(edns?.udpSize ?? 0, MAX_UDP_SIZE));
   return size - questionEnd - (edns === undefined ? 0 : OPT_LENGTH);
 }
 

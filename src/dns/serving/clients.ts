@@ -42,6 +42,8 @@ export class AllowedClients {
   }
 
   toString(): string {
-    return this.#ranges.map((range) => `${formatIp({ family: range.family, value: range.first })}/${range.prefix}`).join(',');
+    return this.#ranges
+      .map((range) => `${formatIp({ family: range.family, value: range.first })}/${range.prefix}`)
+      .join(',');
   }
 }

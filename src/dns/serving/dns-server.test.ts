@@ -48,7 +48,8 @@ async function started(): Promise<void> {
 const settle = (ms = 20): Promise<void> => clock.advance(ms);
 
 const create = (object: New<Service>) => api.client.resource(services).namespace('shop').create(object);
-const createSlice = (object: New<EndpointSlice>) => api.client.resource(endpointSlices).namespace('shop').create(object);
+const createSlice = (object: New<EndpointSlice>) =>
+  api.client.resource(endpointSlices).namespace('shop').create(object);
 
 async function shop(): Promise<void> {
   await api.client.resource(namespaces).create({ metadata: { name: 'shop' } });
@@ -115,9 +116,13 @@ describe('records of the cluster', () => {
     const soa = ['cluster.local 5 SOA'];
     expect(await inShop('web', 'AAAA')).toMatchObject({ rcode: 'NOERROR', answers: [], authorities: soa });
     expect(await inShop('nothing', 'A')).toMatchObject({ rcode: 'NXDOMAIN', answers: [], authorities: soa });
-    expect((await ask('1-2-3-4.shop.pod.cluster.local', 'A')).answers).toEqual(['1-2-3-4.shop.pod.cluster.local 5 A 1.2.3.4']);
+    expect((await ask('1-2-3-4.shop.pod.cluster.local', 'A')).answers).toEqual([
+      '1-2-3-4.shop.pod.cluster.local 5 A 1.2.3.4',
+    ]);
     expect((await ask('1-2-3-4.other.pod.cluster.local', 'A')).rcode).toBe('NXDOMAIN');
-    expect((await ask('dns-version.cluster.local', 'TXT')).answers).toEqual(['dns-version.cluster.local 28800 TXT 1.1.0']);
+    expect((await ask('dns-version.cluster.local', 'TXT')).answers).toEqual([
+      'dns-version.cluster.local 28800 TXT 1.1.0',
+    ]);
   });
 
   test('a change is visible at once, although answers are kept', async () => {
@@ -179,7 +184,10 @@ describe('large answers', () => {
     [1232, 1232],
     [65_535, 1232],
   ])('with a size of %s, an answer by UDP has at most %s bytes', async (udpSize, limit) => {
-    const message = await server.ask(query('db.shop.svc.cluster.local', 'A', udpSize === undefined ? {} : { udpSize }), 'udp');
+    const message = await server.ask(
+      query('db.shop.svc.cluster.local', 'A', udpSize === undefined ? {} : { udpSize }),
+      'udp',
+    );
     expect(message?.length).toBeLessThanOrEqual(limit);
     expect(message?.length).toBeGreaterThan(limit - 17);
     const answer = read(message as Buffer);
@@ -230,7 +238,9 @@ describe('clients', () => {
   });
 
   test('a pipeline of queries by TCP, in pieces of any size', async () => {
-    const all = Buffer.concat(Array.from({ length: 300 }, (_, id) => framed(query('web.shop.svc.cluster.local', 'A', { id }))));
+    const all = Buffer.concat(
+      Array.from({ length: 300 }, (_, id) => framed(query('web.shop.svc.cluster.local', 'A', { id }))),
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 20 }), async (sizes) => {
         const connection = new MemoryConnection();
@@ -307,14 +317,21 @@ describe('configuration', () => {
 
   beforeEach(async () => {
     sockets.resolvConf = 'nameserver 192.0.2.1\nsearch example.org\n';
-    sockets.servers.set('192.0.2.1:53', (message) => [answerTo(message, { answers: [A('example.com', '198.51.100.1')] })]);
-    sockets.servers.set('192.0.2.9:5353', (message) => [answerTo(message, { answers: [A('db.corp.test', '198.51.100.9')] })]);
+    sockets.servers.set('192.0.2.1:53', (message) => [
+      answerTo(message, { answers: [A('example.com', '198.51.100.1')] }),
+    ]);
+    sockets.servers.set('192.0.2.9:5353', (message) => [
+      answerTo(message, { answers: [A('db.corp.test', '198.51.100.9')] }),
+    ]);
     await shop();
     await started();
   });
 
   test('names outside of the cluster come from the name servers of the node', async () => {
-    expect(await ask('example.com', 'A')).toMatchObject({ answers: ['example.com 30 A 198.51.100.1'], authoritative: false });
+    expect(await ask('example.com', 'A')).toMatchObject({
+      answers: ['example.com 30 A 198.51.100.1'],
+      authoritative: false,
+    });
   });
 
   test('stub domains, other name servers and hosts, and their change', async () => {
@@ -342,7 +359,10 @@ describe('configuration', () => {
     [{ stubDomain: '{}' }, 'unknown key "stubDomain": known are stubDomains, upstreamNameservers, hosts'],
     [{ stubDomains: '[]' }, 'stubDomains: not a JSON object'],
     [{ stubDomains: '{"a..b": ["192.0.2.1"]}' }, 'stubDomains: "a..b" is not a DNS name'],
-    [{ stubDomains: '{"x.cluster.local": ["192.0.2.1"]}' }, 'stubDomains: "x.cluster.local" belongs to the cluster\'s domain'],
+    [
+      { stubDomains: '{"x.cluster.local": ["192.0.2.1"]}' },
+      'stubDomains: "x.cluster.local" belongs to the cluster\'s domain',
+    ],
     [{ stubDomains: '{"corp.test": "192.0.2.1"}' }, 'stubDomains: "corp.test": not a JSON array of addresses'],
     [{ upstreamNameservers: '["dns.example.com"]' }, '"dns.example.com" is not an address such as'],
     [{ upstreamNameservers: '["192.0.2.1:99999"]' }, '"192.0.2.1:99999" is not an address such as'],

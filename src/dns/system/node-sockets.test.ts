@@ -46,7 +46,9 @@ test('what is not accepted is waited out, until the signal ends it', async () =>
     abort.abort(new Error('too late'));
     return false;
   };
-  await expect(nodeSockets.askUdp({ address: LOCAL, port }, Buffer.from('x'), reject, abort.signal)).rejects.toThrow('too late');
+  await expect(nodeSockets.askUdp({ address: LOCAL, port }, Buffer.from('x'), reject, abort.signal)).rejects.toThrow(
+    'too late',
+  );
 });
 
 test('by TCP: an answer in pieces, none at all, and one that is not accepted', async () => {
@@ -69,11 +71,15 @@ test('by TCP: an answer in pieces, none at all, and one that is not accepted', a
 });
 
 test('listens at one address, by UDP and TCP', async () => {
-  const listener = await nodeSockets.listenUdp({ address: LOCAL, port: 0 }, (message, from) => listener.send(message, from));
+  const listener = await nodeSockets.listenUdp({ address: LOCAL, port: 0 }, (message, from) =>
+    listener.send(message, from),
+  );
   cleanup.push(() => listener.close());
   const at = { address: LOCAL, port: listener.port };
   await expect(nodeSockets.listenUdp(at, () => undefined)).rejects.toMatchObject({ code: 'EADDRINUSE' });
-  expect((await nodeSockets.askUdp(at, Buffer.from('echo'), () => true, AbortSignal.timeout(5000))).toString()).toBe('echo');
+  expect((await nodeSockets.askUdp(at, Buffer.from('echo'), () => true, AbortSignal.timeout(5000))).toString()).toBe(
+    'echo',
+  );
   let closed!: (address: string) => void;
   const whenClosed = new Promise<string>((resolve) => (closed = resolve));
   const tcp = await nodeSockets.listenTcp(at, (connection) => {

@@ -48,9 +48,19 @@ export interface DnsSockets {
    * Asks a server from a port that the system chooses anew, at random, for this one question. Packets of other senders, and those that
    * `accept` returns false for, are ignored. Rejects with the system's error, or with the signal's reason.
    */
-  askUdp(server: SocketAddress, message: Buffer, accept: (answer: Buffer) => boolean, signal: AbortSignal): Promise<Buffer>;
+  askUdp(
+    server: SocketAddress,
+    message: Buffer,
+    accept: (answer: Buffer) => boolean,
+    signal: AbortSignal,
+  ): Promise<Buffer>;
   /** The same by TCP, on a connection of its own. Rejects if the first message is not accepted. */
-  askTcp(server: SocketAddress, message: Buffer, accept: (answer: Buffer) => boolean, signal: AbortSignal): Promise<Buffer>;
+  askTcp(
+    server: SocketAddress,
+    message: Buffer,
+    accept: (answer: Buffer) => boolean,
+    signal: AbortSignal,
+  ): Promise<Buffer>;
   /** The text of the node's resolv.conf; '' if there is none. */
   readResolvConf(): Promise<string>;
 }

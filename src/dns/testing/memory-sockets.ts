@@ -49,11 +49,21 @@ export class MemorySockets implements DnsSockets {
     this.#connect?.(connection);
   }
 
-  askUdp(server: SocketAddress, message: Buffer, accept: (answer: Buffer) => boolean, signal: AbortSignal): Promise<Buffer> {
+  askUdp(
+    server: SocketAddress,
+    message: Buffer,
+    accept: (answer: Buffer) => boolean,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
     return this.#ask(server, message, accept, signal, false);
   }
 
-  askTcp(server: SocketAddress, message: Buffer, accept: (answer: Buffer) => boolean, signal: AbortSignal): Promise<Buffer> {
+  askTcp(
+    server: SocketAddress,
+    message: Buffer,
+    accept: (answer: Buffer) => boolean,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
     return this.#ask(server, message, accept, signal, true);
   }
 

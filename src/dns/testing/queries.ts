@@ -8,7 +8,11 @@ export interface QueryOptions {
   readonly dnssecOk?: boolean;
 }
 
-export function query(name: string, type: RecordType, { id = 1, udpSize, dnssecOk = false }: QueryOptions = {}): Buffer {
+export function query(
+  name: string,
+  type: RecordType,
+  { id = 1, udpSize, dnssecOk = false }: QueryOptions = {},
+): Buffer {
   const opt = {
     name: '.',
     type: 'OPT',

@@ -23,11 +23,14 @@ const ttl = fc.nat(86_400);
 const record: fc.Arbitrary<readonly [ResourceRecord, string]> = fc.oneof(
   fc
     .tuple(owner, fc.uint8Array({ minLength: 4, maxLength: 4 }), ttl)
-    .map(([of, address, seconds]) => [addressRecord(of, address, seconds), `${seconds} A ${address.join('.')}`] as const),
+    .map(
+      ([of, address, seconds]) => [addressRecord(of, address, seconds), `${seconds} A ${address.join('.')}`] as const,
+    ),
   fc
     .tuple(owner, name, ttl)
     .map(
-      ([of, target, seconds]) => [nameRecord(TYPE.CNAME, of, target, seconds), `${seconds} CNAME ${target.join('.')}`] as const,
+      ([of, target, seconds]) =>
+        [nameRecord(TYPE.CNAME, of, target, seconds), `${seconds} CNAME ${target.join('.')}`] as const,
     ),
   fc
     .tuple(owner, name, ttl, fc.nat(65_535))
@@ -52,8 +55,15 @@ test('dns-packet reads what is written, whatever names share', () => {
     fc.property(name, section, section, section, (asked, answers, authorities, additionals) => {
       const question = parsed(query(asked.join('.'), 'A'));
       const sections = { answers, authorities, additionals };
-      const records = Object.fromEntries(Object.entries(sections).map(([key, list]) => [key, list.map(([each]) => each)]));
-      const body = encodeBody(records as never, readLabelsAsWritten(question.message, 12), question.questionEnd, 60_000);
+      const records = Object.fromEntries(
+        Object.entries(sections).map(([key, list]) => [key, list.map(([each]) => each)]),
+      );
+      const body = encodeBody(
+        records as never,
+        readLabelsAsWritten(question.message, 12),
+        question.questionEnd,
+        60_000,
+      );
       const message = read(encodeResponse(question, { rcode: 0, flags: 0, body }));
       for (const [key, list] of Object.entries(sections)) {
         const expected = list.map(([{ owner: of }, text]) => `${(of ?? asked).join('.')} ${text}`);
@@ -88,8 +98,8 @@ test('records in turn: each rotation has all of them', () => {
   const sections = { answers, authorities: [soaRecord(['shop'], 1, 5)], additionals: [] };
   const body = encodeBody(sections, labels('web.shop'), question.questionEnd, 500);
   const texts = [0, 1, 2].map((first) =>
-    read(encodeResponse(question, { rcode: 0, flags: 0, body, rotation: { size: 16, count: 3, first } })).answers.map((text) =>
-      text.at(-1),
+    read(encodeResponse(question, { rcode: 0, flags: 0, body, rotation: { size: 16, count: 3, first } })).answers.map(
+      (text) => text.at(-1),
     ),
   );
   expect(texts).toEqual([

@@ -72,5 +72,7 @@ export function readLabelsAsWritten(message: Buffer, offset: number): Labels {
 
 /** The same in lower case. As DNS compares: only ASCII letters have two cases. */
 export function readLabels(message: Buffer, offset: number): Labels {
-  return readLabelsAsWritten(message, offset).map((label) => label.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()));
+  return readLabelsAsWritten(message, offset).map((label) =>
+    label.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),
+  );
 }

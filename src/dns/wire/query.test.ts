@@ -48,7 +48,12 @@ test('an unknown version of EDNS', () => {
 test('names that point: to themselves, forwards, backwards', () => {
   for (const target of [12, 14, 300, 0]) {
     const pointer = Buffer.from([0xc0 | (target >> 8), target & 255]);
-    const message = Buffer.concat([query('a', 'A').subarray(0, 12), Buffer.from([1, 97]), pointer, Buffer.from([0, 1, 0, 1])]);
+    const message = Buffer.concat([
+      query('a', 'A').subarray(0, 12),
+      Buffer.from([1, 97]),
+      pointer,
+      Buffer.from([0, 1, 0, 1]),
+    ]);
     expect(rcodeOf(message)).toBe(RCODE.FORMERR);
   }
 });

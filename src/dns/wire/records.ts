@@ -17,7 +17,11 @@ export type RecordData =
   | { readonly target: Labels }
   | { readonly port: number; readonly weight: number; readonly priority: number; readonly target: Labels }
   | { readonly texts: readonly string[] }
-  | { readonly primary: Labels; readonly mailbox: Labels; readonly numbers: readonly [number, number, number, number, number] }
+  | {
+      readonly primary: Labels;
+      readonly mailbox: Labels;
+      readonly numbers: readonly [number, number, number, number, number];
+    }
   | { readonly bytes: Uint8Array };
 
 /** The sections of an answer after its question. */

@@ -12,7 +12,8 @@ const configMap: ConfigMap = { metadata, data: { color: 'blue', 'bad=name': 'x' 
 const secret: Secret = { metadata, data: { password: Buffer.from('päss').toString('base64') } };
 const missing = (resource: string, name: string) => apierrors.notFound({ group: '', resource }, name);
 const objects: ObjectSource = {
-  configMap: (_namespace, name) => (name === 'conf' ? Promise.resolve(configMap) : Promise.reject(missing('configmap', name))),
+  configMap: (_namespace, name) =>
+    name === 'conf' ? Promise.resolve(configMap) : Promise.reject(missing('configmap', name)),
   secret: (_namespace, name) => (name === 'keys' ? Promise.resolve(secret) : Promise.reject(missing('secret', name))),
 };
 
@@ -50,7 +51,11 @@ async function environment(container: Partial<Container>, spec: Partial<PodSpec>
     container: made,
     services: new ServiceVariables(() => services),
     objects,
-    downward: { podIPs: ['10.0.0.2', 'fd00::2'], hostIPs: ['192.168.0.5'], nodeAllocatable: { cpu: '4', memory: '8Gi' } },
+    downward: {
+      podIPs: ['10.0.0.2', 'fd00::2'],
+      hostIPs: ['192.168.0.5'],
+      nodeAllocatable: { cpu: '4', memory: '8Gi' },
+    },
     onInvalidNames: (message) => invalid.push(message),
   });
   return { variables: Object.fromEntries(variables), invalid };
@@ -125,7 +130,9 @@ describe('variables', () => {
       LIMIT: '1024',
       ALL: '4',
     });
-    await expect(environment({ env: [field('X', 'spec.containers')] })).rejects.toThrow('unsupported fieldPath: spec.containers');
+    await expect(environment({ env: [field('X', 'spec.containers')] })).rejects.toThrow(
+      'unsupported fieldPath: spec.containers',
+    );
   });
 
   test('from config maps and secrets', async () => {
@@ -160,7 +167,9 @@ describe('variables', () => {
     await expect(from({ secretKeyRef: { name: 'keys', key: 'k' } })).rejects.toThrow(
       "couldn't find key k in Secret default/keys",
     );
-    await expect(environment({ envFrom: [{ secretRef: { name: 'none' } }] })).rejects.toThrow('secret "none" not found');
+    await expect(environment({ envFrom: [{ secretRef: { name: 'none' } }] })).rejects.toThrow(
+      'secret "none" not found',
+    );
   });
 
   test('of services', async () => {
@@ -203,7 +212,9 @@ describe('variables', () => {
 test.each(['constructor', 'toString', '__proto__'])('the key %s exists only where somebody has set it', async (key) => {
   const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
     environment({ env: [{ name: 'X', valueFrom }] });
-  await expect(from({ configMapKeyRef: { name: 'conf', key } })).rejects.toThrow(`couldn't find key ${key} in ConfigMap`);
+  await expect(from({ configMapKeyRef: { name: 'conf', key } })).rejects.toThrow(
+    `couldn't find key ${key} in ConfigMap`,
+  );
   await expect(from({ secretKeyRef: { name: 'keys', key } })).rejects.toThrow(`couldn't find key ${key} in Secret`);
   expect((await from({ configMapKeyRef: { name: 'conf', key, optional: true } })).variables).not.toHaveProperty('X');
   expect((await from({ fieldRef: { fieldPath: `metadata.labels['${key}']` } })).variables['X']).toBe('');

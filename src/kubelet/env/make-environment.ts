@@ -43,7 +43,12 @@ export async function makeEnvironment(input: EnvironmentInput): Promise<Environm
 type EnvFrom = NonNullable<Container['envFrom']>[number];
 type ValueFrom = NonNullable<NonNullable<Container['env']>[number]['valueFrom']>;
 
-async function addFrom(input: EnvironmentInput, namespace: string, source: EnvFrom, into: Map<string, string>): Promise<void> {
+async function addFrom(
+  input: EnvironmentInput,
+  namespace: string,
+  source: EnvFrom,
+  into: Map<string, string>,
+): Promise<void> {
   const prefix = source.prefix ?? '';
   let data: Readonly<Record<string, string>>;
   let what: string;
@@ -74,7 +79,8 @@ async function addFrom(input: EnvironmentInput, namespace: string, source: EnvFr
 async function valueFrom(input: EnvironmentInput, namespace: string, source: ValueFrom): Promise<string | undefined> {
   const { pod, container } = input;
   if (source.fieldRef !== undefined) return fieldValue(pod, source.fieldRef.fieldPath, input.downward);
-  if (source.resourceFieldRef !== undefined) return resourceValue(pod, container, source.resourceFieldRef, input.downward);
+  if (source.resourceFieldRef !== undefined)
+    return resourceValue(pod, container, source.resourceFieldRef, input.downward);
   if (source.configMapKeyRef !== undefined) {
     const { name = '', key, optional: isOptional } = source.configMapKeyRef;
     const configMap = await optional(isOptional, input.objects.configMap(namespace, name));
@@ -94,7 +100,9 @@ async function valueFrom(input: EnvironmentInput, namespace: string, source: Val
     return decodeOptional(value);
   }
   if (source.fileKeyRef !== undefined) {
-    throw new Error(`env variables from files (fileKeyRef) are not supported by this kubelet (container ${container.name})`);
+    throw new Error(
+      `env variables from files (fileKeyRef) are not supported by this kubelet (container ${container.name})`,
+    );
   }
   throw new Error('invalid valueFrom: no source is given');
 }

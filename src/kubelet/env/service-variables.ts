@@ -6,10 +6,12 @@ import type { Service } from '../types.ts';
 function visibleServices(services: readonly Service[], namespace: string, links: boolean): readonly Service[] {
   const byName = new Map<string, Service>();
   const addressed = services.filter(
-    (service) => service.spec.clusterIP !== undefined && service.spec.clusterIP !== '' && service.spec.clusterIP !== 'None',
+    (service) =>
+      service.spec.clusterIP !== undefined && service.spec.clusterIP !== '' && service.spec.clusterIP !== 'None',
   );
   for (const service of addressed) {
-    if (service.metadata.namespace === 'default' && service.metadata.name === 'kubernetes') byName.set('kubernetes', service);
+    if (service.metadata.namespace === 'default' && service.metadata.name === 'kubernetes')
+      byName.set('kubernetes', service);
   }
   if (links) {
     for (const service of addressed) {

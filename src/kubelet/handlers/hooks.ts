@@ -51,9 +51,12 @@ export class HookRunner {
         if (signal.aborted) throw err;
         // The peer has answered; the rest of its response is not read.
         if (err instanceof BodyError) return;
-        throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${errorMessage(err)}`, {
-          cause: err,
-        });
+        throw new HookError(
+          `HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${errorMessage(err)}`,
+          {
+            cause: err,
+          },
+        );
       }
     } else if (handler.sleep !== undefined) await this.#config.clock.sleep(handler.sleep.seconds * 1000, signal);
     else throw new HookError(`Cannot run handler ${place}: it is none of exec, httpGet and sleep`);

@@ -44,7 +44,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** A port's number: given, or that of the container's port of this name. Throws if there is none. */
 export function resolvePort(port: number | string, container: Container): number {
   const number = typeof port === 'number' ? port : namedPort(port, container);
-  if (!Number.isInteger(number) || number <= 0 || number >= 65_536) throw new NetworkError(`invalid port number: ${number}`);
+  if (!Number.isInteger(number) || number <= 0 || number >= 65_536)
+    throw new NetworkError(`invalid port number: ${number}`);
   return number;
 }
 
@@ -64,10 +65,13 @@ export function actionTarget(action: HTTPGetAction, container: Container, podIP:
 }
 
 function makeTarget(scheme: string, host: string, port: number, path: string): Target {
-  const wanted = (path.split('#')[0] ?? '').replace(/[\ud800-\udfff]/gu, '\ufffd').replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+  const wanted = (path.split('#')[0] ?? '')
+    .replace(/[\ud800-\udfff]/gu, '\ufffd')
+    .replace(/[^\x21-\x7e]/gu, encodeURIComponent);
   const prefix = `${scheme}://${address(host, port)}`;
   // A URL without a path is written so, and asked for as '/'.
-  const text = wanted === '' || wanted.startsWith('/') || wanted.startsWith('?') ? prefix + wanted : `${prefix}/${wanted}`;
+  const text =
+    wanted === '' || wanted.startsWith('/') || wanted.startsWith('?') ? prefix + wanted : `${prefix}/${wanted}`;
   return { scheme, host, port, path: wanted.startsWith('/') ? wanted : `/${wanted}`, text };
 }
 
@@ -89,7 +93,8 @@ export async function httpGet(
     const next = redirectTarget(location, current);
     // Elsewhere is not what was asked about: that it redirects is answer enough.
     if (next.host !== target.host) return answer;
-    if (redirects >= MAX_REDIRECTS) throw new NetworkError(`Get "${location}": stopped after ${MAX_REDIRECTS} redirects`);
+    if (redirects >= MAX_REDIRECTS)
+      throw new NetworkError(`Get "${location}": stopped after ${MAX_REDIRECTS} redirects`);
     current = next;
   }
 }
@@ -99,7 +104,9 @@ function redirectTarget(location: string, from: Target): Target {
   try {
     url = new URL(location, from.text);
   } catch (err) {
-    throw new NetworkError(`Get "${from.text}": failed to parse Location header ${JSON.stringify(location)}`, { cause: err });
+    throw new NetworkError(`Get "${from.text}": failed to parse Location header ${JSON.stringify(location)}`, {
+      cause: err,
+    });
   }
   const scheme = url.protocol.slice(0, -1);
   if (scheme !== 'http' && scheme !== 'https')
@@ -228,7 +235,8 @@ const boundedLookup: LookupFunction = (hostname, options, callback) => {
   void (async () => {
     let found: readonly LookupAddress[];
     try {
-      found = isIP(hostname) === 0 ? await resolveName(hostname, options) : [{ address: hostname, family: isIP(hostname) }];
+      found =
+        isIP(hostname) === 0 ? await resolveName(hostname, options) : [{ address: hostname, family: isIP(hostname) }];
     } catch (err) {
       callback(err as NodeJS.ErrnoException, '');
       return;
@@ -261,8 +269,11 @@ function describeFailure(err: unknown, target?: { readonly host: string; readonl
   // Node's words for a connection that was closed before there was a response.
   if (message === 'socket hang up') return 'EOF';
   if (code === 'ECONNRESET') return 'read: connection reset by peer';
-  if (code === 'HPE_HEADER_OVERFLOW') return `net/http: server response headers exceeded ${MAX_HEADER_BYTES} bytes; aborted`;
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return `net/http: server response headers exceeded ${MAX_HEADER_BYTES} bytes; aborted`;
   if (code.startsWith('HPE_')) return 'net/http: HTTP/1.x transport connection broken: malformed HTTP response';
   const words = Object.hasOwn(SYSTEM_WORDS, code) ? SYSTEM_WORDS[code] : undefined;
-  return words === undefined || target === undefined ? message : `dial tcp ${address(target.host, target.port)}: ${words}`;
+  return words === undefined || target === undefined
+    ? message
+    : `dial tcp ${address(target.host, target.port)}: ${words}`;
 }

@@ -91,7 +91,11 @@ export class ImageManager {
     if (policy !== 'Always') {
       const present = await this.#find({ image, annotations }, name, report, signal);
       if (present !== undefined) {
-        report('Normal', 'Pulled', `Container image "${name}" already present on machine and can be accessed by the pod`);
+        report(
+          'Normal',
+          'Pulled',
+          `Container image "${name}" already present on machine and can be accessed by the pod`,
+        );
         return present;
       }
       if (policy === 'Never') {
@@ -107,13 +111,20 @@ export class ImageManager {
       const message = `Back-off pulling image "${name}"`;
       report('Normal', 'BackOff', message);
       const cause = this.#lastFailure.get(key);
-      throw new ImageError('ImagePullBackOff', cause === undefined ? message : `${message}: ${cause}`, { retryAt: blockedUntil });
+      throw new ImageError('ImagePullBackOff', cause === undefined ? message : `${message}: ${cause}`, {
+        retryAt: blockedUntil,
+      });
     }
 
     report('Normal', 'Pulling', `Pulling image "${name}"`);
     const begin = clock.monotonic();
     try {
-      const reference = await this.#pull({ image, annotations }, credentialsFor(image, pullSecrets), sandboxConfig, signal);
+      const reference = await this.#pull(
+        { image, annotations },
+        credentialsFor(image, pullSecrets),
+        sandboxConfig,
+        signal,
+      );
       const took = formatDuration(Math.trunc(clock.monotonic() - begin));
       const size = (await images.imageStatus({ image, annotations }, { signal })).image?.size ?? 0;
       report(
@@ -176,7 +187,11 @@ export class ImageManager {
   }
 
   /** Without any credentials if there are none; otherwise each until one is accepted. */
-  async #tryCredentials(image: ImageSpec, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig): Promise<string> {
+  async #tryCredentials(
+    image: ImageSpec,
+    credentials: readonly AuthConfig[],
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string> {
     const tries: readonly (AuthConfig | undefined)[] = credentials.length === 0 ? [undefined] : credentials;
     const failures: unknown[] = [];
     for (const auth of tries) {
@@ -196,7 +211,11 @@ function defaultPullPolicy(image: string): string {
   return name.digest === undefined && name.tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
-function describePullFailure(name: string, err: unknown, text: string): { readonly reason: string; readonly message: string } {
+function describePullFailure(
+  name: string,
+  err: unknown,
+  text: string,
+): { readonly reason: string; readonly message: string } {
   if (isCriError(err, 'SignatureValidationFailed')) {
     return {
       reason: 'SignatureValidationFailed',

@@ -41,8 +41,10 @@ export function parseImageName(image: string): ImageName {
     registry = first;
     rest = rest.slice(slash + 1);
   } else if (slash < 0) rest = `library/${rest}`;
-  if (rest !== rest.toLowerCase()) throw new InvalidImageNameError('invalid reference format: repository name must be lowercase');
-  if (rest.split('/').some((part) => !COMPONENT.test(part))) throw new InvalidImageNameError('invalid reference format');
+  if (rest !== rest.toLowerCase())
+    throw new InvalidImageNameError('invalid reference format: repository name must be lowercase');
+  if (rest.split('/').some((part) => !COMPONENT.test(part)))
+    throw new InvalidImageNameError('invalid reference format');
   if (registry.length + rest.length > MAX_NAME_LENGTH) {
     throw new InvalidImageNameError('repository name must not be more than 255 characters');
   }

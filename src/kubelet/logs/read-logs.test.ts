@@ -42,7 +42,10 @@ describe('a log line', () => {
       '2026-01-01T00:00:01.5Z stdout P:x  two blanks',
       { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: true, content: ' two blanks' },
     ],
-    ['2026-01-01T00:00:01.5Z stdout F ', { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: false, content: '' }],
+    [
+      '2026-01-01T00:00:01.5Z stdout F ',
+      { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: false, content: '' },
+    ],
   ])('%s', (line, expected) => {
     const parsed = parseLogLine(Buffer.from(line));
     expect({ ...parsed, content: parsed?.content.toString() }).toEqual(expected);

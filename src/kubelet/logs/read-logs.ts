@@ -75,7 +75,8 @@ async function* entries(source: LogSource, options: LogOptions, signal: AbortSig
   let file = await openLog(source, options.follow === true, signal);
   if (file === undefined) return;
   try {
-    let position = options.tailLines === undefined ? 0 : await findTail(file, options.tailLines, options.stream, signal);
+    let position =
+      options.tailLines === undefined ? 0 : await findTail(file, options.tailLines, options.stream, signal);
     let rest: Buffer = Buffer.alloc(0);
     /** The line that `rest` was the beginning of is too long: it is passed over up to its end. */
     let skipping = false;
@@ -165,7 +166,12 @@ async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHand
 }
 
 /** Where the last `lines` lines begin: parts of one line count once, and only lines of `stream` count if it is given. */
-async function findTail(file: FileHandle, lines: number, stream: LogStream | undefined, signal: AbortSignal): Promise<number> {
+async function findTail(
+  file: FileHandle,
+  lines: number,
+  stream: LogStream | undefined,
+  signal: AbortSignal,
+): Promise<number> {
   const { size } = await file.stat();
   if (lines <= 0) return size;
   let end = size;

@@ -23,7 +23,14 @@ afterEach(async () => {
 function rotate(clock: VirtualClock, reopen: () => Promise<void> = () => writeFile(path, '')): Promise<void> {
   const { runtime } = createSimulatedRuntime({ clock });
   runtime.reopenContainerLog = reopen;
-  return rotateLogs({ runtime, clock, logger: silent, containers: [{ id: 'c', logPath: path }], maxBytes: 10, maxFiles: 3 });
+  return rotateLogs({
+    runtime,
+    clock,
+    logger: silent,
+    containers: [{ id: 'c', logPath: path }],
+    maxBytes: 10,
+    maxFiles: 3,
+  });
 }
 
 test('a file that is large enough is moved aside, and only so many are kept', async () => {

@@ -10,7 +10,10 @@ const MAX_MESSAGE_BYTES = 4096;
 const MAX_FALLBACK_BYTES = 2048;
 const MAX_FALLBACK_LINES = 80;
 
-export async function readTerminationMessage(status: ContainerStatus, annotations: ContainerAnnotations): Promise<string> {
+export async function readTerminationMessage(
+  status: ContainerStatus,
+  annotations: ContainerAnnotations,
+): Promise<string> {
   const path = status.mounts.find((mount) => mount.containerPath === annotations.terminationMessagePath)?.hostPath;
   if (annotations.terminationMessagePath !== '' && path !== undefined && path !== '') {
     try {
@@ -21,7 +24,11 @@ export async function readTerminationMessage(status: ContainerStatus, annotation
       if (code !== 'ENOENT') return `Error on reading termination log ${path}: ${message}`;
     }
   }
-  if (annotations.terminationMessagePolicy !== 'FallbackToLogsOnError' || status.exitCode === 0 || status.logPath === '')
+  if (
+    annotations.terminationMessagePolicy !== 'FallbackToLogsOnError' ||
+    status.exitCode === 0 ||
+    status.logPath === ''
+  )
     return '';
   return await readLogEnd(status.logPath);
 }

@@ -92,7 +92,13 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
     groups.flatMap(({ labels, usage: { writableLayer } }): Sample[] =>
       writableLayer?.usedBytes === undefined
         ? []
-        : [[[...labels, writableLayer.fsId?.mountpoint ?? ''], writableLayer.usedBytes.value, writableLayer.timestamp / 1e6]],
+        : [
+            [
+              [...labels, writableLayer.fsId?.mountpoint ?? ''],
+              writableLayer.usedBytes.value,
+              writableLayer.timestamp / 1e6,
+            ],
+          ],
     ),
   );
   perGroup(
@@ -108,7 +114,13 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
     [...LABELS, 'failure_type', 'scope'],
     groups.flatMap(({ labels, usage: { memory } }) => pageFaultSamples(labels, memory)),
   );
-  perGroup('gauge', 'container_memory_rss', 'Resident anonymous memory.', (group) => group.usage.memory?.rssBytes, memoryTime);
+  perGroup(
+    'gauge',
+    'container_memory_rss',
+    'Resident anonymous memory.',
+    (group) => group.usage.memory?.rssBytes,
+    memoryTime,
+  );
   perGroup('gauge', 'container_memory_swap', 'Swap that is used.', (group) => group.usage.swap?.usageBytes);
   perGroup(
     'gauge',
@@ -167,7 +179,9 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
   const machineLabels = ['boot_id', 'machine_id', 'system_uuid'];
   const machineValues = [machine.bootID, machine.machineID, machine.systemUUID];
   family('gauge', 'machine_cpu_cores', 'CPUs of the machine.', machineLabels, [[machineValues, machine.cpuCores]]);
-  family('gauge', 'machine_memory_bytes', 'Memory of the machine.', machineLabels, [[machineValues, machine.memoryBytes]]);
+  family('gauge', 'machine_memory_bytes', 'Memory of the machine.', machineLabels, [
+    [machineValues, machine.memoryBytes],
+  ]);
   family('gauge', 'machine_scrape_error', '1 if the machine could not be read, 0 otherwise.', [], [[[], 0]]);
   return families.join('');
 }
@@ -177,7 +191,12 @@ function machineGroup(node: NodeUsage | undefined): readonly Group[] {
   if (node === undefined) return [];
   const { time, cpuNanoseconds: coreNanoseconds, workingSetBytes, usageBytes, rssBytes, swap } = node;
   const memory = { time, workingSetBytes, usageBytes, ...(rssBytes !== undefined && { rssBytes }) };
-  const usage = { cpu: { time, coreNanoseconds }, memory, startedAt: 0, ...(swap !== undefined && { swap: { time, ...swap } }) };
+  const usage = {
+    cpu: { time, coreNanoseconds },
+    memory,
+    startedAt: 0,
+    ...(swap !== undefined && { swap: { time, ...swap } }),
+  };
   return [{ labels: ['', '/', '', '', '', ''], usage, spec: undefined }];
 }
 
@@ -197,11 +216,18 @@ function pageFaultSamples(labels: readonly string[], memory: MemorySample | unde
 function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
   const path = `/kubepods/pod${pod.uid}`;
   const specOf = (name: string): Container | undefined =>
-    [...(spec?.spec.containers ?? []), ...(spec?.spec.initContainers ?? []), ...(spec?.spec.ephemeralContainers ?? [])].find(
-      (container) => container.name === name,
-    );
+    [
+      ...(spec?.spec.containers ?? []),
+      ...(spec?.spec.initContainers ?? []),
+      ...(spec?.spec.ephemeralContainers ?? []),
+    ].find((container) => container.name === name);
   return [
-    { labels: ['', path, '', '', pod.namespace, pod.name], usage: pod, processCount: pod.processCount, spec: undefined },
+    {
+      labels: ['', path, '', '', pod.namespace, pod.name],
+      usage: pod,
+      processCount: pod.processCount,
+      spec: undefined,
+    },
     ...pod.containers.map((container): Group => ({
       labels: [container.name, `${path}/${container.id}`, container.image, container.id, pod.namespace, pod.name],
       usage: container,

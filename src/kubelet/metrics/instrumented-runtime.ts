@@ -52,7 +52,11 @@ export function instrumentRuntime(runtime: Runtime, metrics: KubeletMetrics): Ru
   };
 }
 
-function instrumented<T extends object>(service: T, operations: Readonly<Record<string, string>>, metrics: KubeletMetrics): T {
+function instrumented<T extends object>(
+  service: T,
+  operations: Readonly<Record<string, string>>,
+  metrics: KubeletMetrics,
+): T {
   const methods = new Map<string | symbol, unknown>();
   return new Proxy(service, {
     get(target, name) {

@@ -73,7 +73,9 @@ function parse(text: string): Map<string, { readonly type: string; readonly samp
     }
     const [, name = '', labels = '', value = ''] = sample;
     const family = families.get(name) ?? families.get(name.replace(/_(?:bucket|sum|count)$/, ''));
-    const sorted = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, text]) => `${label}=${text}`).sort();
+    const sorted = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)]
+      .map(([, label, text]) => `${label}=${text}`)
+      .sort();
     family?.samples.set(sorted.join(','), Number(value));
     expect(family, line).toBeDefined();
   }
@@ -102,9 +104,19 @@ const ON_DASHBOARDS: readonly (readonly [endpoint: string, name: string, type: s
     'counter',
     ['container', 'cpu', 'id', 'image', 'name', 'namespace', 'pod'],
   ],
-  ['/metrics/cadvisor', 'container_memory_working_set_bytes', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod']],
+  [
+    '/metrics/cadvisor',
+    'container_memory_working_set_bytes',
+    'gauge',
+    ['container', 'id', 'image', 'name', 'namespace', 'pod'],
+  ],
   ['/metrics/cadvisor', 'container_memory_rss', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod']],
-  ['/metrics/cadvisor', 'container_spec_memory_limit_bytes', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod']],
+  [
+    '/metrics/cadvisor',
+    'container_spec_memory_limit_bytes',
+    'gauge',
+    ['container', 'id', 'image', 'name', 'namespace', 'pod'],
+  ],
   ['/metrics/cadvisor', 'container_spec_cpu_quota', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod']],
   ['/metrics/cadvisor', 'machine_cpu_cores', 'gauge', ['boot_id', 'machine_id', 'system_uuid']],
   ['/metrics/cadvisor', 'machine_memory_bytes', 'gauge', ['boot_id', 'machine_id', 'system_uuid']],
@@ -272,14 +284,17 @@ describe('values', () => {
     });
   });
 
-  test.each(['/pods', '/runningpods/', '/stats/summary'])('the times of %s can be read by clients in Go', async (path) => {
-    const times: unknown[] = [];
-    JSON.parse((await get(path)).body, (key, value: unknown) => {
-      if (/^[a-zA-Z]*[tT]ime(stamp)?$/.test(key) && value !== null) times.push(value);
-      return value;
-    });
-    for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
-  });
+  test.each(['/pods', '/runningpods/', '/stats/summary'])(
+    'the times of %s can be read by clients in Go',
+    async (path) => {
+      const times: unknown[] = [];
+      JSON.parse((await get(path)).body, (key, value: unknown) => {
+        if (/^[a-zA-Z]*[tT]ime(stamp)?$/.test(key) && value !== null) times.push(value);
+        return value;
+      });
+      for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+    },
+  );
 
   test.each([
     ['/logs/', 405, 'logs endpoint is disabled.\n'],

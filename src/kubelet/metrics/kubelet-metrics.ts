@@ -13,7 +13,9 @@ import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.t
 
 /** Prometheus' default buckets, in seconds. */
 export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-const POD_START_BUCKETS: readonly number[] = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600];
+const POD_START_BUCKETS: readonly number[] = [
+  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600,
+];
 const RUNTIME_BUCKETS = exponentialBuckets(0.005, 2.5, 14);
 const NONE: readonly string[] = [];
 
@@ -56,8 +58,12 @@ export class KubeletMetrics implements RuntimeMetrics {
     this.#startedAt = clock.now();
     const counter = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
       this.#instruments.counter({ name: `kubelet_${name}`, help, labels });
-    const histogram = (name: string, help: string, bounds: readonly number[], ...labels: readonly string[]): Family<Histogram> =>
-      this.#instruments.histogram({ name: `kubelet_${name}`, help, labels }, bounds);
+    const histogram = (
+      name: string,
+      help: string,
+      bounds: readonly number[],
+      ...labels: readonly string[]
+    ): Family<Histogram> => this.#instruments.histogram({ name: `kubelet_${name}`, help, labels }, bounds);
     this.#runtimeOperations = counter('runtime_operations_total', 'Calls to the container runtime.', 'operation_type');
     this.#runtimeErrors = counter(
       'runtime_operations_errors_total',
@@ -88,7 +94,11 @@ export class KubeletMetrics implements RuntimeMetrics {
     );
     this.#startedPods = counter('started_pods_total', 'Sandboxes that were started.');
     this.#startedPodErrors = counter('started_pods_errors_total', 'Sandboxes that could not be started.');
-    this.#startedContainers = counter('started_containers_total', 'Containers that were to be started.', 'container_type');
+    this.#startedContainers = counter(
+      'started_containers_total',
+      'Containers that were to be started.',
+      'container_type',
+    );
     this.#startedContainerErrors = counter(
       'started_containers_errors_total',
       'Containers that could not be started.',
@@ -108,7 +118,12 @@ export class KubeletMetrics implements RuntimeMetrics {
       ...request,
     );
     // Counters without labels exist from the start, as upstream's do.
-    for (const family of [this.#startedPods, this.#imageVolumesRequested, this.#imageVolumesMounted, this.#imageVolumeErrors]) {
+    for (const family of [
+      this.#startedPods,
+      this.#imageVolumesRequested,
+      this.#imageVolumesMounted,
+      this.#imageVolumeErrors,
+    ]) {
       family.with();
     }
   }

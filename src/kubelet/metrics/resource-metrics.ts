@@ -57,7 +57,11 @@ export function resourceMetrics(usage: Usage | undefined): string {
     'Swap that the container may use.',
     CONTAINER,
     containers.flatMap(({ labels, swap }) =>
-      sample(labels, swap?.availableBytes === undefined ? undefined : swap.availableBytes + (swap.usageBytes ?? 0), swap?.time),
+      sample(
+        labels,
+        swap?.availableBytes === undefined ? undefined : swap.availableBytes + (swap.usageBytes ?? 0),
+        swap?.time,
+      ),
     ),
   );
   add(
@@ -74,7 +78,13 @@ export function resourceMetrics(usage: Usage | undefined): string {
     [],
     sample([], seconds(node?.cpuNanoseconds), node?.time),
   );
-  add('gauge', 'node_memory_working_set_bytes', 'Working set of the node.', [], sample([], node?.workingSetBytes, node?.time));
+  add(
+    'gauge',
+    'node_memory_working_set_bytes',
+    'Working set of the node.',
+    [],
+    sample([], node?.workingSetBytes, node?.time),
+  );
   add('gauge', 'node_swap_usage_bytes', 'Swap that the node uses.', [], sample([], node?.swap?.usageBytes, node?.time));
   add(
     'counter',
@@ -91,6 +101,12 @@ export function resourceMetrics(usage: Usage | undefined): string {
     pods.flatMap(({ name, namespace, memory }) => sample([name, namespace], memory?.workingSetBytes, memory?.time)),
   );
   add('gauge', 'resource_scrape_error', '1 if the usage of containers could not be read, 0 otherwise.', [], error);
-  add('gauge', 'scrape_error', '1 if the usage of containers could not be read, 0 otherwise (deprecated name).', [], error);
+  add(
+    'gauge',
+    'scrape_error',
+    '1 if the usage of containers could not be read, 0 otherwise (deprecated name).',
+    [],
+    error,
+  );
   return families.join('');
 }

@@ -118,7 +118,10 @@ export class NodeFactsSource {
     const { runtime, signal, logger } = this.#config;
     try {
       const options = { signal, timeoutMs: RUNTIME_DEADLINE_MS };
-      const [status, images] = await Promise.all([runtime.runtime.status(options), runtime.images.listImages({}, options)]);
+      const [status, images] = await Promise.all([
+        runtime.runtime.status(options),
+        runtime.images.listImages({}, options),
+      ]);
       const conditions = status.status?.conditions ?? [];
       const problemOf = (type: string): string | undefined => {
         const condition = conditions.find((candidate) => candidate.type === type);
@@ -128,11 +131,17 @@ export class NodeFactsSource {
       const runtimeProblem = problemOf('RuntimeReady');
       if (runtimeProblem !== undefined) problems.push(`container runtime not ready: ${runtimeProblem}`);
       const networkProblem = problemOf('NetworkReady');
-      this.#networkProblem = networkProblem === undefined ? undefined : `container runtime network not ready: ${networkProblem}`;
+      this.#networkProblem =
+        networkProblem === undefined ? undefined : `container runtime network not ready: ${networkProblem}`;
       if (this.#networkProblem !== undefined) problems.push(this.#networkProblem);
       const runtimeConditions = conditions
         .filter(({ type }) => type.startsWith(RUNTIME_CONDITIONS))
-        .map(({ type, status: holds, reason, message }) => ({ type, status: holds ? 'True' : 'False', reason, message }));
+        .map(({ type, status: holds, reason, message }) => ({
+          type,
+          status: holds ? 'True' : 'False',
+          reason,
+          message,
+        }));
       return { images, runtimeConditions };
     } catch (err) {
       if (!signal.aborted) logger.warn('container runtime does not answer', { err });
@@ -146,7 +155,9 @@ export class NodeFactsSource {
     if (runtime.runtime.containerEvents !== undefined) return;
     const silence = clock.monotonic() - lastRelist();
     if (!Number.isFinite(silence) || silence <= PLEG_UNHEALTHY_MS) return;
-    problems.push(`PLEG is not healthy: pleg was last seen active ${Math.floor(silence / 1000)}s ago; threshold is 3m0s`);
+    problems.push(
+      `PLEG is not healthy: pleg was last seen active ${Math.floor(silence / 1000)}s ago; threshold is 3m0s`,
+    );
   }
 }
 

@@ -107,7 +107,9 @@ export class NodeReporter {
         ...(unsaid.length > 0 && { annotations: Object.fromEntries(unsaid) }),
       },
       // Fields that a controller has set are kept.
-      ...(present.spec.podCIDR === undefined && podCIDRs.length > 0 ? { spec: { podCIDR: podCIDRs[0], podCIDRs } } : {}),
+      ...(present.spec.podCIDR === undefined && podCIDRs.length > 0
+        ? { spec: { podCIDR: podCIDRs[0], podCIDRs } }
+        : {}),
     };
     if (missing.length === 0 && unsaid.length === 0 && !('spec' in patch)) return present;
     return await resource.patch(nodeName, 'application/strategic-merge-patch+json', patch, { signal });
@@ -194,7 +196,9 @@ export class NodeReporter {
           metadata: {
             name: nodeName,
             namespace: LEASE_NAMESPACE,
-            ...(uid !== undefined ? { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid }] } : {}),
+            ...(uid !== undefined
+              ? { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid }] }
+              : {}),
           },
           spec,
         },

@@ -43,7 +43,10 @@ export class MachineUsage implements NodeUsageSource {
     let stat: string;
     let meminfo: string;
     try {
-      [stat, meminfo] = await Promise.all([readFile(`${this.#proc}/stat`, 'utf8'), readFile(`${this.#proc}/meminfo`, 'utf8')]);
+      [stat, meminfo] = await Promise.all([
+        readFile(`${this.#proc}/stat`, 'utf8'),
+        readFile(`${this.#proc}/meminfo`, 'utf8'),
+      ]);
     } catch (err) {
       // Systems without procfs have no such numbers.
       if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -51,7 +54,8 @@ export class MachineUsage implements NodeUsageSource {
     }
     const columns = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, COLUMNS).map(Number);
     const ticks = columns.reduce((sum, value, column) => (IDLE_COLUMNS.has(column) ? sum : sum + value), 0);
-    const bytes = (name: string): number => Number(new RegExp(`^${name}: *(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0) * 1024;
+    const bytes = (name: string): number =>
+      Number(new RegExp(`^${name}: *(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0) * 1024;
     const usageBytes = bytes('MemTotal') - bytes('MemFree');
     const swapTotal = bytes('SwapTotal');
     // As cAdvisor computes it for the root cgroup: all that is used, without the file cache that can be dropped at once.

@@ -23,7 +23,9 @@ export interface ContainerRecord {
   readonly restartCount: number;
   readonly logPath: string;
   readonly gracePeriodSeconds: number | undefined;
-  readonly user: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] } | undefined;
+  readonly user:
+    | { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] }
+    | undefined;
   readonly stopSignal: string | undefined;
 }
 

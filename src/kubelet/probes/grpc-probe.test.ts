@@ -19,7 +19,9 @@ let server: Server | undefined;
 afterEach(() => server?.forceShutdown());
 
 /** `answer`: a status, an error's code as a string, or none at all. */
-async function serve(answer: (service: string) => number | { code: number; details: string } | undefined): Promise<string> {
+async function serve(
+  answer: (service: string) => number | { code: number; details: string } | undefined,
+): Promise<string> {
   server = new Server();
   server.addService(health, {
     check: (call: ServerUnaryCall<{ service: string }, number>, callback: sendUnaryData<number>) => {

@@ -6,10 +6,24 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import type { PodEvents } from '../events.ts';
 import type { ProbeVerdicts } from '../runtime/compute-pod-actions.ts';
-import { findContainer, podIPs, type ContainerRecord, type RuntimePodStatus, parseContainerId } from '../pod/pod-status.ts';
+import {
+  findContainer,
+  podIPs,
+  type ContainerRecord,
+  type RuntimePodStatus,
+  parseContainerId,
+} from '../pod/pod-status.ts';
 import { isSidecar } from '../pod/restart-policy.ts';
 import type { ProbeStatusSource } from '../status/generate.ts';
-import { describePod, podUid, type Container, type ContainerStatus, type Pod, type PodStatus, type Probe } from '../types.ts';
+import {
+  describePod,
+  podUid,
+  type Container,
+  type ContainerStatus,
+  type Pod,
+  type PodStatus,
+  type Probe,
+} from '../types.ts';
 import { ProbeMetrics } from './probe-metrics.ts';
 import type { ProbeOutcome, ProbeRunner } from './probe-runner.ts';
 import { ProbeWorker, type ProbeType, type Verdict } from './probe-worker.ts';
@@ -101,9 +115,11 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
     if (container === undefined) return status;
     const instance = this.#instances.get(parseContainerId(status.containerID));
     const running = status.state.running !== undefined;
-    const started = running && (container.startupProbe === undefined || instance?.verdicts.get('startup') === 'success');
+    const started =
+      running && (container.startupProbe === undefined || instance?.verdicts.get('startup') === 'success');
     if (init && !isSidecar(container)) return { ...status, started, ready: status.state.terminated?.exitCode === 0 };
-    const ready = started && (container.readinessProbe === undefined || instance?.verdicts.get('readiness') === 'success');
+    const ready =
+      started && (container.readinessProbe === undefined || instance?.verdicts.get('readiness') === 'success');
     return { ...status, started, ready };
   }
 
@@ -115,7 +131,8 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
       (status) => status.name === container.name && parseContainerId(status.containerID) === record.id,
     );
     if (container.startupProbe !== undefined && reported?.started === true) instance.verdicts.set('startup', 'success');
-    if (container.readinessProbe !== undefined && reported?.ready === true) instance.verdicts.set('readiness', 'success');
+    if (container.readinessProbe !== undefined && reported?.ready === true)
+      instance.verdicts.set('readiness', 'success');
     this.#instances.set(record.id, instance);
     const ids = this.#byPod.get(uid) ?? new Set<string>();
     this.#byPod.set(uid, ids.add(record.id));
@@ -141,7 +158,13 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
     }
   }
 
-  #makeWorker(instance: Instance, container: Container, record: ContainerRecord, type: ProbeType, probe: Probe): ProbeWorker {
+  #makeWorker(
+    instance: Instance,
+    container: Container,
+    record: ContainerRecord,
+    type: ProbeType,
+    probe: Probe,
+  ): ProbeWorker {
     const { clock, random, runner } = this.#config;
     const target = { container, containerId: record.id };
     // Containers that already ran when the kubelet started are not all probed at the same time.
@@ -181,7 +204,11 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
       outcome.result === 'error'
         ? `${title} probe errored and resulted in ${outcome.state ?? 'unknown'} state: ${outcome.message}`
         : `${title} probe failed: ${outcome.message}`;
-    this.#config.logger.debug('probe failed', { pod: describePod(instance.pod), container: container.name, probe: type });
+    this.#config.logger.debug('probe failed', {
+      pod: describePod(instance.pod),
+      container: container.name,
+      probe: type,
+    });
     this.#config.events.container(instance.pod, container, 'Warning', 'Unhealthy', words);
   }
 
@@ -200,6 +227,8 @@ function probedContainers(pod: Pod): readonly Container[] {
   const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
   return all.filter(
     (container) =>
-      container.startupProbe !== undefined || container.livenessProbe !== undefined || container.readinessProbe !== undefined,
+      container.startupProbe !== undefined ||
+      container.livenessProbe !== undefined ||
+      container.readinessProbe !== undefined,
   );
 }

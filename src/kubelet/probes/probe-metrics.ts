@@ -65,7 +65,10 @@ export class ProbeMetrics {
     );
     let histogram = new Histogram(DEFAULT_BUCKETS);
     const labels = ['container', 'namespace', 'pod', 'probe_type'];
-    const durations = new Family({ name: 'prober_probe_duration_seconds', help: 'Duration of probes.', labels }, () => histogram);
+    const durations = new Family(
+      { name: 'prober_probe_duration_seconds', help: 'Duration of probes.', labels },
+      () => histogram,
+    );
     for (const counts of [...this.#pods.values()].flatMap((probes) => [...probes.values()])) {
       const { name, namespace = '' } = counts.pod.metadata;
       const type = TYPES[counts.type];

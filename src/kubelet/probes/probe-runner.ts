@@ -5,7 +5,15 @@ import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { actionTarget, address, BodyError, httpGet, NetworkError, resolvePort, tcpConnect } from '../handlers/network.ts';
+import {
+  actionTarget,
+  address,
+  BodyError,
+  httpGet,
+  NetworkError,
+  resolvePort,
+  tcpConnect,
+} from '../handlers/network.ts';
 import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 import type { Container, Probe } from '../types.ts';
 
@@ -60,7 +68,12 @@ export class ProbeRunner {
     }
   }
 
-  async #exec(command: readonly string[], target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+  async #exec(
+    command: readonly string[],
+    target: ProbeTarget,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ProbeOutcome> {
     try {
       const { clock, runtime } = this.#config;
       const result = await withTimeout(clock, timeoutMs + EXEC_SLACK_MS, signal, (expired) =>
@@ -76,7 +89,10 @@ export class ProbeRunner {
     } catch (err) {
       if (!isCriError(err, 'DeadlineExceeded') && !(err instanceof TimeoutError)) throw err;
       const seconds = Math.round(timeoutMs / 1000);
-      return { result: 'failure', message: `command timed out: ${quote(command.join(' '))} timed out after ${seconds}s` };
+      return {
+        result: 'failure',
+        message: `command timed out: ${quote(command.join(' '))} timed out after ${seconds}s`,
+      };
     }
   }
 

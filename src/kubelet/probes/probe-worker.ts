@@ -72,7 +72,8 @@ export class ProbeWorker {
     const { probe } = this.#config;
     this.#streak = this.#last === verdict ? this.#streak + 1 : 1;
     this.#last = verdict;
-    const needed = verdict === 'success' ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? DEFAULT_FAILURE_THRESHOLD);
+    const needed =
+      verdict === 'success' ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? DEFAULT_FAILURE_THRESHOLD);
     if (this.#streak < needed || this.#verdict === verdict) return;
     this.#verdict = verdict;
     this.#config.onVerdict(verdict);

@@ -180,11 +180,16 @@ describe('a pod without init containers', () => {
     },
     {
       name: 'restarts a container whose image has changed, whatever the policy',
-      pod: pod({ restartPolicy: 'Never', containers: [THREE[0]!, makeContainer('b', { image: 'busybox:2' }), THREE[2]!] }),
+      pod: pod({
+        restartPolicy: 'Never',
+        containers: [THREE[0]!, makeContainer('b', { image: 'busybox:2' }), THREE[2]!],
+      }),
       status: makeStatus(RUNNING),
       actions: {
         containersToStart: [1],
-        containersToKill: [kill({ message: 'Container b definition changed, will be restarted', reason: 'DefinitionChanged' })],
+        containersToKill: [
+          kill({ message: 'Container b definition changed, will be restarted', reason: 'DefinitionChanged' }),
+        ],
       },
     },
     {
@@ -194,7 +199,9 @@ describe('a pod without init containers', () => {
       probes: { ...NO_PROBES, liveness: (id) => (id === 'b-id' ? 'failure' : 'success') },
       actions: {
         containersToStart: [1],
-        containersToKill: [kill({ message: 'Container b failed liveness probe, will be restarted', reason: 'LivenessProbe' })],
+        containersToKill: [
+          kill({ message: 'Container b failed liveness probe, will be restarted', reason: 'LivenessProbe' }),
+        ],
       },
     },
     {
@@ -303,7 +310,12 @@ describe('sidecars', () => {
       actions: {
         initContainersToStart: [0],
         containersToKill: [
-          { id: 'proxy-id', name: 'proxy', message: 'Init container proxy failed startup probe', reason: 'StartupProbe' },
+          {
+            id: 'proxy-id',
+            name: 'proxy',
+            message: 'Init container proxy failed startup probe',
+            reason: 'StartupProbe',
+          },
         ],
       },
     },

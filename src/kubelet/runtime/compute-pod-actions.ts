@@ -183,7 +183,12 @@ interface InitVerdict {
   readonly kill?: ContainerToKill;
 }
 
-function judgeInitContainer(container: Container, pod: Pod, status: RuntimePodStatus, latest: ContainerRecord): InitVerdict {
+function judgeInitContainer(
+  container: Container,
+  pod: Pod,
+  status: RuntimePodStatus,
+  latest: ContainerRecord,
+): InitVerdict {
   switch (latest.state) {
     case 'created':
       // Created and started are one step: it could not be started.
@@ -229,13 +234,22 @@ function judgeSidecar(
     if (startup === undefined) return { is: 'waiting' };
   }
   if (hashContainer(container) !== latest.hash) {
-    return { is: 'done, restart', kill: kill(`Init container ${container.name} definition changed`, 'DefinitionChanged') };
+    return {
+      is: 'done, restart',
+      kill: kill(`Init container ${container.name} definition changed`, 'DefinitionChanged'),
+    };
   }
   if (needsRestart(container, latest)) {
-    return { is: 'done, restart', kill: kill(`Init container ${container.name} resize requires restart`, 'DefinitionChanged') };
+    return {
+      is: 'done, restart',
+      kill: kill(`Init container ${container.name} resize requires restart`, 'DefinitionChanged'),
+    };
   }
   if (container.livenessProbe && probes.liveness(latest.id) === 'failure') {
-    return { is: 'done, restart', kill: kill(`Init container ${container.name} failed liveness probe`, 'LivenessProbe') };
+    return {
+      is: 'done, restart',
+      kill: kill(`Init container ${container.name} failed liveness probe`, 'LivenessProbe'),
+    };
   }
   return { is: 'done' };
 }

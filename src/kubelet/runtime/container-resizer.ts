@@ -64,7 +64,12 @@ export class ContainerResizer {
   }
 
   /** Changes what can be changed while it runs, but for those that are stopped anyway. False if some could not be. */
-  async resize(pod: Pod, status: RuntimePodStatus, stopped: ReadonlySet<string>, signal: AbortSignal): Promise<boolean> {
+  async resize(
+    pod: Pod,
+    status: RuntimePodStatus,
+    stopped: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const uid = podUid(pod);
     try {
       for (const { container, record } of this.#changes(pod, status)) {
@@ -88,7 +93,10 @@ export class ContainerResizer {
     this.#errors.delete(uid);
   }
 
-  #changes(pod: Pod, status: RuntimePodStatus): readonly { readonly container: Container; readonly record: ContainerRecord }[] {
+  #changes(
+    pod: Pod,
+    status: RuntimePodStatus,
+  ): readonly { readonly container: Container; readonly record: ContainerRecord }[] {
     return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
       const record = findContainer(status, container.name);
       if (record?.state !== 'running') return [];

@@ -68,10 +68,12 @@ function bound<S extends object>(service: S, calls: Readonly<Record<string, numb
         rest[optionsAt] = { ...options, signal };
         return await call(...rest);
       };
-      return withTimeout(clock, limitOf(name, args, options) + SLACK_MS, options?.signal, work).catch((err: unknown) => {
-        if (!(err instanceof TimeoutError)) throw err;
-        throw new CriError('DeadlineExceeded', `${name}: the container runtime did not answer in time`);
-      });
+      return withTimeout(clock, limitOf(name, args, options) + SLACK_MS, options?.signal, work).catch(
+        (err: unknown) => {
+          if (!(err instanceof TimeoutError)) throw err;
+          throw new CriError('DeadlineExceeded', `${name}: the container runtime did not answer in time`);
+        },
+      );
     });
   }
   return new Proxy(service, {

@@ -87,7 +87,12 @@ export class ContainerKiller {
    * Stops every container that runs: those of the pod all at once, then its sidecars, the last one first. Then its sandboxes.
    * Tries all before it rejects with what went wrong.
    */
-  async killPod(pod: Pod, status: RuntimePodStatus, gracePeriodSeconds: number | undefined, signal: AbortSignal): Promise<void> {
+  async killPod(
+    pod: Pod,
+    status: RuntimePodStatus,
+    gracePeriodSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const running = runningContainers(status);
     const turns = terminationOrder(pod, running);
     const failures: unknown[] = [];

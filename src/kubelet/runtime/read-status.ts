@@ -34,7 +34,9 @@ export async function readSandbox(runtime: RuntimeService, listed: PodSandbox): 
     const { status } = await runtime.podSandboxStatus(listed.id);
     const network = status?.network;
     const hostNetwork = status?.linux?.namespaces?.options?.network === 'NODE';
-    const ips = [network?.ip ?? '', ...(network?.additionalIps ?? []).map((entry) => entry.ip)].filter((ip) => ip !== '');
+    const ips = [network?.ip ?? '', ...(network?.additionalIps ?? []).map((entry) => entry.ip)].filter(
+      (ip) => ip !== '',
+    );
     return {
       id: listed.id,
       attempt: listed.metadata?.attempt ?? 0,
@@ -90,7 +92,8 @@ export async function readContainer(
     restartCount: annotations.restartCount,
     logPath: status.logPath,
     gracePeriodSeconds: annotations.gracePeriodSeconds,
-    user: user === undefined ? undefined : { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups },
+    user:
+      user === undefined ? undefined : { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups },
     stopSignal: status.stopSignal === 'RUNTIME_DEFAULT' ? undefined : status.stopSignal,
   };
 }

@@ -327,7 +327,9 @@ export class RuntimeManager {
     } catch (err) {
       context.signal.throwIfAborted();
       const failure =
-        err instanceof StartError || err instanceof ImageError ? err : new StartError('RunContainerError', errorMessage(err));
+        err instanceof StartError || err instanceof ImageError
+          ? err
+          : new StartError('RunContainerError', errorMessage(err));
       const uid = podUid(pod);
       const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
       this.#failures.set(uid, failures.set(container.name, { reason: failure.reason, message: failure.message }));
@@ -386,7 +388,8 @@ export class RuntimeManager {
   async #startUncounted(context: SyncContext, sandbox: Sandbox, container: Container): Promise<void> {
     const { runtime, events, imageManager, metrics } = this.#config;
     const { pod, signal } = context;
-    const report = (message: string): void => events.container(pod, container, 'Warning', 'Failed', `Error: ${message}`);
+    const report = (message: string): void =>
+      events.container(pod, container, 'Warning', 'Failed', `Error: ${message}`);
 
     let imageVolumes: ImageVolumes;
     let imageRef: string;
@@ -412,7 +415,9 @@ export class RuntimeManager {
     } catch (err) {
       signal.throwIfAborted();
       report(errorMessage(err));
-      throw err instanceof StartError ? err : new StartError('CreateContainerConfigError', errorMessage(err), undefined, err);
+      throw err instanceof StartError
+        ? err
+        : new StartError('CreateContainerConfigError', errorMessage(err), undefined, err);
     }
     this.resizer.started(pod, container, containerId);
     context.acted = true;
@@ -438,7 +443,11 @@ export class RuntimeManager {
       this.#config.metrics?.imageVolumes('requested', 1);
       const wanted = { name: image.reference ?? '', policy: image.pullPolicy };
       const reference = await this.#config.imageManager.ensureImage(pod, wanted, pullSecrets, sandbox.config, signal);
-      volumes.set(name, { image: reference, userSpecifiedImage: wanted.name, annotations: pod.metadata.annotations ?? {} });
+      volumes.set(name, {
+        image: reference,
+        userSpecifiedImage: wanted.name,
+        annotations: pod.metadata.annotations ?? {},
+      });
     }
     return volumes;
   }

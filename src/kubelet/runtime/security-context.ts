@@ -55,10 +55,14 @@ export function sandboxSecurityContext(pod: Pod, seccompRoot: string): Input<'Li
     namespaceOptions: namespaceOptions(pod),
     privileged,
     seccomp: seccomp(context?.seccompProfile ?? { type: 'RuntimeDefault' }, seccompRoot),
-    ...(context?.runAsUser !== undefined && pod.spec.os?.name !== 'windows' ? { runAsUser: { value: context.runAsUser } } : {}),
+    ...(context?.runAsUser !== undefined && pod.spec.os?.name !== 'windows'
+      ? { runAsUser: { value: context.runAsUser } }
+      : {}),
     ...(context?.runAsGroup !== undefined ? { runAsGroup: { value: context.runAsGroup } } : {}),
     supplementalGroups: podGroups(pod),
-    ...(context?.supplementalGroupsPolicy !== undefined ? { supplementalGroupsPolicy: context.supplementalGroupsPolicy } : {}),
+    ...(context?.supplementalGroupsPolicy !== undefined
+      ? { supplementalGroupsPolicy: context.supplementalGroupsPolicy }
+      : {}),
     ...(context?.seLinuxOptions !== undefined ? { selinuxOptions: context.seLinuxOptions } : {}),
   };
 }
@@ -86,7 +90,9 @@ export function containerSecurityContext(
     maskedPaths: unmasked ? [] : MASKED_PATHS,
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
     supplementalGroups: podGroups(pod),
-    ...(shared?.supplementalGroupsPolicy !== undefined ? { supplementalGroupsPolicy: shared.supplementalGroupsPolicy } : {}),
+    ...(shared?.supplementalGroupsPolicy !== undefined
+      ? { supplementalGroupsPolicy: shared.supplementalGroupsPolicy }
+      : {}),
     ...(runAsUser !== undefined ? { runAsUser: { value: runAsUser } } : {}),
     ...(runAsGroup !== undefined ? { runAsGroup: { value: runAsGroup } } : {}),
     ...(selinux !== undefined ? { selinuxOptions: selinux } : {}),
@@ -150,7 +156,10 @@ export function verifyRunAsNonRoot(
 
 /** Sysctls by name, for the sandbox. Kubernetes writes 'net/ipv4/x' and 'net.ipv4.x' alike. */
 export function sysctls(pod: Pod): Readonly<Record<string, string>> {
-  const entries = (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [normalizeSysctl(name), value ?? '']);
+  const entries = (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [
+    normalizeSysctl(name),
+    value ?? '',
+  ]);
   return Object.fromEntries(entries) as Record<string, string>;
 }
 

@@ -17,7 +17,8 @@ export function parseLogOptions(query: URLSearchParams, now: number): LogOptions
   };
   const sinceSeconds = number('sinceSeconds');
   const sinceTime = Date.parse(query.get('sinceTime') ?? '');
-  const since = sinceSeconds !== undefined ? now - sinceSeconds * 1000 : Number.isNaN(sinceTime) ? undefined : sinceTime;
+  const since =
+    sinceSeconds !== undefined ? now - sinceSeconds * 1000 : Number.isNaN(sinceTime) ? undefined : sinceTime;
   const tailLines = number('tailLines');
   const limitBytes = number('limitBytes');
   const stream = streamOf(query.get('stream'));
@@ -55,7 +56,9 @@ export function findLogContainer(
   const id = parseContainerId(containerIdFor(status, container, name, previous));
   const record = runtimeStatus === undefined ? undefined : findContainerById(runtimeStatus, id);
   if (record === undefined)
-    throw new LogTargetError(`unable to retrieve container logs for ${containerIdFor(status, container, name, previous)}`);
+    throw new LogTargetError(
+      `unable to retrieve container logs for ${containerIdFor(status, container, name, previous)}`,
+    );
   return record;
 }
 
@@ -79,6 +82,7 @@ function containerIdFor(status: ContainerStatus, container: string, pod: string,
   }
   const reason = state.waiting?.reason;
   if (reason === 'ErrImagePull') throw new LogTargetError(`${place} is waiting to start: image can't be pulled`);
-  if (reason === 'ImagePullBackOff') throw new LogTargetError(`${place} is waiting to start: trying and failing to pull image`);
+  if (reason === 'ImagePullBackOff')
+    throw new LogTargetError(`${place} is waiting to start: trying and failing to pull image`);
   throw new LogTargetError(`${place} is waiting to start: ${reason ?? 'no logs yet'}`);
 }

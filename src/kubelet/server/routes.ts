@@ -151,7 +151,14 @@ export class Routes {
         break;
       case 'containerLogs': {
         const [namespace = '', name = '', container = ''] = rest;
-        await this.#logs(request, response, namespace, name, container, parseLogOptions(query, this.#config.clock.now()));
+        await this.#logs(
+          request,
+          response,
+          namespace,
+          name,
+          container,
+          parseLogOptions(query, this.#config.clock.now()),
+        );
         return;
       }
       case 'run':
@@ -199,9 +206,11 @@ export class Routes {
       }
       case 'attach': {
         const { pod, record } = this.#runningContainer(rest);
-        const spec = [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])].find(
-          (container) => container.name === record.name,
-        );
+        const spec = [
+          ...pod.spec.containers,
+          ...(pod.spec.initContainers ?? []),
+          ...(pod.spec.ephemeralContainers ?? []),
+        ].find((container) => container.name === record.name);
         // Whether there is a terminal was decided when the container was made.
         const options = { ...streamOptions(query), tty: spec?.tty === true };
         await serveRemoteCommand(
@@ -362,7 +371,9 @@ export class Routes {
 
   #isRunning(uid: string, containerId: string): boolean {
     const status = this.#config.runtimeStatus(uid);
-    return status?.containers.some((container) => container.id === containerId && container.state === 'running') === true;
+    return (
+      status?.containers.some((container) => container.id === containerId && container.state === 'running') === true
+    );
   }
 
   async #removeLocalVolume(response: ServerResponse, name: string): Promise<void> {

@@ -12,7 +12,9 @@ export interface RunningPod {
 }
 
 export function runningPod({ name, namespace, uid, containers }: RuntimePodStatus): RunningPod {
-  const images = new Map(containers.filter(({ state }) => state === 'running').map((record) => [record.name, record.image]));
+  const images = new Map(
+    containers.filter(({ state }) => state === 'running').map((record) => [record.name, record.image]),
+  );
   return {
     metadata: { name, namespace, uid },
     spec: { containers: Array.from(images, ([container, image]) => ({ name: container, image, resources: {} })) },

@@ -60,7 +60,10 @@ interface Answer {
 }
 
 function finish(
-  make: (done: (answer: Answer) => void) => { end(): void; on(event: 'error', listener: (err: Error) => void): unknown },
+  make: (done: (answer: Answer) => void) => {
+    end(): void;
+    on(event: 'error', listener: (err: Error) => void): unknown;
+  },
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = make(resolve);
@@ -130,12 +133,17 @@ describe('in-process', () => {
     expect(await get('/containerLogs/default/talker/main')).toEqual({ code: 200, body: 'one\ntwo\nthree\n' });
     expect((await get('/containerLogs/default/talker/main?tailLines=1')).body).toBe('three\n');
     expect((await get('/containerLogs/default/talker/main?limitBytes=5')).body).toBe('one\nt');
-    expect((await get('/containerLogs/default/talker/main?tailLines=1&timestamps=true')).body).toMatch(/^2026-\S+Z three\n$/);
+    expect((await get('/containerLogs/default/talker/main?tailLines=1&timestamps=true')).body).toMatch(
+      /^2026-\S+Z three\n$/,
+    );
     expect((await get('/containerLogs/default/talker/waiting?previous=true')).code).toBe(200);
   });
 
   test('says why there are no logs', async () => {
-    expect(await get('/containerLogs/default/nobody/main')).toEqual({ code: 404, body: 'pod "nobody" cannot be found\n' });
+    expect(await get('/containerLogs/default/nobody/main')).toEqual({
+      code: 404,
+      body: 'pod "nobody" cannot be found\n',
+    });
     expect(await get('/containerLogs/default/talker/nope')).toEqual({
       code: 400,
       body: 'container "nope" in pod "talker" is not available\n',
@@ -168,7 +176,10 @@ describe('in-process', () => {
   });
 
   test('runs a command and answers its output', async () => {
-    expect(await get('/run/default/talker/main?cmd=echo%20hello', API_SERVER, 'POST')).toEqual({ code: 200, body: 'hello\n' });
+    expect(await get('/run/default/talker/main?cmd=echo%20hello', API_SERVER, 'POST')).toEqual({
+      code: 200,
+      body: 'hello\n',
+    });
     expect((await get('/run/default/talker/nope?cmd=echo', API_SERVER, 'POST')).code).toBe(404);
     expect((await get('/exec/default/talker/main?command=echo&output=1')).code).toBe(400);
   });
@@ -180,7 +191,8 @@ describe('in-process', () => {
     const stdout = new PassThrough();
     const output: Buffer[] = [];
     stdout.on('data', (chunk: Buffer) => output.push(chunk));
-    const url = 'http://kubelet/exec/default/talker/main?command=sh&command=-c&command=echo+hi%3B+exit+3&output=1&error=1';
+    const url =
+      'http://kubelet/exec/default/talker/main?command=sh&command=-c&command=echo+hi%3B+exit+3&output=1&error=1';
     const outcome = exec(
       { url, connection: connectionOf(API_SERVER), clock: systemClock },
       { stdout, stderr: new PassThrough() },

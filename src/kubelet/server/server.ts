@@ -18,7 +18,11 @@ import type { OpenPort } from './listeners.ts';
 import { requestAttributes, type RequestAttributes } from './request-attributes.ts';
 import { pathOf, Routes } from './routes.ts';
 
-const API_SERVER_USERS: readonly string[] = ['kube-apiserver-kubelet-client', 'system:apiserver', 'system:kube-apiserver'];
+const API_SERVER_USERS: readonly string[] = [
+  'kube-apiserver-kubelet-client',
+  'system:apiserver',
+  'system:kube-apiserver',
+];
 const MASTERS = 'system:masters';
 const AUTHENTICATED = 'system:authenticated';
 
@@ -172,7 +176,8 @@ export class KubeletServer {
 function userOf(socket: TLSSocket): ServerUser | undefined {
   if (!socket.authorized) return undefined;
   // Node's types promise a subject that an absent certificate does not have.
-  const subject = (socket.getPeerCertificate() as { readonly subject?: Readonly<Record<string, string | string[]>> }).subject;
+  const subject = (socket.getPeerCertificate() as { readonly subject?: Readonly<Record<string, string | string[]>> })
+    .subject;
   const name = [subject?.['CN'] ?? []].flat().at(-1);
   return name === undefined ? undefined : { name, groups: [...[subject?.['O'] ?? []].flat(), AUTHENTICATED] };
 }

@@ -7,7 +7,12 @@ import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from '../no
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `onlyCpuAndMemory`: the query parameter only_cpu_and_memory. `startedAt`: when the kubelet started, wall-clock milliseconds. */
-export function statsSummary({ node, pods }: Usage, nodeName: string, startedAt: number, onlyCpuAndMemory: boolean): Fields {
+export function statsSummary(
+  { node, pods }: Usage,
+  nodeName: string,
+  startedAt: number,
+  onlyCpuAndMemory: boolean,
+): Fields {
   return {
     node: {
       nodeName,
@@ -77,7 +82,11 @@ function swapFields({ time, usageBytes, availableBytes }: SwapSample): Fields {
   };
 }
 
-function networkFields({ timestamp: nanoseconds, defaultInterface, interfaces }: NonNullable<PodUsage['network']>): Fields {
+function networkFields({
+  timestamp: nanoseconds,
+  defaultInterface,
+  interfaces,
+}: NonNullable<PodUsage['network']>): Fields {
   const fields = (one: typeof defaultInterface): Fields => ({
     name: one?.name ?? '',
     rxBytes: one?.rxBytes?.value ?? 0,
@@ -88,6 +97,8 @@ function networkFields({ timestamp: nanoseconds, defaultInterface, interfaces }:
   return {
     time: formatTime(nanoseconds / 1e6),
     ...(defaultInterface !== undefined && fields(defaultInterface)),
-    interfaces: (interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface]).map(fields),
+    interfaces: (interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface]).map(
+      fields,
+    ),
   };
 }

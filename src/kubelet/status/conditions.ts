@@ -37,7 +37,9 @@ const TRUE: Verdict = { status: 'True' };
 export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { pod } = input;
   const kept = (pod.status?.conditions ?? []).filter((condition) => !OWNED_CONDITIONS.includes(condition.type));
-  const all = new Map([...input.initContainerStatuses, ...input.containerStatuses].map((status) => [status.name, status]));
+  const all = new Map(
+    [...input.initContainerStatuses, ...input.containerStatuses].map((status) => [status.name, status]),
+  );
   const containersReady = judgeContainersReady(pod, all, input.phase);
   const verdicts: readonly [v1.PodConditionType, Verdict][] = [
     ['PodReadyToStartContainers', input.sandboxReady ? TRUE : { status: 'False' }],
@@ -109,7 +111,9 @@ function judgeReady(pod: Pod, others: readonly PodCondition[], containersReady: 
       problems.push(`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${condition.status}`);
     }
   }
-  return problems.length === 0 ? TRUE : { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
+  return problems.length === 0
+    ? TRUE
+    : { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
 }
 
 function listProblems(unknown: readonly Container[], problems: readonly Container[], word: string): string {

@@ -152,7 +152,9 @@ function fromRecord(
             linux: {
               uid: record.user.uid,
               gid: record.user.gid,
-              ...(record.user.supplementalGroups.length > 0 ? { supplementalGroups: record.user.supplementalGroups } : {}),
+              ...(record.user.supplementalGroups.length > 0
+                ? { supplementalGroups: record.user.supplementalGroups }
+                : {}),
             },
           },
         }

@@ -41,13 +41,22 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
   const containerStatuses = convert('regular', pod.spec.containers, previous.containerStatuses ?? []);
   const initContainerStatuses = convert('init', pod.spec.initContainers ?? [], previous.initContainerStatuses ?? []);
   const ephemeral = pod.spec.ephemeralContainers ?? [];
-  const ephemeralStatuses = convertContainerStatuses(input, 'ephemeral', ephemeral, previous.ephemeralContainerStatuses ?? []);
+  const ephemeralStatuses = convertContainerStatuses(
+    input,
+    'ephemeral',
+    ephemeral,
+    previous.ephemeralContainerStatuses ?? [],
+  );
 
   const started = pod.spec.containers.some((container) => {
     const state = findContainer(runtimeStatus, container.name)?.state;
     return state === 'running' || state === 'exited';
   });
-  const phase = settlePhase(getPhase(pod, containerStatuses, initContainerStatuses, input.ended, started), previous, pod);
+  const phase = settlePhase(
+    getPhase(pod, containerStatuses, initContainerStatuses, input.ended, started),
+    previous,
+    pod,
+  );
   const addresses = podAddresses(input);
   const reason = phase === previous.phase ? (previous.reason ?? pod.status?.reason) : undefined;
   const message = phase === previous.phase ? (previous.message ?? pod.status?.message) : undefined;

@@ -72,7 +72,8 @@ function countInitContainers(
     const terminated =
       status?.state.terminated ?? (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
     if (terminated === undefined) pending++;
-    else if (terminated.exitCode !== 0 && !shouldRestartAfterExit(container, pod.spec, terminated.exitCode)) failedForGood++;
+    else if (terminated.exitCode !== 0 && !shouldRestartAfterExit(container, pod.spec, terminated.exitCode))
+      failedForGood++;
   }
   return { pending, failedForGood };
 }

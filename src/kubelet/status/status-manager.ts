@@ -142,7 +142,9 @@ export class StatusManager {
     const now = formatTime(this.#config.clock.now());
     const before = new Map((previous.conditions ?? []).map((condition) => [condition.type, condition]));
     const conditions = (status.conditions ?? []).map((condition) =>
-      OWNED_CONDITIONS.includes(condition.type) ? withTransition(condition, before.get(condition.type), now) : condition,
+      OWNED_CONDITIONS.includes(condition.type)
+        ? withTransition(condition, before.get(condition.type), now)
+        : condition,
     );
     return { ...status, conditions, startTime: previous.startTime ?? status.startTime ?? now };
   }
@@ -150,7 +152,8 @@ export class StatusManager {
   /** Returns the status that may be reported now: a pod is not finished before its containers are. */
   #reportable(uid: string, entry: Entry): PodStatus {
     const { status, written } = entry;
-    if (!isTerminal(status.phase) || isTerminal(written.phase) || !this.#config.couldHaveRunningContainers(uid)) return status;
+    if (!isTerminal(status.phase) || isTerminal(written.phase) || !this.#config.couldHaveRunningContainers(uid))
+      return status;
     const { reason: _reason, message: _message, ...rest } = status;
     return { ...rest, phase: written.phase ?? 'Pending' };
   }

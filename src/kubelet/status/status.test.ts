@@ -54,17 +54,33 @@ describe('the phase', () => {
     ['Pending', 'nothing is there', {}],
     ['Running', 'all runs', { runtime: makeStatus([makeRecord('main')]) }],
     ['Pending', 'one has not started', { spec: { containers: two }, runtime: makeStatus([makeRecord('a')]) }],
-    ['Running', 'one of two has ended', { spec: { containers: two }, runtime: makeStatus([makeRecord('a'), exited('b', 1)]) }],
+    [
+      'Running',
+      'one of two has ended',
+      { spec: { containers: two }, runtime: makeStatus([makeRecord('a'), exited('b', 1)]) },
+    ],
     ['Running', 'all has ended and will be restarted', { runtime: makeStatus([exited('main', 1)]) }],
     [
       'Succeeded',
       'all has succeeded, by OnFailure',
       { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 0)]) },
     ],
-    ['Running', 'one failed, by OnFailure', { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 1)]) }],
+    [
+      'Running',
+      'one failed, by OnFailure',
+      { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 1)]) },
+    ],
     ['Failed', 'one failed, by Never', { spec: { restartPolicy: 'Never' }, runtime: makeStatus([exited('main', 1)]) }],
-    ['Succeeded', 'all was stopped well, and the pod is not to go on', { runtime: makeStatus([exited('main', 0)]), ended: true }],
-    ['Failed', 'one was stopped badly, and the pod is not to go on', { runtime: makeStatus([exited('main', 137)]), ended: true }],
+    [
+      'Succeeded',
+      'all was stopped well, and the pod is not to go on',
+      { runtime: makeStatus([exited('main', 0)]), ended: true },
+    ],
+    [
+      'Failed',
+      'one was stopped badly, and the pod is not to go on',
+      { runtime: makeStatus([exited('main', 137)]), ended: true },
+    ],
     [
       'Pending',
       'an init container runs',
@@ -73,7 +89,10 @@ describe('the phase', () => {
     [
       'Failed',
       'an init container failed, by Never',
-      { spec: { restartPolicy: 'Never', initContainers: [makeContainer('init')] }, runtime: makeStatus([exited('init', 1)]) },
+      {
+        spec: { restartPolicy: 'Never', initContainers: [makeContainer('init')] },
+        runtime: makeStatus([exited('init', 1)]),
+      },
     ],
     [
       'Pending',
@@ -178,7 +197,10 @@ describe('container statuses', () => {
   });
 
   test('of an init container that the runtime has forgotten, once the pod runs', () => {
-    const status = generate({ spec: { initContainers: [makeContainer('init')] }, runtime: makeStatus([makeRecord('main')]) });
+    const status = generate({
+      spec: { initContainers: [makeContainer('init')] },
+      runtime: makeStatus([makeRecord('main')]),
+    });
     expect(status.initContainerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
     expect(status.phase).toBe('Running');
   });
@@ -271,7 +293,10 @@ describe('conditions', () => {
 test('addresses: at most one of each family, the family of the node first', () => {
   expect(sortPodIPs(['fd00::1', '10.0.0.1', '10.0.0.2'], '192.168.0.1')).toEqual(['10.0.0.1', 'fd00::1']);
   expect(sortPodIPs(['10.0.0.1', 'fd00::1'], 'fe80::1')).toEqual(['fd00::1', '10.0.0.1']);
-  expect(generate({ spec: { hostNetwork: true } })).toMatchObject({ podIP: '192.168.0.5', podIPs: [{ ip: '192.168.0.5' }] });
+  expect(generate({ spec: { hostNetwork: true } })).toMatchObject({
+    podIP: '192.168.0.5',
+    podIPs: [{ ip: '192.168.0.5' }],
+  });
 });
 
 test('the last status leaves nothing open', () => {
@@ -335,7 +360,9 @@ describe('the patch', () => {
       conditions: [{ ...ready, status: 'False', reason: 'X', message: 'Y' }],
     };
     expect(statusPatch(before, before)).toBeUndefined();
-    expect(statusPatch(before, { phase: 'Running', hostIP: '1.1.1.1', conditions: [{ ...ready, status: 'True' }] })).toEqual({
+    expect(
+      statusPatch(before, { phase: 'Running', hostIP: '1.1.1.1', conditions: [{ ...ready, status: 'True' }] }),
+    ).toEqual({
       phase: 'Running',
       reason: null,
       conditions: [{ ...ready, status: 'True', reason: null, message: null }],
@@ -343,7 +370,12 @@ describe('the patch', () => {
   });
 
   test("leaves others' conditions and fields alone", () => {
-    const other = { type: 'example.com/x' as const, status: 'True' as const, lastProbeTime: null, lastTransitionTime: null };
+    const other = {
+      type: 'example.com/x' as const,
+      status: 'True' as const,
+      lastProbeTime: null,
+      lastTransitionTime: null,
+    };
     const before: PodStatus = { phase: 'Running', conditions: [other], nominatedNodeName: 'n' };
     expect(statusPatch(before, { phase: 'Running', conditions: [{ ...other, status: 'False' }] })).toBeUndefined();
   });

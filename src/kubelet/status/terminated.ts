@@ -10,7 +10,8 @@ export function terminatedStatus(status: PodStatus): PodStatus {
   // An init container after the first that never ran has nothing to have ended.
   const initialized = (status.initContainerStatuses ?? []).filter(hasStarted).length;
   // Containers whose turn never came go on waiting for it.
-  const hadTheirTurn = status.conditions?.some(({ type, status: met }) => type === 'Initialized' && met === 'False') !== true;
+  const hadTheirTurn =
+    status.conditions?.some(({ type, status: met }) => type === 'Initialized' && met === 'False') !== true;
   return {
     ...status,
     phase,
@@ -23,7 +24,9 @@ export function terminatedStatus(status: PodStatus): PodStatus {
       : {}),
     ...(status.initContainerStatuses !== undefined
       ? {
-          initContainerStatuses: status.initContainerStatuses.map((each, index) => (index < initialized ? ended(each) : each)),
+          initContainerStatuses: status.initContainerStatuses.map((each, index) =>
+            index < initialized ? ended(each) : each,
+          ),
         }
       : {}),
     conditions: (status.conditions ?? []).map((condition) =>

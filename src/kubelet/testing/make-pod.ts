@@ -65,7 +65,15 @@ export function makeRecord(name: string, overrides: Partial<ContainerRecord> = {
 }
 
 export function makeSandbox(overrides: Partial<SandboxRecord> = {}): SandboxRecord {
-  return { id: 'sandbox-0', attempt: 0, ready: true, createdAt: 1, ips: ['10.0.0.2'], hostNetwork: false, ...overrides };
+  return {
+    id: 'sandbox-0',
+    attempt: 0,
+    ready: true,
+    createdAt: 1,
+    ips: ['10.0.0.2'],
+    hostNetwork: false,
+    ...overrides,
+  };
 }
 
 /** Containers and sandboxes newest first. */

@@ -90,7 +90,9 @@ const isRoot = (): boolean => process.getuid?.() === 0;
 /** The name of the directory that '..data' leads to; undefined if it is not one that this writer has made in the volume. */
 async function dataDirectory(directory: string): Promise<string | undefined> {
   const target = await linkTarget(join(directory, DATA));
-  return target !== undefined && /^\.\.[^./][^/]*$/.test(target) && target !== DATA && target !== NEW_DATA ? target : undefined;
+  return target !== undefined && /^\.\.[^./][^/]*$/.test(target) && target !== DATA && target !== NEW_DATA
+    ? target
+    : undefined;
 }
 
 /** Undefined if there is nothing at the path, or something other than a link. */

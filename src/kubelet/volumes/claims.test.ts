@@ -33,7 +33,10 @@ const volume = (spec: object): PersistentVolume => ({
   spec: { claimRef: { namespace: 'default', name: 'c', uid: 'c-uid' }, ...spec },
   status: { phase: 'Bound' },
 });
-const podWith = (source: object = { persistentVolumeClaim: { claimName: 'c' } }, spec: Partial<Pod['spec']> = {}): Pod =>
+const podWith = (
+  source: object = { persistentVolumeClaim: { claimName: 'c' } },
+  spec: Partial<Pod['spec']> = {},
+): Pod =>
   makePod({
     metadata: { name: 'p', namespace: 'default' },
     spec: {
@@ -118,7 +121,9 @@ describe('a claim', () => {
 
   test('has its directory made once, however many pods start with it', async () => {
     const volumes = managerOf({ claim: claim(), volume: local(join(root, 'own/pvc-1')) });
-    const pods = ['a', 'b', 'c'].map((uid) => makePod({ ...podWith(), metadata: { name: 'p', namespace: 'default', uid } }));
+    const pods = ['a', 'b', 'c'].map((uid) =>
+      makePod({ ...podWith(), metadata: { name: 'p', namespace: 'default', uid } }),
+    );
     const seen = await Promise.all(
       pods.map(async (pod) => (await stat((await volumes.mount(pod, context)).get('data') ?? '')).ino),
     );
@@ -130,7 +135,11 @@ describe('a claim', () => {
     ['is missing', {}, 'failed to fetch PVC from API server: persistentvolumeclaims "c" not found'],
     ['is not bound', { claim: claim({ status: { phase: 'Pending' } }) }, 'PVC is not bound'],
     ['is being deleted', { claim: claim({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) }, 'PVC is being deleted'],
-    ['has lost its volume', { claim: claim() }, 'failed to fetch PV pv from API server: persistentvolumes "pv" not found'],
+    [
+      'has lost its volume',
+      { claim: claim() },
+      'failed to fetch PV pv from API server: persistentvolumes "pv" not found',
+    ],
     [
       'has the volume of another',
       { claim: claim(), volume: volume({ claimRef: { uid: 'other' }, local: { path: '/x' } }) },
@@ -237,7 +246,9 @@ test('a pod whose claim is not bound says so, and starts when it is', async () =
     expect(await harness.eventsOf('p')).toContain(`FailedMount: ${UNMOUNTED}PVC is not bound`);
     const claimRef = { namespace: 'default', name: 'c', uid: made.metadata.uid };
     const required = {
-      nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In' as const, values: ['node-1'] }] }],
+      nodeSelectorTerms: [
+        { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In' as const, values: ['node-1'] }] },
+      ],
     };
     await client.resource(persistentVolumes).create({
       metadata: { name: 'pv' },

@@ -34,16 +34,26 @@ export function claimNameOf(pod: Pod, volume: Volume): string | undefined {
 }
 
 /** Rejects with ClaimError. `claimName`: that of `claimNameOf`. */
-export async function claimedVolume(pod: Pod, volume: Volume, claimName: string, source: ClaimSource): Promise<ClaimedVolume> {
+export async function claimedVolume(
+  pod: Pod,
+  volume: Volume,
+  claimName: string,
+  source: ClaimSource,
+): Promise<ClaimedVolume> {
   const namespace = pod.metadata.namespace ?? '';
   const refuse = (reason: string): ClaimError => new ClaimError(namespace, claimName, reason);
-  const claim = await read(source.claim(namespace, claimName), (why) => refuse(`failed to fetch PVC from API server: ${why}`));
+  const claim = await read(source.claim(namespace, claimName), (why) =>
+    refuse(`failed to fetch PVC from API server: ${why}`),
+  );
   const owner = claim.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (volume.ephemeral !== undefined && owner?.uid !== pod.metadata.uid) {
-    throw refuse(`PVC ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`);
+    throw refuse(
+      `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
+    );
   }
   // One that runs already, and whose kubelet was started anew, goes on.
-  if (claim.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Running') throw refuse('PVC is being deleted');
+  if (claim.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Running')
+    throw refuse('PVC is being deleted');
   if (claim.status.phase !== 'Bound') throw refuse('PVC is not bound');
   const { volumeName } = claim.spec;
   if (volumeName === undefined) throw refuse('PVC has empty pvc.Spec.VolumeName');
@@ -52,7 +62,9 @@ export async function claimedVolume(pod: Pod, volume: Volume, claimName: string,
   );
   const { claimRef } = found.spec;
   if (claimRef === undefined) {
-    throw refuse(`found PV object ${volumeName} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`);
+    throw refuse(
+      `found PV object ${volumeName} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`,
+    );
   }
   if (claimRef.uid !== claim.metadata.uid) {
     const uids = `its pv.Spec.ClaimRef.UID ${claimRef.uid ?? ''} does not point to claim.UID ${claim.metadata.uid}`;

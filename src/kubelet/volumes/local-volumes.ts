@@ -18,7 +18,8 @@ export async function checkLocalVolume(path: string, ownDir: string): Promise<vo
     if (!info.isDirectory())
       throw new Error(`path "${path}" is not a directory: block devices are not supported by this kubelet`);
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw new Error(`path "${path}" does not exist`, { cause: err });
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new Error(`path "${path}" does not exist`, { cause: err });
     throw err;
   }
 }

@@ -50,7 +50,8 @@ export async function makeMounts(input: MountsInput): Promise<readonly Mount[]> 
   const mounts: Mount[] = [];
   if ((container.volumeDevices ?? []).length > 0)
     throw new Error('block volumes (volumeDevices) are not supported by this kubelet');
-  for (const [index, mount] of (container.volumeMounts ?? []).entries()) mounts.push(await volumeMount(input, mount, index));
+  for (const [index, mount] of (container.volumeMounts ?? []).entries())
+    mounts.push(await volumeMount(input, mount, index));
   const mounted = new Set(mounts.map((mount) => mount.containerPath));
   if (input.hostFiles && !mounted.has(HOSTS_PATH)) mounts.push(await hostsMount(input));
   const terminationPath = container.terminationMessagePath ?? '';
@@ -63,12 +64,16 @@ export async function makeMounts(input: MountsInput): Promise<readonly Mount[]> 
 async function volumeMount(input: MountsInput, mount: VolumeMount, index: number): Promise<Mount> {
   const { pod, container } = input;
   const path = input.volumes.get(mount.name);
-  if (path === undefined) throw new Error(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  if (path === undefined)
+    throw new Error(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
   const propagation = mount.mountPropagation === undefined ? 'None' : mount.mountPropagation;
   if (mount.recursiveReadOnly === 'Enabled') {
-    throw new Error(`volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`);
+    throw new Error(
+      `volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`,
+    );
   }
-  const subPath = mount.subPathExpr !== undefined ? expandSubpath(mount.subPathExpr, input.environment) : (mount.subPath ?? '');
+  const subPath =
+    mount.subPathExpr !== undefined ? expandSubpath(mount.subPathExpr, input.environment) : (mount.subPath ?? '');
   const common = {
     containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
     propagation: PROPAGATION[propagation],
@@ -87,9 +92,12 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
       });
     } catch (err) {
       const reason = errorMessage(err);
-      throw new Error(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${reason}`, {
-        cause: err,
-      });
+      throw new Error(
+        `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${reason}`,
+        {
+          cause: err,
+        },
+      );
     }
   }
   return { ...common, hostPath, readonly: mount.readOnly === true || isReadOnlyVolume(pod, mount.name) };

@@ -29,7 +29,11 @@ const DEFAULT_TOKEN_SECONDS = 3600;
 const encoder = new TextEncoder();
 
 /** The files, or undefined if the volume is not of a kind that is made of files from the API. Rejects with why not. */
-export async function volumePayload(pod: Pod, volume: Volume, context: PayloadContext): Promise<MutablePayload | undefined> {
+export async function volumePayload(
+  pod: Pod,
+  volume: Volume,
+  context: PayloadContext,
+): Promise<MutablePayload | undefined> {
   const namespace = pod.metadata.namespace ?? '';
   if (volume.configMap !== undefined) {
     const { name = '', items, optional, defaultMode } = volume.configMap;
@@ -40,7 +44,12 @@ export async function volumePayload(pod: Pod, volume: Volume, context: PayloadCo
     return await secretFiles(context.objects, namespace, secretName, items, optional, defaultMode ?? DEFAULT_MODE);
   }
   if (volume.downwardAPI !== undefined) {
-    return downwardFiles(pod, volume.downwardAPI.items ?? [], context.downward, volume.downwardAPI.defaultMode ?? DEFAULT_MODE);
+    return downwardFiles(
+      pod,
+      volume.downwardAPI.items ?? [],
+      context.downward,
+      volume.downwardAPI.defaultMode ?? DEFAULT_MODE,
+    );
   }
   if (volume.projected !== undefined) return await projectedFiles(pod, namespace, volume.projected, context);
   return undefined;
@@ -83,7 +92,8 @@ async function projection(
     const { name = '', items, optional } = source.secret;
     return await secretFiles(context.objects, namespace, name, items, optional, mode);
   }
-  if (source.downwardAPI !== undefined) return downwardFiles(pod, source.downwardAPI.items ?? [], context.downward, mode);
+  if (source.downwardAPI !== undefined)
+    return downwardFiles(pod, source.downwardAPI.items ?? [], context.downward, mode);
   if (source.serviceAccountToken !== undefined) {
     const { audience, expirationSeconds, path } = source.serviceAccountToken;
     const token = await context.token({ pod, audience, expirationSeconds: expirationSeconds ?? DEFAULT_TOKEN_SECONDS });
@@ -101,7 +111,9 @@ async function projection(
 /** The user that every container of the pod runs as; undefined if one names none, or they differ. */
 function commonUser({ spec }: Pod): number | undefined {
   const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
-  const users = new Set(containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser));
+  const users = new Set(
+    containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser),
+  );
   return users.size === 1 ? [...users][0] : undefined;
 }
 
@@ -140,7 +152,8 @@ function selectFiles(
   mode: number,
   missing: string,
 ): MutablePayload {
-  if (items === undefined || items.length === 0) return new Map([...data].map(([key, value]) => [key, { data: value, mode }]));
+  if (items === undefined || items.length === 0)
+    return new Map([...data].map(([key, value]) => [key, { data: value, mode }]));
   const payload: MutablePayload = new Map();
   for (const item of items) {
     const value = data.get(item.key);

@@ -21,7 +21,8 @@ export interface SubpathInput {
 /** Rejects a subPath that is absolute or has '..' in it. */
 function validateSubpath(subPath: string): void {
   if (subPath.startsWith('/')) throw new Error(`error SubPath \`${subPath}\` must not be an absolute path`);
-  if (subPath.split('/').includes('..')) throw new Error(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+  if (subPath.split('/').includes('..'))
+    throw new Error(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
 }
 
 /**

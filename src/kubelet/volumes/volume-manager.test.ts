@@ -1,4 +1,16 @@
-import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +61,8 @@ const objects: ObjectSource = {
 const context: PayloadContext = {
   objects,
   downward: { podIPs: ['10.0.0.2'], hostIPs: ['192.168.0.5'], nodeAllocatable: { cpu: '4', memory: '8Gi' } },
-  token: ({ audience, expirationSeconds }) => Promise.resolve(`token for ${audience ?? 'the API'} of ${expirationSeconds} s`),
+  token: ({ audience, expirationSeconds }) =>
+    Promise.resolve(`token for ${audience ?? 'the API'} of ${expirationSeconds} s`),
 };
 beforeEach(() => {
   configMaps.clear();
@@ -59,7 +72,8 @@ beforeEach(() => {
 });
 
 const claims: ClaimSource = {
-  claim: (_namespace, name) => Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumeclaims' }, name)),
+  claim: (_namespace, name) =>
+    Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumeclaims' }, name)),
   volume: (name) => Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumes' }, name)),
 };
 
@@ -83,7 +97,10 @@ function podWith(volume: Omit<Volume, 'name'>, spec: Partial<Pod['spec']> = {}):
     metadata: { labels: { app: 'web' }, annotations: { note: 'a "quoted" word' } },
     spec: {
       containers: [
-        makeContainer('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }], resources: { limits: { cpu: '1500m' } } }),
+        makeContainer('main', {
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+          resources: { limits: { cpu: '1500m' } },
+        }),
       ],
       volumes: [{ ...volume, name: 'data' }],
       ...spec,
@@ -151,10 +168,14 @@ describe('hostPath', () => {
     await checkHostPath('/dev/null', 'CharDevice');
     const wrong = (path: string, what: string): string => `hostPath type check failed: ${path} is not ${what}`;
     await expect(checkHostPath(join(root, 'no'), 'Directory')).rejects.toThrow(wrong(join(root, 'no'), 'a directory'));
-    await expect(checkHostPath(join(root, 'file'), 'Directory')).rejects.toThrow(wrong(join(root, 'file'), 'a directory'));
+    await expect(checkHostPath(join(root, 'file'), 'Directory')).rejects.toThrow(
+      wrong(join(root, 'file'), 'a directory'),
+    );
     await expect(checkHostPath(join(root, 'dir'), 'File')).rejects.toThrow(wrong(join(root, 'dir'), 'a file'));
     await expect(checkHostPath(join(root, 'dir'), 'Socket')).rejects.toThrow(wrong(join(root, 'dir'), 'a socket file'));
-    await expect(checkHostPath(join(root, 'dir'), 'CharDevice')).rejects.toThrow(wrong(join(root, 'dir'), 'a character device'));
+    await expect(checkHostPath(join(root, 'dir'), 'CharDevice')).rejects.toThrow(
+      wrong(join(root, 'dir'), 'a character device'),
+    );
     await expect(checkHostPath('/dev/null', 'BlockDevice')).rejects.toThrow(wrong('/dev/null', 'a block device'));
     await expect(checkHostPath(root, 'Mystery')).rejects.toThrow('Mystery is an invalid volume type');
     await new Promise((resolve) => socket.close(resolve));
@@ -243,9 +264,9 @@ describe('volumes of API objects', () => {
     expect(await readFile(join(path, 'token'), 'utf8')).toBe('token for vault of 3607 s');
     expect(await readFile(join(path, 'namespace'), 'utf8')).toBe('default');
     expect(await readFile(join(path, 'door'), 'utf8')).toBe('open');
-    expect(await failure(podWith({ projected: { sources: [{ configMap: { name: 'a' } }, { secret: { name: 'b' } }] } }))).toBe(
-      '[configmap "a" not found, secret "b" not found]',
-    );
+    expect(
+      await failure(podWith({ projected: { sources: [{ configMap: { name: 'a' } }, { secret: { name: 'b' } }] } })),
+    ).toBe('[configmap "a" not found, secret "b" not found]');
   });
 
   test('are written anew when what they show has changed', async () => {
@@ -259,7 +280,9 @@ describe('volumes of API objects', () => {
     volumes.markStale('uid-1');
     await mount(pod, volumes);
     expect(await readFile(join(path, 'sky'), 'utf8')).toBe('grey');
-    expect((await readdir(path)).toSorted()).toEqual([await readlink(join(path, '..data')), '..data', 'sky'].toSorted());
+    expect((await readdir(path)).toSorted()).toEqual(
+      [await readlink(join(path, '..data')), '..data', 'sky'].toSorted(),
+    );
     expect(await readlink(join(path, '..data'))).not.toBe(first);
   });
 
@@ -286,7 +309,9 @@ describe('volumes of API objects', () => {
 
 describe('the atomic writer', () => {
   const write = (files: Readonly<Record<string, string>>): Promise<boolean> => {
-    const payload = new Map(Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o644 }]));
+    const payload = new Map(
+      Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o644 }]),
+    );
     return writeAtomically({ directory: root, payload, stamp: 'now' });
   };
 
@@ -356,9 +381,9 @@ describe('subPath', () => {
 });
 
 test('mount points are read with their escapes', () => {
-  expect(parseMountPoints('22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n')).toEqual(
-    ['/with blank', '/plain'],
-  );
+  expect(
+    parseMountPoints('22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n'),
+  ).toEqual(['/with blank', '/plain']);
 });
 
 describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)', () => {
@@ -377,7 +402,13 @@ describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)'
     ['a container without a user', { containers: [main(1000), main()] }, 0o644, 0, 0],
     ['an init container of another user', { containers: [main(1000)], initContainers: [main(1001)] }, 0o644, 0, 0],
     ['a group', { containers: [main()], securityContext: { fsGroup: 10_000 } }, 0o640, 0, 10_000],
-    ['a user and a group', { containers: [main()], securityContext: { runAsUser: 1000, fsGroup: 10_000 } }, 0o640, 1000, 10_000],
+    [
+      'a user and a group',
+      { containers: [main()], securityContext: { runAsUser: 1000, fsGroup: 10_000 } },
+      0o640,
+      1000,
+      10_000,
+    ],
   ])('of a pod with %s', async (_, spec, mode, uid, gid) => {
     const volumes = manager();
     const pod = podWith(token, spec);

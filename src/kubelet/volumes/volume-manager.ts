@@ -227,7 +227,9 @@ export class VolumeManager {
     if (medium === 'Memory') {
       const { mounter } = this.#config;
       if (!mounter.available)
-        throw new Error('emptyDir with medium "Memory" takes a mount, which this kubelet may not make: it takes root on Linux');
+        throw new Error(
+          'emptyDir with medium "Memory" takes a mount, which this kubelet may not make: it takes root on Linux',
+        );
       const sizeBytes = memorySize(pod, volume);
       await this.#ensureTmpfs(directory, { mode: 0o1777, ...(sizeBytes !== undefined ? { sizeBytes } : {}) });
     } else if (medium !== '') throw new Error(`unknown storage medium "${medium}"`);
@@ -236,7 +238,10 @@ export class VolumeManager {
     if (group !== undefined) await setVolumeGroup(directory, group, false);
   }
 
-  async #ensureTmpfs(directory: string, options: { readonly sizeBytes?: number; readonly mode: number }): Promise<void> {
+  async #ensureTmpfs(
+    directory: string,
+    options: { readonly sizeBytes?: number; readonly mode: number },
+  ): Promise<void> {
     const { mounter } = this.#config;
     if (!mounter.available) return;
     if ((await mounter.mountsBelow(directory)).includes(directory)) return;
@@ -295,7 +300,11 @@ function pluginOf(volume: Volume): Plugin {
 
 /** Volumes that no container mounts are not made. */
 function usedVolumes(pod: Pod): ReadonlySet<string> {
-  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])];
+  const containers = [
+    ...pod.spec.containers,
+    ...(pod.spec.initContainers ?? []),
+    ...(pod.spec.ephemeralContainers ?? []),
+  ];
   return new Set(containers.flatMap((container) => (container.volumeMounts ?? []).map((mount) => mount.name)));
 }
 

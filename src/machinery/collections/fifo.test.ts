@@ -4,7 +4,10 @@ import { Fifo } from './fifo.ts';
 
 describe('Fifo', () => {
   it('gives back what it was given, in order, as an array would', () => {
-    const command = fc.oneof({ weight: 3, arbitrary: fc.constant('push') }, { weight: 2, arbitrary: fc.constant('shift') });
+    const command = fc.oneof(
+      { weight: 3, arbitrary: fc.constant('push') },
+      { weight: 2, arbitrary: fc.constant('shift') },
+    );
     fc.assert(
       fc.property(fc.array(fc.oneof(command, fc.constant('clear')), { maxLength: 300 }), (commands) => {
         const fifo = new Fifo<number>();

@@ -60,7 +60,10 @@ describe.each(Object.entries(HASHES))('%s', (_name, hash) => {
     fc.assert(
       fc.property(changes, (list) => {
         const map = list.reduce(apply, PersistentMap.empty<number>(hash));
-        const again = byKey(map).reduce((other, [key, value]) => other.set(key, value), PersistentMap.empty<number>(hash));
+        const again = byKey(map).reduce(
+          (other, [key, value]) => other.set(key, value),
+          PersistentMap.empty<number>(hash),
+        );
         expect([...again]).toEqual([...map]);
       }),
       { seed: 18, numRuns: 100 },

@@ -172,7 +172,13 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-async function removeDirectory(parent: Place, name: string, root: Place, depth: number, tooDeep: Set<string>): Promise<void> {
+async function removeDirectory(
+  parent: Place,
+  name: string,
+  root: Place,
+  depth: number,
+  tooDeep: Set<string>,
+): Promise<void> {
   const directory = await openBelow(parent, name);
   try {
     for (let pass = 1; ; pass++) {

@@ -87,7 +87,12 @@ describe('createDurableFile', () => {
   it('creates a file that is never seen without its contents', () => {
     const { fileSystem, operations } = failingAt(-1);
     createDurableFile(path, 'contents', { fileSystem, mode: 0o644 });
-    expect(operations.slice(2, 6)).toEqual(['write file.tmp', 'fsync file.tmp', 'close file.tmp', 'link file.tmp file']);
+    expect(operations.slice(2, 6)).toEqual([
+      'write file.tmp',
+      'fsync file.tmp',
+      'close file.tmp',
+      'link file.tmp file',
+    ]);
     expect(readFileSync(path, 'utf8')).toBe('contents');
     expect(readdirSync(dir)).toEqual(['file']);
   });

@@ -23,7 +23,15 @@ export interface DurableFileSystem {
   rmSync(path: string, options: { force: true }): void;
 }
 
-const nodeFileSystem: DurableFileSystem = { openSync, writeFileSync, fsyncSync, closeSync, renameSync, linkSync, rmSync };
+const nodeFileSystem: DurableFileSystem = {
+  openSync,
+  writeFileSync,
+  fsyncSync,
+  closeSync,
+  renameSync,
+  linkSync,
+  rmSync,
+};
 
 export interface DurableFileOptions {
   /** Permissions of the file, less the umask. Default: 0o600. */
@@ -54,7 +62,11 @@ export function createDurableFile(path: string, contents: string | Uint8Array, o
 }
 
 /** Renames a file whose contents are already on the disk, and waits until the new name is there, too. */
-export function renameDurably(from: string, to: string, { fileSystem = nodeFileSystem }: DurableFileOptions = {}): void {
+export function renameDurably(
+  from: string,
+  to: string,
+  { fileSystem = nodeFileSystem }: DurableFileOptions = {},
+): void {
   fileSystem.renameSync(from, to);
   syncDirectory(dirname(to), fileSystem);
   if (dirname(from) !== dirname(to)) syncDirectory(dirname(from), fileSystem);

@@ -83,7 +83,9 @@ async function openChecked(path: string, flags: number, options: OpenOptions): P
   const { type = 'regular file', followLinks = false } = options;
   const seen = await open(path, lookFlags(followLinks)).catch((err: unknown) => {
     // Without O_PATH, a link is seen by the error alone.
-    throw (err as NodeJS.ErrnoException).code === 'ELOOP' && !followLinks ? new FileTypeError(path, 'symbolic link', type) : err;
+    throw (err as NodeJS.ErrnoException).code === 'ELOOP' && !followLinks
+      ? new FileTypeError(path, 'symbolic link', type)
+      : err;
   });
   try {
     checkType(path, await seen.stat(), type);

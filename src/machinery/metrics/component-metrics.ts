@@ -95,7 +95,17 @@ export function stabilityOf(metric: string): Stability {
 const BUILD_INFO: Description = {
   name: 'kubernetes_build_info',
   help: 'Always 1. The labels describe the build.',
-  labels: ['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version', 'compiler', 'platform'],
+  labels: [
+    'major',
+    'minor',
+    'git_version',
+    'git_commit',
+    'git_tree_state',
+    'build_date',
+    'go_version',
+    'compiler',
+    'platform',
+  ],
 };
 
 /** `recorded`: what the parts of the component have recorded, in Prometheus' text form. */

@@ -152,7 +152,8 @@ function heading({ name, help }: Description, type: string): string {
 
 function labelText(labels: readonly string[], values: readonly string[]): string {
   if (labels.length === 0) return '';
-  const escaped = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+  const escaped = (value: string): string =>
+    value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
   return `{${labels.map((label, i) => `${label}="${escaped(values[i] ?? '')}"`).join(',')}}`;
 }
 

@@ -21,12 +21,20 @@ describe('addresses', () => {
     expect(formatIp(ip(text))).toBe(canonical);
   });
 
-  test.each(['', '10.0.0', '10.0.0.256', '10.0.0.01', '10.0.0.0.1', '10.0.0.x', 'fe80::1%eth0', ':::', '1e1.0.0.1', ' ::1'])(
-    'not %j',
-    (text) => {
-      expect(parseIp(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    '10.0.0',
+    '10.0.0.256',
+    '10.0.0.01',
+    '10.0.0.0.1',
+    '10.0.0.x',
+    'fe80::1%eth0',
+    ':::',
+    '1e1.0.0.1',
+    ' ::1',
+  ])('not %j', (text) => {
+    expect(parseIp(text)).toBeUndefined();
+  });
 });
 
 describe('ranges', () => {
@@ -41,12 +49,19 @@ describe('ranges', () => {
     expect([formatIp({ family, value: low }), formatIp({ family, value: high })]).toEqual([first, last]);
   });
 
-  test.each(['', '10.0.0.0', '/24', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/08', '10.0.0.0/', '10.0.0.0/8/8', 'fd00::/129'])(
-    'not %j',
-    (text) => {
-      expect(parseCidr(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    '10.0.0.0',
+    '/24',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/08',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    'fd00::/129',
+  ])('not %j', (text) => {
+    expect(parseCidr(text)).toBeUndefined();
+  });
 
   test('and what is in them', () => {
     expect(contains(range('10.0.0.0/24'), ip('10.0.0.255'))).toBe(true);
@@ -59,8 +74,14 @@ describe('ranges', () => {
   });
 
   test('a network and its broadcast address are nobody’s', () => {
-    const hosts = ['10.0.0.0', '10.0.0.1', '10.0.0.6', '10.0.0.7'].map((text) => isHostOf(range('10.0.0.0/29'), ip(text)));
+    const hosts = ['10.0.0.0', '10.0.0.1', '10.0.0.6', '10.0.0.7'].map((text) =>
+      isHostOf(range('10.0.0.0/29'), ip(text)),
+    );
     expect(hosts).toEqual([false, true, true, false]);
-    expect(['fd00::', 'fd00::1', 'fd00::7'].map((text) => isHostOf(range('fd00::/125'), ip(text)))).toEqual([false, true, true]);
+    expect(['fd00::', 'fd00::1', 'fd00::7'].map((text) => isHostOf(range('fd00::/125'), ip(text)))).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 });

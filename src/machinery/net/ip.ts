@@ -57,7 +57,8 @@ export const contains = (range: IpRange, address: IpAddress): boolean =>
 export const containsRange = (outer: IpRange, inner: IpRange): boolean =>
   outer.family === inner.family && inner.first >= outer.first && inner.last <= outer.last;
 
-export const overlaps = (a: IpRange, b: IpRange): boolean => a.family === b.family && a.first <= b.last && b.first <= a.last;
+export const overlaps = (a: IpRange, b: IpRange): boolean =>
+  a.family === b.family && a.first <= b.last && b.first <= a.last;
 
 /**
  * Whether an address is one that the range has to give: its network's own, and the broadcast address of IPv4, are not.

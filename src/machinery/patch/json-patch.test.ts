@@ -62,7 +62,12 @@ describe('operations', () => {
     ],
     ['A.11', { foo: 'bar' }, [{ op: 'add', path: '/baz', value: 'qux', xyz: 123 }], { foo: 'bar', baz: 'qux' }],
     ['A.14', { '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: 10 }], { '/': 9, '~1': 10 }],
-    ['A.16', { foo: ['bar'] }, [{ op: 'add', path: '/foo/-', value: ['abc', 'def'] }], { foo: ['bar', ['abc', 'def']] }],
+    [
+      'A.16',
+      { foo: ['bar'] },
+      [{ op: 'add', path: '/foo/-', value: ['abc', 'def'] }],
+      { foo: ['bar', ['abc', 'def']] },
+    ],
     // And others
     ['the whole document', { a: 1 }, [{ op: 'replace', path: '', value: [1] }], [1]],
     ['the whole document, added', { a: 1 }, [{ op: 'add', path: '', value: {} }], {}],
@@ -256,7 +261,11 @@ describe('against another implementation', () => {
       fc.property(value, fc.array(operation, { minLength: 1, maxLength: 4 }), (document, patch) => {
         let expected: { document: unknown } | undefined;
         try {
-          const result = fastJsonPatch.applyPatch(deepCopy(document), deepCopy(patch) as fastJsonPatch.Operation[], true);
+          const result = fastJsonPatch.applyPatch(
+            deepCopy(document),
+            deepCopy(patch) as fastJsonPatch.Operation[],
+            true,
+          );
           expected = { document: result.newDocument };
         } catch {
           expected = undefined;
@@ -371,7 +380,10 @@ describe('a patch that could take long', () => {
         pause,
       ),
     ).toHaveProperty('n9', 9);
-    const failing = [...ops(1200, (i) => ({ op: 'add', path: `/n${i}`, value: i })), { op: 'remove', path: '/x' } as const];
+    const failing = [
+      ...ops(1200, (i) => ({ op: 'add', path: `/n${i}`, value: i })),
+      { op: 'remove', path: '/x' } as const,
+    ];
     await expect(applyJsonPatchInParts({}, failing, pause)).rejects.toThrow('nonexistent key');
   });
 });

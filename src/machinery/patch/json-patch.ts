@@ -228,7 +228,8 @@ class Draft {
       this.#root = null;
       return;
     }
-    const failed = (why: string): JsonPatchError => new JsonPatchError('failed', `error in remove for path: '${path}': ${why}`);
+    const failed = (why: string): JsonPatchError =>
+      new JsonPatchError('failed', `error in remove for path: '${path}': ${why}`);
     const { container, key } = this.#containerOf(path, () => missing('remove', path));
     if (!Array.isArray(container)) {
       if (!Object.hasOwn(container, key)) throw failed(`Unable to remove nonexistent key: ${key}: missing value`);
@@ -319,7 +320,10 @@ function valueAt(document: unknown, path: string, op: string): unknown {
 }
 
 function missing(op: string, path: string): JsonPatchError {
-  return new JsonPatchError('failed', `${op} operation does not apply: doc is missing path: ${quote(path)}: missing value`);
+  return new JsonPatchError(
+    'failed',
+    `${op} operation does not apply: doc is missing path: ${quote(path)}: missing value`,
+  );
 }
 
 function lookup(document: unknown, path: readonly string[]): unknown {

@@ -98,7 +98,12 @@ describe('objects', () => {
       { metadata: { labels: { $patch: 'delete' } } },
       { metadata: { labels: {} } },
     ],
-    ['are not added only to be deleted', { metadata: {} }, { metadata: { labels: { $patch: 'delete' } } }, { metadata: {} }],
+    [
+      'are not added only to be deleted',
+      { metadata: {} },
+      { metadata: { labels: { $patch: 'delete' } } },
+      { metadata: {} },
+    ],
     [
       'are replaced as their type says',
       { spec: { whole: { a: 1, b: 2 } } },
@@ -279,7 +284,10 @@ describe('lists of scalars', () => {
 
 describe('$setElementOrder', () => {
   const order = (names: string[], ...list: unknown[]) => ({
-    spec: { '$setElementOrder/containers': names.map((name) => ({ name })), ...(list.length > 0 && { containers: list }) },
+    spec: {
+      '$setElementOrder/containers': names.map((name) => ({ name })),
+      ...(list.length > 0 && { containers: list }),
+    },
   });
   it.each<Case>([
     [
@@ -312,7 +320,12 @@ describe('$setElementOrder', () => {
       order(['b'], { name: 'a', $patch: 'delete' }),
       containers({ name: 'b' }),
     ],
-    ['orders a list that is new', {}, order(['b', 'a'], { name: 'b' }, { name: 'a' }), containers({ name: 'b' }, { name: 'a' })],
+    [
+      'orders a list that is new',
+      {},
+      order(['b', 'a'], { name: 'b' }, { name: 'a' }),
+      containers({ name: 'b' }, { name: 'a' }),
+    ],
     ['is nothing without a list', { spec: {} }, order(['a']), { spec: {} }],
     ['names what is gone', containers({ name: 'a' }), order(['z', 'a']), containers({ name: 'a' })],
     [
@@ -384,7 +397,12 @@ describe('$retainKeys', () => {
 describe('failures', () => {
   it.each<[Record<string, unknown>, unknown, string, string]>([
     [{}, [], 'malformed', 'invalid JSON document'],
-    [{ strategy: { type: 'a' } }, { strategy: { $retainKeys: 'type' } }, 'malformed', 'invalid patch format of retainKeys'],
+    [
+      { strategy: { type: 'a' } },
+      { strategy: { $retainKeys: 'type' } },
+      'malformed',
+      'invalid patch format of retainKeys',
+    ],
     [
       { strategy: { type: 'a' } },
       { strategy: { $retainKeys: ['type'], rollingUpdate: {} } },
@@ -397,8 +415,18 @@ describe('failures', () => {
       'malformed',
       'invalid patch format of primitive list',
     ],
-    [finalizers('a'), { metadata: { $deleteFromPrimitiveList: ['a'] } }, 'malformed', 'invalid patch format of primitive list'],
-    [finalizers('a'), { metadata: { $setElementOrder: ['a'] } }, 'malformed', 'invalid patch format of setElementOrder list'],
+    [
+      finalizers('a'),
+      { metadata: { $deleteFromPrimitiveList: ['a'] } },
+      'malformed',
+      'invalid patch format of primitive list',
+    ],
+    [
+      finalizers('a'),
+      { metadata: { $setElementOrder: ['a'] } },
+      'malformed',
+      'invalid patch format of setElementOrder list',
+    ],
     [
       finalizers('a'),
       { metadata: { '$setElementOrder/finalizers': 'a' } },
@@ -451,7 +479,12 @@ describe('failures', () => {
     ],
     [
       containers({ name: 'a' }, { name: 'b' }),
-      { spec: { '$setElementOrder/containers': [{ name: 'a' }, { name: 'b' }], containers: [{ name: 'b' }, { name: 'a' }] } },
+      {
+        spec: {
+          '$setElementOrder/containers': [{ name: 'a' }, { name: 'b' }],
+          containers: [{ name: 'b' }, { name: 'a' }],
+        },
+      },
       'other',
       "The order in patch list:\n[map[name:b] map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
     ],

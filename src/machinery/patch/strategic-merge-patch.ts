@@ -77,7 +77,8 @@ function mergeObject(original: JsonMap, patch: JsonMap, schema: PatchSchema | un
   }
   for (const [key, change] of Object.entries(patch)) {
     if (done.has(key)) continue;
-    if (key.startsWith(DELETE_FROM_PRIMITIVE_LIST)) deleteFromList(result, fieldOf(key, DELETE_FROM_PRIMITIVE_LIST), change);
+    if (key.startsWith(DELETE_FROM_PRIMITIVE_LIST))
+      deleteFromList(result, fieldOf(key, DELETE_FROM_PRIMITIVE_LIST), change);
   }
   for (const [key, change] of Object.entries(patch)) {
     if (done.has(key) || key.startsWith(DELETE_FROM_PRIMITIVE_LIST)) continue;
@@ -100,7 +101,12 @@ function replaceOrEmpty(directive: unknown, patch: JsonMap): JsonMap {
   }
 }
 
-function mergeField(result: Record<string, unknown>, key: string, change: unknown, schema: PatchSchema | undefined): void {
+function mergeField(
+  result: Record<string, unknown>,
+  key: string,
+  change: unknown,
+  schema: PatchSchema | undefined,
+): void {
   const before = getOwn(result, key);
   if (isPlainObject(change) && isPlainObject(before)) {
     const field = lookup(schema, key);
@@ -278,7 +284,10 @@ type Identity = (item: unknown) => unknown;
 function identity(elements: 'map' | 'scalar', mergeKey: string | undefined, schema: PatchSchema | undefined): Identity {
   if (elements === 'scalar') return (item) => item;
   if (mergeKey === undefined || mergeKey === '') {
-    throw new StrategicMergePatchError('other', `cannot merge lists without merge key for ${schema?.name ?? 'untyped values'}`);
+    throw new StrategicMergePatchError(
+      'other',
+      `cannot merge lists without merge key for ${schema?.name ?? 'untyped values'}`,
+    );
   }
   return (item) => {
     if (!isPlainObject(item)) throw badArgument('map[string]interface {}', item);
@@ -370,13 +379,19 @@ function withoutDirectives(value: unknown): unknown {
 function mergeValueOf(item: JsonMap, mergeKey: string): unknown {
   const value = getOwn(item, mergeKey);
   if (value === undefined) {
-    throw new StrategicMergePatchError('other', `map: ${formatValue(item)} does not contain declared merge key: ${mergeKey}`);
+    throw new StrategicMergePatchError(
+      'other',
+      `map: ${formatValue(item)} does not contain declared merge key: ${mergeKey}`,
+    );
   }
   return value;
 }
 
 function badPatchType(directive: unknown, patch: JsonMap): Error {
-  return new StrategicMergePatchError('other', `unknown patch type: ${formatValue(directive)} in map: ${formatValue(patch)}`);
+  return new StrategicMergePatchError(
+    'other',
+    `unknown patch type: ${formatValue(directive)} in map: ${formatValue(patch)}`,
+  );
 }
 
 function badArgument(expected: string, actual: unknown): Error {

@@ -150,7 +150,9 @@ function wrongValues(
       }
       given.forEach((value, index) => {
         if (parseInt64(value) !== undefined) return;
-        errors.push(field.invalid(valuesPath.index(index), value, "for 'Gt', 'Lt' operators, the value must be an integer"));
+        errors.push(
+          field.invalid(valuesPath.index(index), value, "for 'Gt', 'Lt' operators, the value must be an integer"),
+        );
       });
       return errors;
     }

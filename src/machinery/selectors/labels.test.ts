@@ -59,7 +59,10 @@ describe('parse', () => {
     ['!', "unable to parse requirement: found '', expected: identifier"],
     ['!!x', "unable to parse requirement: found '!', expected: identifier"],
     ['-x', `unable to parse requirement: <nil>: Invalid value: "-x": ${NAME_MESSAGE}`],
-    ['x=-', 'unable to parse requirement: values[0][x]: Invalid value: "-": a valid label must be an empty string or consist of'],
+    [
+      'x=-',
+      'unable to parse requirement: values[0][x]: Invalid value: "-": a valid label must be an empty string or consist of',
+    ],
     ['x>1,y>1.5', 'the value must be an integer'],
     ['x=&', 'a valid label must be'],
   ])('refuses %j', (text, message) => {
@@ -155,7 +158,11 @@ describe('matches', () => {
 describe('selectors', () => {
   it('know what is everything and what is nothing', () => {
     const { everything, nothing } = labels;
-    expect([everything().empty(), everything().matches({ a: 'b' }), everything().requirements()]).toEqual([true, true, []]);
+    expect([everything().empty(), everything().matches({ a: 'b' }), everything().requirements()]).toEqual([
+      true,
+      true,
+      [],
+    ]);
     expect([nothing().empty(), nothing().matches({}), nothing().requirements()]).toEqual([false, false, undefined]);
     expect(nothing().add(labels.newRequirement('a', 'exists', []))).toBe(nothing());
     expect(String(nothing())).toBe('');
@@ -182,7 +189,12 @@ describe('newRequirement', () => {
     ['x', 'notin', undefined, "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"],
     ['x', '=', ['a', 'b'], 'values: Invalid value: ["a","b"]: exact-match compatibility requires one single value'],
     ['x', 'exists', ['a'], 'values: Invalid value: ["a"]: values set must be empty for exists and does not exist'],
-    ['x', 'gt', ['1', '2'], 'values: Invalid value: ["1","2"]: for \'Gt\', \'Lt\' operators, exactly one value is required'],
+    [
+      'x',
+      'gt',
+      ['1', '2'],
+      'values: Invalid value: ["1","2"]: for \'Gt\', \'Lt\' operators, exactly one value is required',
+    ],
     [
       'x',
       '+' as labels.Operator,

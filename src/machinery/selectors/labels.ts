@@ -189,7 +189,8 @@ export function parseToLabelSelector(text: string): LabelSelector {
   for (const { key, operator, values } of requirements.toSorted(byKey)) {
     const named = [...OPERATORS].find(([, known]) => known === operator)?.[0];
     if (operator === '=' || operator === '==') matchLabels.push([key, values[0] as string]);
-    else if (operator === 'gt' || operator === 'lt') throw new Error(`${quote(operator)} isn't supported in label selectors`);
+    else if (operator === 'gt' || operator === 'lt')
+      throw new Error(`${quote(operator)} isn't supported in label selectors`);
     else if (named === undefined) throw new Error(`${quote(operator)} is not a valid label selector operator`);
     else matchExpressions.push({ key, operator: named, values: [...values].sort() });
   }
@@ -218,7 +219,10 @@ export function validateLabelSelector(
       case 'DoesNotExist':
         if (values.length > 0) {
           errors.push(
-            field.forbidden(place.child('values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+            field.forbidden(
+              place.child('values'),
+              "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            ),
           );
         }
         break;

@@ -24,7 +24,8 @@ export function parseAccept(header: string): AcceptClause[] {
     const parameters = new Map<string, string>();
     for (const parameter of rest) {
       const equals = parameter.indexOf('=');
-      if (equals > 0) parameters.set(parameter.slice(0, equals).trim().toLowerCase(), parameter.slice(equals + 1).trim());
+      if (equals > 0)
+        parameters.set(parameter.slice(0, equals).trim().toLowerCase(), parameter.slice(equals + 1).trim());
     }
     const quality = Number(parameters.get('q') ?? 1);
     return { type: type.trim().toLowerCase(), quality: Number.isFinite(quality) ? quality : 0, parameters };
@@ -40,7 +41,9 @@ export function wantsPretty({ headers, query }: AcceptRequest): boolean {
   const pretty = query.get('pretty');
   if (pretty !== null && pretty !== '') return pretty !== 'false' && pretty !== '0';
   const agent = headers['user-agent'];
-  return agent !== undefined && (agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0'));
+  return (
+    agent !== undefined && (agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0'))
+  );
 }
 
 function wildcards(type: string): number {

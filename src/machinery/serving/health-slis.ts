@@ -6,7 +6,11 @@ import type { Sample } from '../metrics/instruments.ts';
 export class HealthSlis {
   readonly #results = new Map<string, Sample>();
   readonly #totals = new Family(
-    { name: 'kubernetes_healthchecks_total', help: '[STABLE] Results of health checks.', labels: ['name', 'status', 'type'] },
+    {
+      name: 'kubernetes_healthchecks_total',
+      help: '[STABLE] Results of health checks.',
+      labels: ['name', 'status', 'type'],
+    },
     () => new Counter(),
   );
 

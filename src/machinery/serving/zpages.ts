@@ -130,7 +130,12 @@ function formOf(request: ZPageRequest, kind: string): Form | undefined {
     const transformed = parameters.has('as') || parameters.has('g') || parameters.has('v');
     const mediaType = STRUCTURED.find(covers);
     const version = parameters.get('v') ?? '';
-    if (mediaType !== undefined && parameters.get('as') === kind && parameters.get('g') === GROUP && VERSIONS.has(version)) {
+    if (
+      mediaType !== undefined &&
+      parameters.get('as') === kind &&
+      parameters.get('g') === GROUP &&
+      VERSIONS.has(version)
+    ) {
       return { mediaType, version, pretty: wantsPretty(request) || parameters.get('pretty') === '1' };
     }
     if (!transformed && covers('text/plain')) return undefined;
@@ -145,6 +150,7 @@ async function encoded({ formatYaml }: ZPageRequest, object: object, { mediaType
 
 /** As `date` prints it: 'Mon Jan  2 15:04:05 UTC 2006'. */
 function unixDate(ms: number): string {
-  const [, weekday, day, month, year, time] = /^(\w+), 0?(\d+) (\w+) (\d+) (\S+)/.exec(new Date(ms).toUTCString()) ?? [];
+  const [, weekday, day, month, year, time] =
+    /^(\w+), 0?(\d+) (\w+) (\d+) (\S+)/.exec(new Date(ms).toUTCString()) ?? [];
   return `${weekday} ${month} ${(day ?? '').padStart(2)} ${time} UTC ${year}`;
 }

@@ -20,7 +20,8 @@ class PortEnd extends Duplex {
     port.on('close', () => {
       this.#gone = true;
       // A peer that is gone without a word has read nothing of what was not taken.
-      if (this.#taken !== undefined) this.destroy(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
+      if (this.#taken !== undefined)
+        this.destroy(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
       else if (!this.readableEnded) this.push(null);
     });
   }

@@ -51,7 +51,8 @@ export function parseDurationNanoseconds(text: string): bigint {
     const digits = fraction.slice(0, 18);
     total += BigInt(whole || '0') * scale;
     if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
-    if (total > MAX_INT64 + (negative ? 1n : 0n)) throw new DurationError(`time: invalid duration ${JSON.stringify(text)}`);
+    if (total > MAX_INT64 + (negative ? 1n : 0n))
+      throw new DurationError(`time: invalid duration ${JSON.stringify(text)}`);
   }
   return negative ? -total : total;
 }

@@ -44,7 +44,10 @@ function quoteCharacter(character: string): string {
 export function marshalJson(value: unknown): string {
   const text: string | undefined = stringifyJson(value);
   if (text === undefined) return 'null';
-  return text.replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** A JSON value as `%v` prints Go's maps and slices: 'map[a:1 b:[x y]]', keys sorted. */

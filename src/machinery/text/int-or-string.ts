@@ -19,7 +19,11 @@ export function intValue(value: IntOrString): number {
  * The amount that the value means of `total`: a number is itself, a percentage is that share, rounded up or down.
  * Throws an Error with Kubernetes' message for undefined and for texts that are no percentage.
  */
-export function getScaledValueFromIntOrPercent(value: IntOrString | undefined, total: number, roundUp: boolean): number {
+export function getScaledValueFromIntOrPercent(
+  value: IntOrString | undefined,
+  total: number,
+  roundUp: boolean,
+): number {
   if (value === undefined) throw new Error('nil value for IntOrString');
   if (typeof value === 'number') return value;
   const percent = percentOf(value);

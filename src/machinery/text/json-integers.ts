@@ -48,7 +48,11 @@ export function encodeJson(value: unknown, space?: number): { readonly text: str
 function stringifyWithBigints(value: unknown, space: number | undefined): string {
   const withoutThem = JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? 0 : each));
   const mark = markFor(withoutThem);
-  const marked = JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? `${mark}${each}` : each), space);
+  const marked = JSON.stringify(
+    value,
+    (_key, each: unknown) => (typeof each === 'bigint' ? `${mark}${each}` : each),
+    space,
+  );
   return marked.replaceAll(new RegExp(`"${mark}(-?[0-9]+)"`, 'g'), '$1');
 }
 

@@ -44,7 +44,10 @@ export function parseJson(data: Uint8Array | string, options: ParseJsonOptions =
 }
 
 /** As parseJson. `keys`: how many the text has, so that who counts fewer in the value knows that some are there twice. */
-export function parseJsonCounting(data: Uint8Array | string, options: ParseJsonOptions = {}): { value: unknown; keys: number } {
+export function parseJsonCounting(
+  data: Uint8Array | string,
+  options: ParseJsonOptions = {},
+): { value: unknown; keys: number } {
   const bytes = typeof data === 'string' ? Buffer.from(data) : asBuffer(data);
   if (options.maxBytes !== undefined && bytes.length > options.maxBytes) {
     throw new JsonError('limit', `limit is ${options.maxBytes} bytes, got ${bytes.length}`);
@@ -174,6 +177,9 @@ function checkInteger(bytes: Buffer, start: number, end: number, large: Span[] |
     // As long as an int64 can be; a longer one is a floating-point number.
     if (end - start <= 19 && isLargeInt64(bytes.toString('latin1', from, end))) large.push([from, end]);
   } else if (!Number.isSafeInteger(Number(text))) {
-    throw new JsonError('number', `number ${quote(text)} is out of range: integers up to 9007199254740991 are kept exactly`);
+    throw new JsonError(
+      'number',
+      `number ${quote(text)} is out of range: integers up to 9007199254740991 are kept exactly`,
+    );
   }
 }

@@ -313,7 +313,25 @@ describe('arithmetic', () => {
 });
 
 describe('properties', () => {
-  const suffix = fc.constantFrom('n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'e3', 'e-3', 'e7');
+  const suffix = fc.constantFrom(
+    'n',
+    'u',
+    'm',
+    '',
+    'k',
+    'M',
+    'G',
+    'T',
+    'P',
+    'E',
+    'Ki',
+    'Mi',
+    'Gi',
+    'Ti',
+    'e3',
+    'e-3',
+    'e7',
+  );
   const text = fc
     .tuple(fc.constantFrom('', '-'), fc.bigInt({ min: 0n, max: 10n ** 14n }), fc.option(fc.nat(999_999)), suffix)
     .map(([sign, whole, fraction, end]) => `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${end}`);
@@ -361,10 +379,13 @@ describe('properties', () => {
 
   it('any text is either a quantity or refused', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.+-eEinumkKMGTP '.split('')), maxLength: 12 }), (given) => {
-        const read = quantity.tryParseQuantity(given);
-        if (read !== undefined) expect(parseQuantity(read.toString()).cmp(read)).toBe(0);
-      }),
+      fc.property(
+        fc.string({ unit: fc.constantFrom(...'0123456789.+-eEinumkKMGTP '.split('')), maxLength: 12 }),
+        (given) => {
+          const read = quantity.tryParseQuantity(given);
+          if (read !== undefined) expect(parseQuantity(read.toString()).cmp(read)).toBe(0);
+        },
+      ),
     );
   });
 });

@@ -51,7 +51,9 @@ const DECIMAL_SUFFIXES: ReadonlyMap<string, number> = new Map([
   ['P', 15],
   ['E', 18],
 ]);
-const DECIMAL_SUFFIX_OF: ReadonlyMap<number, string> = new Map([...DECIMAL_SUFFIXES].map(([suffix, power]) => [power, suffix]));
+const DECIMAL_SUFFIX_OF: ReadonlyMap<number, string> = new Map(
+  [...DECIMAL_SUFFIXES].map(([suffix, power]) => [power, suffix]),
+);
 
 /** Powers of ten further apart than this are not written out: nothing real is, and a few bytes of text could fill memory. */
 const MAX_SPREAD = 4096;
@@ -291,7 +293,8 @@ function readSuffix(suffix: string): Suffix {
 }
 
 function read(text: string): Quantity {
-  if (text.length > MAX_TEXT_LENGTH) throw new QuantityError(`quantities must have at most ${MAX_TEXT_LENGTH} characters`);
+  if (text.length > MAX_TEXT_LENGTH)
+    throw new QuantityError(`quantities must have at most ${MAX_TEXT_LENGTH} characters`);
   const parts = text === '' ? null : GRAMMAR.exec(text);
   if (parts === null) throw new QuantityError(WRONG_FORMAT);
   const negative = parts[1] === '-';
@@ -306,7 +309,8 @@ function read(text: string): Quantity {
   } else {
     exponent += power;
     // Texts that upstream keeps as they are although they are not in canonical form, such as '1.250': clients see them again.
-    const kept = digits.length <= 18 && exponent >= NANO && exponent % 3 === 0 && !digits.endsWith('000') && digits[0] !== '0';
+    const kept =
+      digits.length <= 18 && exponent >= NANO && exponent % 3 === 0 && !digits.endsWith('000') && digits[0] !== '0';
     if (kept) return new Quantity(negative ? -mantissa : mantissa, exponent, format, text);
   }
   if (format === 'BinarySI' && keepsBinaryText(whole, parts[3], power)) {
@@ -348,7 +352,9 @@ function divideAwayFromZero(value: bigint, places: number): bigint {
 /** All factors of ten moved into the exponent. */
 function withoutTens(mantissa: bigint, exponent: number): { mantissa: bigint; exponent: number } {
   const zeros = /0*$/.exec(mantissa.toString())?.[0].length ?? 0;
-  return zeros === 0 ? { mantissa, exponent } : { mantissa: mantissa / 10n ** BigInt(zeros), exponent: exponent + zeros };
+  return zeros === 0
+    ? { mantissa, exponent }
+    : { mantissa: mantissa / 10n ** BigInt(zeros), exponent: exponent + zeros };
 }
 
 function writeBinary(whole: bigint): string {

@@ -138,7 +138,8 @@ function parse(text: string, layout: string, fractionDigits: number | undefined)
     rest = rest.slice(found.length);
     if (element.layout.length === 1) continue;
     const value = Number(found);
-    if (element.name !== undefined && (value < (element.min ?? 0) || value > (element.max ?? 0))) outOfRange(element.name);
+    if (element.name !== undefined && (value < (element.min ?? 0) || value > (element.max ?? 0)))
+      outOfRange(element.name);
     numbers.push(value);
   }
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = numbers;

@@ -35,7 +35,11 @@ describe('messages', () => {
     [field.invalid(at, { a: '<b>' }, 'x'), 'FieldValueInvalid', 'Invalid value: {"a":"\\u003cb\\u003e"}: x'],
     [field.invalid(at, field.omitValue, 'x'), 'FieldValueInvalid', 'Invalid value: x'],
     [field.typeInvalid(at, 'x', 'must be a number'), 'FieldValueTypeInvalid', 'Invalid value: "x": must be a number'],
-    [field.notSupported(at, 'C', ['B', 'A']), 'FieldValueNotSupported', 'Unsupported value: "C": supported values: "B", "A"'],
+    [
+      field.notSupported(at, 'C', ['B', 'A']),
+      'FieldValueNotSupported',
+      'Unsupported value: "C": supported values: "B", "A"',
+    ],
     [field.notSupported(at, 'C', []), 'FieldValueNotSupported', 'Unsupported value: "C"'],
     [field.forbidden(at, 'not now'), 'FieldValueForbidden', 'Forbidden: not now'],
     [field.duplicate(at, 'a'), 'FieldValueDuplicate', 'Duplicate value: "a"'],
@@ -73,7 +77,9 @@ describe('lists', () => {
     expect(field.aggregateMessage([])).toBe('');
     expect(field.aggregateMessage([a])).toBe('a: Required value');
     expect(field.aggregateMessage([a, b])).toBe('[a: Required value, b: Invalid value: 1: bad]');
-    expect(field.aggregateMessage([a, b, field.required(field.path('a'))])).toBe('[a: Required value, b: Invalid value: 1: bad]');
+    expect(field.aggregateMessage([a, b, field.required(field.path('a'))])).toBe(
+      '[a: Required value, b: Invalid value: 1: bad]',
+    );
   });
 
   it('become one exception', () => {

@@ -104,7 +104,8 @@ export class FieldError {
   /** The message without the field: 'Invalid value: "x": must be …'. It is what a Status cause says. */
   get body(): string {
     const title = TITLES[this.type];
-    const withValue = WITHOUT_VALUE.has(this.type) || this.badValue === omitValue ? title : `${title}: ${show(this.badValue)}`;
+    const withValue =
+      WITHOUT_VALUE.has(this.type) || this.badValue === omitValue ? title : `${title}: ${show(this.badValue)}`;
     return this.detail === '' ? withValue : `${withValue}: ${this.detail}`;
   }
 
@@ -141,7 +142,13 @@ export function expressionsTooLong(at: FieldPath | undefined, expression: string
   if (made === undefined) return [];
   expressionsLength += expression.length + EXPRESSION_OVERHEAD;
   if (expressionsLength <= MAX_EXPRESSIONS_LENGTH) return [];
-  return [invalid(at, omitValue, `the expressions of an object must have at most ${MAX_EXPRESSIONS_LENGTH} characters in all`)];
+  return [
+    invalid(
+      at,
+      omitValue,
+      `the expressions of an object must have at most ${MAX_EXPRESSIONS_LENGTH} characters in all`,
+    ),
+  ];
 }
 
 class TooManyFieldErrors extends Error {}

@@ -144,7 +144,17 @@ const TABLE: Record<string, { check: (value: string) => readonly string[]; good:
   isValidCIDR: {
     check: validation.isValidCIDR,
     good: ['10.9.8.0/24', '0.0.0.0/0', '10.0.0.1/32', '2001:db8::/64', '::/128'],
-    bad: ['', '10.9.8.0', '10.9.8.0/33', '10.9.8.0/-1', '10.9.8.0/01', '10.9.8.0/', '10.9.8.0/a', '::/129', '1.2.3.4/24/24'],
+    bad: [
+      '',
+      '10.9.8.0',
+      '10.9.8.0/33',
+      '10.9.8.0/-1',
+      '10.9.8.0/01',
+      '10.9.8.0/',
+      '10.9.8.0/a',
+      '::/129',
+      '1.2.3.4/24/24',
+    ],
   },
 };
 
@@ -207,7 +217,10 @@ describe('validateDomainPrefixedPath', () => {
     ['foo', [`x: Invalid value: "foo": ${PREFIXED}`]],
     ['/foo', [`x: Invalid value: "/foo": ${PREFIXED}`]],
     ['acme.io/', [`x: Invalid value: "acme.io/": ${PREFIXED}`]],
-    ['acme.io/f#o', [`x: Invalid value: "f#o": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`]],
+    [
+      'acme.io/f#o',
+      [`x: Invalid value: "f#o": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`],
+    ],
   ])('%j', (value, messages) => {
     const errors = validation.validateDomainPrefixedPath(value, field.path('x'));
     expect(errors.map((error) => error.message)).toEqual(messages);

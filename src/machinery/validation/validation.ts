@@ -89,7 +89,12 @@ const CONFIG_MAP_KEY = format(
   'KEY_NAME',
   'key-name',
 );
-const PERCENT = format('[0-9]+%', "a valid percent string must be a numeric string followed by an ending '%'", '1%', '93%');
+const PERCENT = format(
+  '[0-9]+%',
+  "a valid percent string must be a numeric string followed by an ending '%'",
+  '1%',
+  '93%',
+);
 const HTTP_HEADER_NAME = format(
   '[-A-Za-z0-9]+',
   "a valid HTTP header must consist of alphanumeric characters or '-'",
@@ -195,7 +200,8 @@ export function isValidPortNum(port: number): Problems {
 /** The name of a port: an IANA service name (RFC 6335) in lower case. */
 export function isValidPortName(value: string): Problems {
   const problems = tooLong(value, 15);
-  if (!/^[-a-z0-9]+$/.test(value)) problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/^[-a-z0-9]+$/.test(value))
+    problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(value)) problems.push('must contain at least one letter (a-z)');
   if (value.includes('--')) problems.push('must not contain consecutive hyphens');
   if (value.startsWith('-') || value.endsWith('-')) problems.push('must not begin or end with a hyphen');
@@ -229,7 +235,9 @@ export function isHTTPHeaderName(value: string): Problems {
 /** IPv4 or IPv6. */
 export function isValidIP(value: string): Problems {
   // A zone ('%eth0') is no part of an address in the API.
-  return isIP(value) !== 0 && !value.includes('%') ? NONE : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
+  return isIP(value) !== 0 && !value.includes('%')
+    ? NONE
+    : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
 }
 
 /** An address and a prefix length, such as 10.9.8.0/24. */
@@ -255,7 +263,8 @@ export function validateDomainPrefixedPath(value: string, at: FieldPath): FieldE
   const slash = value.indexOf('/');
   const host = value.slice(0, Math.max(slash, 0));
   const path = value.slice(slash + 1);
-  if (host === '' || path === '') return [field.invalid(at, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];
+  if (host === '' || path === '')
+    return [field.invalid(at, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];
   const errors = isDNS1123Subdomain(host).map((problem) => field.invalid(at, host, problem));
   if (!HTTP_PATH.test(path)) errors.push(field.invalid(at, path, regexError('Invalid path', HTTP_PATH_SOURCE)));
   return errors;

@@ -17,7 +17,8 @@ export class Announcements {
     const key = `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
     const previous = this.#byKey.get(key);
     if (previous !== undefined) this.#keys.delete(uidOf(previous.pod));
-    const isSame = previous !== undefined && uidOf(previous.pod) === uidOf(pod) && sameItems(previous.addresses, addresses);
+    const isSame =
+      previous !== undefined && uidOf(previous.pod) === uidOf(pod) && sameItems(previous.addresses, addresses);
     const sequence = isSame ? previous.sequence : ++this.#sequence;
     this.#byKey.set(key, { pod, addresses, sequence });
     this.#keys.set(uidOf(pod), key);

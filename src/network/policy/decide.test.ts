@@ -63,7 +63,11 @@ describe('groups', () => {
     ['all pods of the own namespace', { podSelector: {} }, ['10.0.0.1', '10.0.0.2', 'fd00::1']],
     ['pods of the own namespace by labels', { podSelector: select('app=b') }, ['10.0.0.2']],
     ['all pods of a namespace', { namespaceSelector: select('team=y') }, ['10.0.1.3']],
-    ['pods in all namespaces', { namespaceSelector: {}, podSelector: select('app=a') }, ['10.0.0.1', '10.0.1.3', 'fd00::1']],
+    [
+      'pods in all namespaces',
+      { namespaceSelector: {}, podSelector: select('app=a') },
+      ['10.0.0.1', '10.0.1.3', 'fd00::1'],
+    ],
     ['both selectors hold', { namespaceSelector: select('team=y'), podSelector: select('app=b') }, []],
   ])('%s', (_, peer, members) => {
     expect(membersOf(rulesFor([A, B, C], from(peer)))).toEqual(members);

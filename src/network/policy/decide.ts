@@ -16,7 +16,8 @@ export function decide(input: PolicyInput): NodeRules {
   const policies = [...input.policies];
   const owners = new Map<string, PolicyPod>();
   for (const pod of all) for (const address of pod.addresses) owners.set(address, ownerOf(pod, owners.get(address)));
-  const addressesOf = (pod: PolicyPod): readonly string[] => pod.addresses.filter((address) => owners.get(address) === pod);
+  const addressesOf = (pod: PolicyPod): readonly string[] =>
+    pod.addresses.filter((address) => owners.get(address) === pod);
   const used = new Map<string, CompiledPolicy>();
   const pods = new Map<string, PodRules>();
   for (const pod of all.filter(({ local }) => local)) {

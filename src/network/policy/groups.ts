@@ -57,7 +57,8 @@ export class Groups {
     for (const live of this.#live.values()) {
       if (!live.isIncomplete || this.#count >= this.#maxElements) continue;
       live.isIncomplete = false;
-      for (const namespace of live.namespaces) yield* this.#each(live, (placed.get(namespace) ?? NO_PODS).values(), true);
+      for (const namespace of live.namespaces)
+        yield* this.#each(live, (placed.get(namespace) ?? NO_PODS).values(), true);
     }
   }
 
@@ -126,7 +127,11 @@ export class Groups {
   }
 
   /** The namespace's labels are others, or it is gone: `labels` is undefined then. */
-  *setNamespace(name: string, labels: Labels | undefined, pods: ReadonlyMap<string, PlacedPod> | undefined): Steps<void> {
+  *setNamespace(
+    name: string,
+    labels: Labels | undefined,
+    pods: ReadonlyMap<string, PlacedPod> | undefined,
+  ): Steps<void> {
     for (const live of this.#selecting) {
       const isIn = isNamespaceIn(live.group, name, labels);
       if (isIn === live.namespaces.has(name)) continue;

@@ -68,7 +68,11 @@ export type Peer =
 
 /** What the destination's protocol and port are matched by. */
 export type PortMatch =
-  | { readonly kind: 'numbers'; readonly protocol: Protocol; /** Sorted, disjoint. */ readonly ranges: readonly PortRange[] }
+  | {
+      readonly kind: 'numbers';
+      readonly protocol: Protocol;
+      /** Sorted, disjoint. */ readonly ranges: readonly PortRange[];
+    }
   /** The destination's address with its port is in the group. */
   | { readonly kind: 'named'; readonly group: Group };
 

@@ -37,7 +37,8 @@ beforeEach(async () => {
   policies = makePolicies();
 });
 
-const agentClient = (): Client => server.clientOf({ name: 'system:coxswain:network-policy', groups: ['system:authenticated'] });
+const agentClient = (): Client =>
+  server.clientOf({ name: 'system:coxswain:network-policy', groups: ['system:authenticated'] });
 
 function makePolicies(client = agentClient()): NodePolicies {
   return new NodePolicies({
@@ -106,7 +107,9 @@ test('a pod is ready when its rules are programmed, not before', async () => {
 test('a policy that is older than the pod applies to it, however late its event comes', async () => {
   let begin: () => void = () => undefined;
   const mayBegin = new Promise<void>((resolve) => (begin = resolve));
-  policies = makePolicies(withPolicyCalls(({ watch }) => ({ watch: (options) => mayBegin.then(() => watch(options)) })));
+  policies = makePolicies(
+    withPolicyCalls(({ watch }) => ({ watch: (options) => mayBegin.then(() => watch(options)) })),
+  );
   start();
   await clock.runUntil(() => nft.runs.length > 0, '1m');
   await createPolicy();

@@ -108,7 +108,10 @@ export class NodePolicies {
 
   async #runWith(nft: Nft, signal: AbortSignal): Promise<void> {
     const { client, nodeName, settings, clock, random } = this.#config;
-    const obstacle = await obstacleToNft(nft, `${tableCommands({ ...settings, table: `${settings.table}-probe` }).join('\n')}\n`);
+    const obstacle = await obstacleToNft(
+      nft,
+      `${tableCommands({ ...settings, table: `${settings.table}-probe` }).join('\n')}\n`,
+    );
     if (obstacle !== undefined) return this.#stayOff(obstacle, signal);
     if (settings.bridge !== undefined && !(await handBridgedTraffic(settings.bridge))) {
       this.#logger.warn('network policies: not enforced between pods of this node', {

@@ -52,7 +52,8 @@ let running: Promise<void>;
 beforeEach(async () => {
   clock = new VirtualClock();
   server = await startTestServer({ clock, disableAdmissionPlugins: ['ServiceAccount'] });
-  for (const name of ['x', 'y']) await server.client.resource(namespaces).create({ metadata: { name, labels: { team: name } } });
+  for (const name of ['x', 'y'])
+    await server.client.resource(namespaces).create({ metadata: { name, labels: { team: name } } });
   backend = new FakeBackend();
   announcements = new Announcements();
   logger = recordingLogger();
@@ -83,7 +84,10 @@ const until = (condition: () => boolean): Promise<void> => clock.runUntil(condit
 
 async function createPod(name: string, ip: string, node = 'here', labels = {}): Promise<void> {
   const inX = server.client.resource(pods).namespace('x');
-  const pod = await inX.create({ metadata: { name, labels }, spec: { nodeName: node, containers: [{ name: 'c', image: 'i' }] } });
+  const pod = await inX.create({
+    metadata: { name, labels },
+    spec: { nodeName: node, containers: [{ name: 'c', image: 'i' }] },
+  });
   await inX.updateStatus({ ...pod, status: { ...pod.status, phase: 'Running', podIPs: [{ ip }], podIP: ip } });
 }
 
@@ -109,7 +113,9 @@ test('policies, pods, labels of namespaces: each change is a transaction', async
   expect(backend.programmed?.pods).toEqual(new Map([['10.0.0.1', { ingress: ['x/p'], egress: undefined }]]));
   await createPod('b', '10.0.1.1', 'there');
   await until(() => backend.programmed?.members.length === 2);
-  await server.client.resource(namespaces).patch('x', 'application/merge-patch+json', { metadata: { labels: { team: 'z' } } });
+  await server.client
+    .resource(namespaces)
+    .patch('x', 'application/merge-patch+json', { metadata: { labels: { team: 'z' } } });
   await until(() => backend.programmed?.members.length === 0);
   const nodes = [...(backend.syncs.at(-1) as RulesChange).groups.values()].map((changes) => [...changes]);
   expect(nodes).toEqual([

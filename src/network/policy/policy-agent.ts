@@ -162,7 +162,11 @@ export class PolicyAgent {
         else await backend.sync(this.#state.rules, isComplete ? undefined : change);
         if (change !== undefined) {
           const counts = { addresses: change.pods.size, policies: change.policies.size, groups: change.groups.size };
-          logger.debug('network policies: rules synced', { ...counts, complete: isComplete, ms: clock.monotonic() - start });
+          logger.debug('network policies: rules synced', {
+            ...counts,
+            complete: isComplete,
+            ms: clock.monotonic() - start,
+          });
         }
         onProgrammed(waiting);
         retryMs = FIRST_RETRY_MS;
@@ -195,7 +199,9 @@ export class PolicyAgent {
     try {
       for (const name of dirty.namespaces) {
         const namespace = peers.namespaces.lister.getByKey(name);
-        await this.#do(this.#state.setNamespace(name, namespace === undefined ? undefined : (namespace.metadata.labels ?? {})));
+        await this.#do(
+          this.#state.setNamespace(name, namespace === undefined ? undefined : (namespace.metadata.labels ?? {})),
+        );
         dirty.namespaces.delete(name);
       }
       for (const key of dirty.policies) {
@@ -208,7 +214,8 @@ export class PolicyAgent {
       }
     } finally {
       // After an error in between, the rest is done by the next attempt.
-      for (const kind of ['namespaces', 'policies', 'pods'] as const) for (const key of dirty[kind]) this.#dirty[kind].add(key);
+      for (const kind of ['namespaces', 'policies', 'pods'] as const)
+        for (const key of dirty[kind]) this.#dirty[kind].add(key);
     }
     if (this.#state.incompleteGroups > 0) await this.#do(this.#state.complete());
     this.#reportIncomplete(this.#state.incompleteGroups);

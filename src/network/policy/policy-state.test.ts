@@ -48,62 +48,65 @@ const plain = ({ guarded, pods, policies, groups }: NodeRules | Copy): unknown =
   groups: [...groups].map(([id, group]) => [id, [...(group instanceof Set ? group : group.elements)].sort()]).sort(),
 });
 
-test.each(['one', 'two', 'three', 'four', 'five', 'six'])('random changes: the same as deciding anew (seed %s)', (seed) => {
-  const random = new SeededRandom(seed);
-  const pick = <T>(items: readonly T[]): T => items[random.int(items.length)] as T;
-  const labels = (): Labels =>
-    Object.fromEntries(['a', 'b'].flatMap((key) => (random.int(2) === 0 ? [] : [[key, pick(['1', '2'])]])));
-  const peers = () => [
-    pick([
-      { podSelector: select('a=1') },
-      { namespaceSelector: select('a=1') },
-      { namespaceSelector: {}, podSelector: select('b=2') },
-      { podSelector: {} },
-      { ipBlock: { cidr: '10.0.0.0/29' } },
-    ]),
-  ];
-  const rule = () => ({
-    ...(random.int(3) > 0 && { from: peers(), to: peers() }),
-    ...(random.int(3) === 0 && { ports: [pick([{ port: 'web' }, { port: 80 }])] }),
-  });
-  const [namespaces, pods, policies] = [
-    new Map<string, Labels>(),
-    new Map<string, PolicyPod>(),
-    new Map<string, CompiledPolicy>(),
-  ];
-  const state = new PolicyState();
-  const copy = new Copy();
-  for (let step = 0; step < 400; step++) {
-    const namespace = pick(['x', 'y', 'z']);
-    const isGone = random.int(4) === 0;
-    const kind = random.int(5);
-    if (kind === 0) {
-      const next = isGone ? undefined : labels();
-      move(namespaces, namespace, next);
-      runSteps(state.setNamespace(namespace, next));
-    } else if (kind === 1) {
-      const key = `${namespace}/${pick(['p', 'q', 'r'])}`;
-      const spec = { podSelector: pick([{}, select('a=1'), select('b=2')]), ingress: [rule()], egress: [rule()] };
-      const types = pick([['Ingress'], ['Egress'], ['Ingress', 'Egress']] as const);
-      const next = isGone ? undefined : compilePolicy(apiPolicy(key, { ...spec, policyTypes: types }));
-      move(policies, key, next);
-      runSteps(state.setPolicy(key, next));
-    } else {
-      const key = `${namespace}/${pick(['1', '2', '3', '4', '5', '6'])}`;
-      const ips = Array.from({ length: random.int(3) }, () => `10.0.0.${random.int(12)}`);
-      const created = `2026-01-0${1 + random.int(9)}T00:00:00Z`;
-      const options = { ips, labels: labels(), node: pick(['here', 'there']), ports: ['tcp/web=80'], created };
-      const next = isGone ? undefined : pod(key, options);
-      move(pods, key, next);
-      runSteps(state.setPod(key, next));
+test.each(['one', 'two', 'three', 'four', 'five', 'six'])(
+  'random changes: the same as deciding anew (seed %s)',
+  (seed) => {
+    const random = new SeededRandom(seed);
+    const pick = <T>(items: readonly T[]): T => items[random.int(items.length)] as T;
+    const labels = (): Labels =>
+      Object.fromEntries(['a', 'b'].flatMap((key) => (random.int(2) === 0 ? [] : [[key, pick(['1', '2'])]])));
+    const peers = () => [
+      pick([
+        { podSelector: select('a=1') },
+        { namespaceSelector: select('a=1') },
+        { namespaceSelector: {}, podSelector: select('b=2') },
+        { podSelector: {} },
+        { ipBlock: { cidr: '10.0.0.0/29' } },
+      ]),
+    ];
+    const rule = () => ({
+      ...(random.int(3) > 0 && { from: peers(), to: peers() }),
+      ...(random.int(3) === 0 && { ports: [pick([{ port: 'web' }, { port: 80 }])] }),
+    });
+    const [namespaces, pods, policies] = [
+      new Map<string, Labels>(),
+      new Map<string, PolicyPod>(),
+      new Map<string, CompiledPolicy>(),
+    ];
+    const state = new PolicyState();
+    const copy = new Copy();
+    for (let step = 0; step < 400; step++) {
+      const namespace = pick(['x', 'y', 'z']);
+      const isGone = random.int(4) === 0;
+      const kind = random.int(5);
+      if (kind === 0) {
+        const next = isGone ? undefined : labels();
+        move(namespaces, namespace, next);
+        runSteps(state.setNamespace(namespace, next));
+      } else if (kind === 1) {
+        const key = `${namespace}/${pick(['p', 'q', 'r'])}`;
+        const spec = { podSelector: pick([{}, select('a=1'), select('b=2')]), ingress: [rule()], egress: [rule()] };
+        const types = pick([['Ingress'], ['Egress'], ['Ingress', 'Egress']] as const);
+        const next = isGone ? undefined : compilePolicy(apiPolicy(key, { ...spec, policyTypes: types }));
+        move(policies, key, next);
+        runSteps(state.setPolicy(key, next));
+      } else {
+        const key = `${namespace}/${pick(['1', '2', '3', '4', '5', '6'])}`;
+        const ips = Array.from({ length: random.int(3) }, () => `10.0.0.${random.int(12)}`);
+        const created = `2026-01-0${1 + random.int(9)}T00:00:00Z`;
+        const options = { ips, labels: labels(), node: pick(['here', 'there']), ports: ['tcp/web=80'], created };
+        const next = isGone ? undefined : pod(key, options);
+        move(pods, key, next);
+        runSteps(state.setPod(key, next));
+      }
+      if (random.int(3) === 0) continue;
+      copy.apply(state.rules, state.takeChange());
+      const expected = plain(decide({ pods: pods.values(), namespaces, policies: policies.values() }));
+      expect(plain(state.rules)).toEqual(expected);
+      expect(plain(copy)).toEqual(expected);
     }
-    if (random.int(3) === 0) continue;
-    copy.apply(state.rules, state.takeChange());
-    const expected = plain(decide({ pods: pods.values(), namespaces, policies: policies.values() }));
-    expect(plain(state.rules)).toEqual(expected);
-    expect(plain(copy)).toEqual(expected);
-  }
-});
+  },
+);
 
 describe('the size of changes', () => {
   const POLICIES = 1000;
@@ -113,10 +116,14 @@ describe('the size of changes', () => {
   function large(): PolicyState {
     const state = new PolicyState();
     const namespaceOf = (index: number): string => `ns${index % NAMESPACE_COUNT}`;
-    for (let index = 0; index < NAMESPACE_COUNT; index++) runSteps(state.setNamespace(`ns${index}`, { team: `t${index % 10}` }));
+    for (let index = 0; index < NAMESPACE_COUNT; index++)
+      runSteps(state.setNamespace(`ns${index}`, { team: `t${index % 10}` }));
     for (let index = 0; index < POLICIES; index++) {
       const key = `${namespaceOf(index)}/p${index}`;
-      const from = [{ podSelector: select(`app=a${index % 20}`) }, { namespaceSelector: select(`team=t${index % 10}`) }];
+      const from = [
+        { podSelector: select(`app=a${index % 20}`) },
+        { namespaceSelector: select(`team=t${index % 10}`) },
+      ];
       const spec = { podSelector: select(`app=a${index % 20}`), ingress: [{ from, ports: [{ port: 80 }] }] };
       runSteps(state.setPolicy(key, compilePolicy(apiPolicy(key, spec))));
     }
@@ -152,7 +159,8 @@ describe('the size of changes', () => {
   test('elements have a limit: what is above allows nothing, and comes when there is room', () => {
     const state = new PolicyState(3);
     runSteps(state.setPolicy('x/p', compilePolicy(apiPolicy('x/p', { ingress: [{ from: [{ podSelector: {} }] }] }))));
-    for (const index of [1, 2, 3, 4, 5]) runSteps(state.setPod(`x/${index}`, pod(`x/${index}`, { ips: [`10.0.0.${index}`] })));
+    for (const index of [1, 2, 3, 4, 5])
+      runSteps(state.setPod(`x/${index}`, pod(`x/${index}`, { ips: [`10.0.0.${index}`] })));
     const members = (): string[] => [...state.rules.groups.values()].flatMap(({ elements }) => [...elements]);
     expect([members(), state.incompleteGroups]).toEqual([['10.0.0.1', '10.0.0.2', '10.0.0.3'], 1]);
     for (const index of [1, 2]) runSteps(state.setPod(`x/${index}`, undefined));
@@ -165,7 +173,9 @@ describe('the size of changes', () => {
     let steps = 0;
     for (const step of state.setNamespace('ns5', { team: 't1' })) steps += step === undefined ? 1 : 0;
     expect(steps).toBeGreaterThan(0);
-    const from = [{ namespaceSelector: {}, podSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' } as const] } }];
+    const from = [
+      { namespaceSelector: {}, podSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' } as const] } },
+    ];
     const policy = compilePolicy(apiPolicy('ns0/all', { ingress: [{ from }] }));
     steps = 0;
     for (const step of state.setPolicy('ns0/all', policy)) steps += step === undefined ? 1 : 0;

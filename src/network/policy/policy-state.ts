@@ -126,7 +126,8 @@ export class PolicyState {
     const pods = entryOf(this.#placed, namespace);
     const local = entryOf(this.#localPods, namespace);
     const previous = pods.get(key);
-    const next = pod === undefined ? undefined : { pod, addresses: pod.addresses.filter((ip) => this.#owner(ip) === pod) };
+    const next =
+      pod === undefined ? undefined : { pod, addresses: pod.addresses.filter((ip) => this.#owner(ip) === pod) };
     if (next === undefined) pods.delete(key);
     else pods.set(key, next);
     if (pods.size === 0) this.#placed.delete(namespace);
@@ -175,7 +176,9 @@ export class PolicyState {
   #decidePod({ pod, addresses }: PlacedPod): void {
     if (addresses.length === 0) return;
     const policies = this.#policies.get(pod.namespace) ?? new Map<string, LivePolicy>();
-    const selecting = [...policies.values()].filter(({ selected }) => selected.has(pod.key)).map(({ policy }) => policy);
+    const selecting = [...policies.values()]
+      .filter(({ selected }) => selected.has(pod.key))
+      .map(({ policy }) => policy);
     const rules = rulesOf(selecting);
     for (const address of addresses) this.#setRules(address, rules);
   }

@@ -7,7 +7,11 @@ import { ServiceHealth } from './service-health.ts';
 import { serveProbes } from './http.ts';
 
 const node = (taints: readonly string[] = []) =>
-  ({ metadata: { name: 'here' }, spec: { taints: taints.map((key) => ({ key, effect: 'NoSchedule' })) }, status: {} }) as never;
+  ({
+    metadata: { name: 'here' },
+    spec: { taints: taints.map((key) => ({ key, effect: 'NoSchedule' })) },
+    status: {},
+  }) as never;
 
 test('a proxy that does not keep up is not healthy; a node that is being removed is not eligible', async () => {
   const clock = new VirtualClock();
@@ -51,7 +55,10 @@ test('health check node ports say how many endpoints are on the node', async () 
     onFailure: (service) => failures.push(service),
   });
   const update = (given: ServiceRules | undefined, complete = false) =>
-    health?.update({ complete, changes: new Map(given === undefined ? [['default/web', undefined]] : [['default/web', given]]) });
+    health?.update({
+      complete,
+      changes: new Map(given === undefined ? [['default/web', undefined]] : [['default/web', given]]),
+    });
   const ask = async (): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}/`);
     const weight = response.headers.get('x-load-balancing-endpoint-weight');

@@ -13,7 +13,11 @@ export interface ProbeServer {
 }
 
 /** Rejects if it cannot listen there. `host`: undefined for all addresses. */
-export async function serveProbes(host: string | undefined, port: number, listener: RequestListener): Promise<ProbeServer> {
+export async function serveProbes(
+  host: string | undefined,
+  port: number,
+  listener: RequestListener,
+): Promise<ProbeServer> {
   const server = createServer(
     { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS, keepAliveTimeout: 5000 },
     listener,

@@ -66,7 +66,9 @@ export class ProxyHealth {
         currentTime: now,
         ...(endpoint === 'healthz' && { nodeEligible }),
         healthy: keepsUp,
-        status: Object.fromEntries(this.#families.map((family) => [family, { lastUpdated: updated, healthy: keepsUp }])),
+        status: Object.fromEntries(
+          this.#families.map((family) => [family, { lastUpdated: updated, healthy: keepsUp }]),
+        ),
       }),
     };
   }

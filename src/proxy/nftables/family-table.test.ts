@@ -20,7 +20,8 @@ const SETTINGS: TableSettings = {
 const rules = (given: Service, endpoints: readonly string[]): ServiceRules | undefined =>
   decideService(given, endpoints.length === 0 ? [] : [slice(endpoints)], NODE);
 /** Commands without the table's name, one a line. */
-const text = (commands: readonly string[]): string => commands.map((command) => command.replace('ip cox ', '')).join('\n');
+const text = (commands: readonly string[]): string =>
+  commands.map((command) => command.replace('ip cox ', '')).join('\n');
 const fresh = (): FamilyTable => new FamilyTable('IPv4', SETTINGS, undefined, false);
 
 test('a service with two endpoints, then one more, one less, none, and gone', () => {
@@ -67,7 +68,9 @@ test('a service with two endpoints, then one more, one less, none, and gone', ()
     ].join('\n'),
   );
   expect(change(undefined)).toBe(
-    ['delete element cluster-ips { 10.96.0.10 }', 'delete element no-endpoint-services { 10.96.0.10 . tcp . 80 }'].join('\n'),
+    ['delete element cluster-ips { 10.96.0.10 }', 'delete element no-endpoint-services { 10.96.0.10 . tcp . 80 }'].join(
+      '\n',
+    ),
   );
   // Empty chains are deleted once the kernel has let go of them.
   expect(table.deleteStaleChains(999)).toEqual([]);
@@ -124,7 +127,11 @@ test('a thousand endpoints and ports make bounded commands', () => {
   const commands = table.change([['default/web', decided]], 0);
   expect(Math.max(...commands.map((command) => command.length))).toBeLessThan(64 * 1024);
   // The next one costs as much as in a small service: one element for each port, and the count.
-  const next = decideService(service({ ports }), [slice([...many, '10.0.200.1'], { ports: endpointPorts as never })], NODE);
+  const next = decideService(
+    service({ ports }),
+    [slice([...many, '10.0.200.1'], { ports: endpointPorts as never })],
+    NODE,
+  );
   expect(table.change([['default/web', next]], 0).join('\n').length).toBeLessThan(10_000);
 });
 

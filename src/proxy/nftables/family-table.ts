@@ -46,7 +46,9 @@ export class FamilyTable {
     this.#settings = settings;
     this.#programmed = {
       elements: listing?.elements ?? new Map(),
-      chains: new Map([...(listing?.chains ?? [])].filter((name) => !FIXED_CHAINS.has(name)).map((name) => [name, undefined])),
+      chains: new Map(
+        [...(listing?.chains ?? [])].filter((name) => !FIXED_CHAINS.has(name)).map((name) => [name, undefined]),
+      ),
       sets: listing?.affinitySets ?? new Set(),
     };
     this.#leftover = listing?.foreign ?? new Map();
@@ -225,7 +227,11 @@ function push(lists: Map<Container, string[]>, container: Container, text: strin
   else list.push(text);
 }
 
-function* elementCommands(verb: 'add' | 'delete', table: string, lists: ReadonlyMap<Container, string[]>): Generator<string> {
+function* elementCommands(
+  verb: 'add' | 'delete',
+  table: string,
+  lists: ReadonlyMap<Container, string[]>,
+): Generator<string> {
   for (const [container, texts] of lists) {
     for (let at = 0; at < texts.length; at += ELEMENTS_PER_COMMAND) {
       yield `${verb} element ${table} ${container} { ${texts.slice(at, at + ELEMENTS_PER_COMMAND).join(', ')} }`;

@@ -82,7 +82,9 @@ test('without endpoints flows stay, and go when there are others', async () => {
 });
 
 test('without the program it is logged once', async () => {
-  const { update: apply, lines } = cleaner({ list: () => Promise.reject(Object.assign(new Error('spawn'), { code: 'ENOENT' })) });
+  const { update: apply, lines } = cleaner({
+    list: () => Promise.reject(Object.assign(new Error('spawn'), { code: 'ENOENT' })),
+  });
   await apply(update(['10.0.0.1'], true));
   await apply(update(['10.0.0.2']));
   expect(lines).toHaveLength(1);

@@ -63,7 +63,9 @@ export class FlowCleaner {
       } catch (err) {
         this.#unavailable = (err as NodeJS.ErrnoException).code === 'ENOENT';
         const hint = this.#unavailable ? 'the program conntrack is missing' : errorMessage(err);
-        this.#config.logger.warn('proxy: flows of UDP to endpoints that are gone stay until they time out', { reason: hint });
+        this.#config.logger.warn('proxy: flows of UDP to endpoints that are gone stay until they time out', {
+          reason: hint,
+        });
       }
     }
   }
@@ -110,7 +112,16 @@ export function systemConntrack(prefix: readonly string[] = []): Conntrack {
       return parseFlows(stdout);
     },
     async remove(family, { source, sourcePort, destination, destinationPort }) {
-      const original = ['-s', source, '-d', destination, '--sport', String(sourcePort), '--dport', String(destinationPort)];
+      const original = [
+        '-s',
+        source,
+        '-d',
+        destination,
+        '--sport',
+        String(sourcePort),
+        '--dport',
+        String(destinationPort),
+      ];
       const { code, stderr } = await execute([...command, '-D', '-f', family, '-p', 'udp', ...original], '');
       // A flow that has ended meanwhile is what was wanted.
       if (code !== 0 && !/0 flow entries/.test(stderr)) throw new Error(`conntrack -D failed: ${stderr.trim()}`);

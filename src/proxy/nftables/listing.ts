@@ -35,7 +35,8 @@ export function parseListing(text: string, family: IpFamily): Listing {
     if (kind === 'chain') {
       const { type, hook, prio } = object;
       const actual = hook === undefined ? undefined : `${String(type)} ${String(hook)} ${String(prio)}`;
-      if (actual !== HOOKS.get(name)) throw new UnusableTableError(`the chain ${JSON.stringify(name)} is not at its hook`);
+      if (actual !== HOOKS.get(name))
+        throw new UnusableTableError(`the chain ${JSON.stringify(name)} is not at its hook`);
       listing.chains.add(name);
     } else if (kind === 'map' || kind === 'set') {
       const container = containers.get(name as Container);

@@ -71,5 +71,7 @@ test('many services are several transactions, none of them without bound', async
 });
 
 test('the first update is complete', async () => {
-  await expect(record(100).backend.sync(update(false))).rejects.toThrow('the first update of a back end is a complete one');
+  await expect(record(100).backend.sync(update(false))).rejects.toThrow(
+    'the first update of a back end is a complete one',
+  );
 });

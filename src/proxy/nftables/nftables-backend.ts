@@ -47,7 +47,8 @@ export class NftablesBackend implements Backend {
   async sync({ complete, changes }: RulesUpdate): Promise<void> {
     const { nft, clock, flows } = this.#config;
     if (this.#closed) return;
-    if (this.#tables === undefined && !complete) throw new TypeError('the first update of a back end is a complete one');
+    if (this.#tables === undefined && !complete)
+      throw new TypeError('the first update of a back end is a complete one');
     const present = this.#tables;
     const isLarge = (present ?? []).some(
       (table) => table.programmedElements > (this.#config.relistedElements ?? RELISTED_ELEMENTS),

@@ -93,7 +93,9 @@ describe.skipIf(missing !== undefined)(
       nft(
         'add chain ip coxswain evil; add rule ip coxswain evil drop; add element ip coxswain service-ips { 10.96.0.10 . tcp . 81 : goto evil }',
       );
-      nft('flush chain ip coxswain services; flush map ip coxswain endpoints-cluster-tcp; add rule ip coxswain services drop');
+      nft(
+        'flush chain ip coxswain services; flush map ip coxswain endpoints-cluster-tcp; add rule ip coxswain services drop',
+      );
       expect(await serverAt(80)).not.toBe('pod1');
       const clock = new VirtualClock();
       const second = backendIn(lab, clock);
@@ -117,7 +119,9 @@ describe.skipIf(missing !== undefined)(
     });
 
     test('a table of the same name that has another form is replaced', async () => {
-      nft('delete table ip coxswain; add table ip coxswain; add map ip coxswain service-ips { type ipv4_addr : verdict; }');
+      nft(
+        'delete table ip coxswain; add table ip coxswain; add map ip coxswain service-ips { type ipv4_addr : verdict; }',
+      );
       nft('add chain ip coxswain nat-prerouting { type filter hook input priority 5; policy drop; }');
       await backendIn(lab).sync(web(['10.0.0.1 here']));
       expect(await serverAt(80)).toBe('pod1');

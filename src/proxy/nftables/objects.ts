@@ -78,7 +78,8 @@ class Objects implements NftObjects {
       const used: Policy[] = externalLocal ? ['cluster', 'local'] : ['cluster'];
       for (const ip of addresses) {
         this.#add('service-ips', vip(ip), `goto ${this.#externalChain(rules, false)}`);
-        for (const policy of used) this.#addEndpoints(rules, policy, `endpoints-${policy}-${protocol}`, `${ip} . ${port}`);
+        for (const policy of used)
+          this.#addEndpoints(rules, policy, `endpoints-${policy}-${protocol}`, `${ip} . ${port}`);
       }
       if (nodePort !== 0) {
         this.#add('service-nodeports', `${protocol} . ${nodePort}`, `goto ${this.#externalChain(rules, true)}`);
@@ -105,7 +106,9 @@ class Objects implements NftObjects {
   /** With session affinity the endpoints are in chains of the service instead. */
   #addEndpoints(rules: PortRules, policy: Policy, container: Container, key: string): void {
     if (rules.affinitySeconds > 0) return;
-    (this.slots.get(`${rules.id} ${policy}`) ?? []).forEach((target, slot) => this.#add(container, `${key} . ${slot}`, target));
+    (this.slots.get(`${rules.id} ${policy}`) ?? []).forEach((target, slot) =>
+      this.#add(container, `${key} . ${slot}`, target),
+    );
   }
 
   #slotsOf(rules: PortRules, policy: Policy): readonly string[] {

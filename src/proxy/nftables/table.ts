@@ -41,7 +41,9 @@ const POLICIES = ['cluster', 'local'] as const;
 export type EndpointMap = `${'' | 'nodeport-'}endpoints-${(typeof POLICIES)[number]}-${Protocol}`;
 
 const ENDPOINT_MAPS: readonly EndpointMap[] = POLICIES.flatMap((policy) =>
-  PROTOCOLS.flatMap((protocol) => [`endpoints-${policy}-${protocol}`, `nodeport-endpoints-${policy}-${protocol}`] as const),
+  PROTOCOLS.flatMap(
+    (protocol) => [`endpoints-${policy}-${protocol}`, `nodeport-endpoints-${policy}-${protocol}`] as const,
+  ),
 );
 
 /** Maps and sets whose elements come from services. */
@@ -161,7 +163,8 @@ export function tableCommands(family: IpFamily, settings: TableSettings): string
 
 function rulesOf(family: IpFamily, settings: TableSettings): Readonly<Record<string, readonly string[]>> {
   const { family: ip, loopback } = wordsOf(family);
-  const ofFamily = (texts: readonly string[]): string[] => texts.filter((text) => text.includes(':') === (ip === 'ip6'));
+  const ofFamily = (texts: readonly string[]): string[] =>
+    texts.filter((text) => text.includes(':') === (ip === 'ip6'));
   const serviceCidrs = ofFamily(settings.serviceCidrs);
   const clusterCidrs = ofFamily(settings.clusterCidrs);
   const nodePortIPs = settings.nodePortIPs === undefined ? undefined : ofFamily(settings.nodePortIPs);
@@ -204,7 +207,9 @@ function rulesOf(family: IpFamily, settings: TableSettings): Readonly<Record<str
       `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @hairpin-connections masquerade fully-random`,
       ...(settings.blindBridge === undefined
         ? []
-        : [`ct status dnat iifname "${settings.blindBridge}" oifname "${settings.blindBridge}" masquerade fully-random`]),
+        : [
+            `ct status dnat iifname "${settings.blindBridge}" oifname "${settings.blindBridge}" masquerade fully-random`,
+          ]),
     ],
     [REJECT_CHAIN]: ['reject'],
   };

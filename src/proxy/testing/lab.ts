@@ -23,7 +23,8 @@ export function labIsMissing(): string | undefined {
   }
   const name = `coxlab-${process.pid}-probe`;
   const isMade = spawnSync('ip', ['netns', 'add', name], { env: ENV }).status === 0;
-  const hasTables = isMade && spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
+  const hasTables =
+    isMade && spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
   spawnSync('ip', ['netns', 'delete', name], { env: ENV });
   return hasTables ? undefined : 'needs network namespaces with nftables';
 }
@@ -77,10 +78,14 @@ export class Lab {
       'ipv4/conf/all/send_redirects=0',
     ];
     lines.push(
-      inside('node', settings.map((setting) => `echo ${setting.replace(/(.*)=(.*)/, '$2 > /proc/sys/net/$1')}`).join('; ')),
+      inside(
+        'node',
+        settings.map((setting) => `echo ${setting.replace(/(.*)=(.*)/, '$2 > /proc/sys/net/$1')}`).join('; '),
+      ),
     );
     for (const [index, place] of (['client', 'pod1', 'pod2', 'other'] as const).entries()) {
-      const [v4, v6] = place === 'client' ? ['192.168.0.1', 'fd00:0:0:1::1'] : [`10.255.0.${index}`, `fd00:0:0:f::${index}`];
+      const [v4, v6] =
+        place === 'client' ? ['192.168.0.1', 'fd00:0:0:1::1'] : [`10.255.0.${index}`, `fd00:0:0:f::${index}`];
       const [here, node] = [`ip -n ${at(place)}`, `ip -n ${at('node')}`];
       lines.push(
         `ip link add eth0 netns ${at(place)} type veth peer name to-${place} netns ${at('node')}`,
@@ -91,7 +96,9 @@ export class Lab {
       );
       for (const [, host] of ADDRESSES[place]) {
         lines.push(
-          host.includes(':') ? `${here} address add ${host}/128 dev eth0 nodad` : `${here} address add ${host}/32 dev eth0`,
+          host.includes(':')
+            ? `${here} address add ${host}/128 dev eth0 nodad`
+            : `${here} address add ${host}/32 dev eth0`,
           `${node} route add ${host} dev to-${place}`,
         );
       }

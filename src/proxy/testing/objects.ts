@@ -27,7 +27,10 @@ export function service(spec: Partial<Service['spec']> = {}, name = 'web', ingre
  * Returns a slice of the service with the port 8080. Each endpoint is a text: the address, then words: `here` or `there` its node, `unready`,
  * `going` (terminating, serves), `gone` (terminating, does not serve), `zone=Z` and `node=N` hints.
  */
-export function slice(endpoints: readonly string[], options: { name?: string; of?: string; ports?: Slice['ports'] } = {}): Slice {
+export function slice(
+  endpoints: readonly string[],
+  options: { name?: string; of?: string; ports?: Slice['ports'] } = {},
+): Slice {
   const { of = 'web', name = `${of}-1`, ports = [{ name: '', port: 8080, protocol: 'TCP' }] } = options;
   const family: IpFamily = parseIp(endpoints[0]?.split(' ')[0] ?? '')?.family ?? 'IPv4';
   return {

@@ -53,7 +53,8 @@ export class LoopbackAddresses implements Addresses {
 
   async #ip(args: readonly string[]): Promise<boolean> {
     const { code, stderr } = await execute([...(this.#config.prefix ?? []), 'ip', ...args], '');
-    if (code !== 0) this.#config.logger.warn('proxy: ip address failed', { args: args.join(' '), stderr: stderr.trim() });
+    if (code !== 0)
+      this.#config.logger.warn('proxy: ip address failed', { args: args.join(' '), stderr: stderr.trim() });
     return code === 0;
   }
 }

@@ -52,7 +52,10 @@ export class Balancer {
     const sessions = this.#sessions.get(route.id) ?? new Map<string, Session>();
     this.#sessions.set(route.id, sessions);
     sessions.delete(client);
-    sessions.set(client, { target: keyOf(target), expiresMs: this.#config.clock.monotonic() + route.affinitySeconds * 1000 });
+    sessions.set(client, {
+      target: keyOf(target),
+      expiresMs: this.#config.clock.monotonic() + route.affinitySeconds * 1000,
+    });
     if (sessions.size > MAX_SESSIONS) sessions.delete(sessions.keys().next().value as string);
   }
 

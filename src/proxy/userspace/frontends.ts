@@ -39,7 +39,11 @@ export function frontendsOf(rules: ServiceRules, settings: FrontendSettings): Fr
 
 function frontendsOfPort(rules: PortRules, { nodePortIPs, isOwn }: FrontendSettings): Frontend[] {
   const { protocol, port, nodePort, clusterIP, internal, external, externalLocal, family } = rules;
-  const route = (targets: readonly Target[], ownTargets: readonly Target[], sourceRanges: readonly string[] = []): Route => ({
+  const route = (
+    targets: readonly Target[],
+    ownTargets: readonly Target[],
+    sourceRanges: readonly string[] = [],
+  ): Route => ({
     id: rules.id,
     affinitySeconds: rules.affinitySeconds,
     targets,
@@ -61,7 +65,9 @@ function frontendsOfPort(rules: PortRules, { nodePortIPs, isOwn }: FrontendSetti
     at(clusterIP, 'cluster', port, route(internalTargets, internalTargets)),
     ...nodeIPs.map((ip) => at(ip, 'node port', nodePort, route(outside, inside))),
     ...rules.externalIPs.filter(isOwn).map((ip) => at(ip, 'external', port, route(outside, inside))),
-    ...rules.loadBalancerIPs.filter(isOwn).map((ip) => at(ip, 'external', port, route(outside, inside, rules.sourceRanges))),
+    ...rules.loadBalancerIPs
+      .filter(isOwn)
+      .map((ip) => at(ip, 'external', port, route(outside, inside, rules.sourceRanges))),
   ];
   return all.filter(({ route: { targets, ownTargets } }) => targets.length > 0 || ownTargets.length > 0);
 }

@@ -20,7 +20,13 @@ interface Session {
 }
 
 /** Rejects if it cannot listen there. */
-export async function listenUdp(ip: string, port: number, route: Route, balancer: Balancer, clock: Clock): Promise<Listener> {
+export async function listenUdp(
+  ip: string,
+  port: number,
+  route: Route,
+  balancer: Balancer,
+  clock: Clock,
+): Promise<Listener> {
   let current = route;
   const type = ip.includes(':') ? 'udp6' : 'udp4';
   const frontend = createSocket({ type, ipv6Only: type === 'udp6' });

@@ -54,7 +54,11 @@ export class UserspaceBackend implements Backend {
 
   constructor(config: UserspaceBackendConfig) {
     this.#config = config;
-    this.#balancer = new Balancer({ clock: config.clock, random: config.random, isOwn: (client) => this.#own.has(client) });
+    this.#balancer = new Balancer({
+      clock: config.clock,
+      random: config.random,
+      isOwn: (client) => this.#own.has(client),
+    });
   }
 
   sync(update: RulesUpdate): Promise<void> {
@@ -73,10 +77,12 @@ export class UserspaceBackend implements Backend {
     }
     const settings = { nodePortIPs: this.#nodePortIPs, isOwn: (ip: string) => this.#own.has(ip) };
     for (const [key, rules] of changes) {
-      const isExternal = rules?.ports.some((port) => port.loadBalancerIPs.length > 0 || port.externalIPs.length > 0) === true;
+      const isExternal =
+        rules?.ports.some((port) => port.loadBalancerIPs.length > 0 || port.externalIPs.length > 0) === true;
       if (isExternal) this.#external.set(key, rules);
       else this.#external.delete(key);
-      const frontends = rules === undefined ? [] : frontendsOf(rules, settings).filter((frontend) => this.#isServable(frontend));
+      const frontends =
+        rules === undefined ? [] : frontendsOf(rules, settings).filter((frontend) => this.#isServable(frontend));
       if (frontends.length === 0) this.#frontends.delete(key);
       else this.#frontends.set(key, frontends);
     }

@@ -88,7 +88,11 @@ test('an endpoint that refuses is passed over, and a client gets an error if all
 
 test('frontends: where there are endpoints, at addresses of the machine', () => {
   const given = service(
-    { type: 'LoadBalancer', externalIPs: ['192.168.0.1', '203.0.113.1'], ports: [{ port: 80, targetPort: 1, nodePort: 30_080 }] },
+    {
+      type: 'LoadBalancer',
+      externalIPs: ['192.168.0.1', '203.0.113.1'],
+      ports: [{ port: 80, targetPort: 1, nodePort: 30_080 }],
+    },
     'web',
     ['203.0.113.2'],
   );

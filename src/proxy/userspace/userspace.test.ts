@@ -40,7 +40,10 @@ class InLoopback implements Backend {
   });
 
   sync({ complete, changes }: RulesUpdate): Promise<void> {
-    const own = Array.from(changes, ([key, rules]) => [key, rules === undefined ? undefined : translated(rules)] as const);
+    const own = Array.from(
+      changes,
+      ([key, rules]) => [key, rules === undefined ? undefined : translated(rules)] as const,
+    );
     return this.#backend.sync({ complete, changes: new Map(own) });
   }
 

@@ -34,7 +34,13 @@ export type CriMethod = MethodDefinition<object, object>;
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_MESSAGE = 16 * 1024 * 1024;
 
-const definition = fromJSON(criDescriptor(), { longs: Number, enums: String, defaults: true, arrays: true, objects: true });
+const definition = fromJSON(criDescriptor(), {
+  longs: Number,
+  enums: String,
+  defaults: true,
+  arrays: true,
+  objects: true,
+});
 
 function methodOf(service: ServiceName, method: string): CriMethod {
   return (definition[`${criPackage}.${service}`] as unknown as Record<string, CriMethod>)[method]!;

@@ -77,7 +77,12 @@ describe('calls', () => {
 
   test('what is gone counts as stopped and removed', async () => {
     const gone = failWith(status.NOT_FOUND, 'no such container');
-    const { runtime } = await serve({ StopContainer: gone, RemoveContainer: gone, StopPodSandbox: gone, RemovePodSandbox: gone });
+    const { runtime } = await serve({
+      StopContainer: gone,
+      RemoveContainer: gone,
+      StopPodSandbox: gone,
+      RemovePodSandbox: gone,
+    });
     await runtime.stopContainer('x', 1000);
     await runtime.removeContainer('x');
     await runtime.stopPodSandbox('x');
@@ -183,7 +188,9 @@ test('exec goes to the URL that the runtime answers', async () => {
   expect(result).toEqual({ exitCode: 12 });
   expect(Buffer.concat(out as Buffer[]).toString()).toBe('through');
   expect(Buffer.concat(err as Buffer[]).toString()).toBe('POST /exec/token');
-  expect(asked).toMatchObject([{ containerId: 'c', cmd: ['cat'], stdin: true, stdout: true, stderr: true, tty: false }]);
+  expect(asked).toMatchObject([
+    { containerId: 'c', cmd: ['cat'], stdin: true, stdout: true, stderr: true, tty: false },
+  ]);
 });
 
 describe('events', () => {

@@ -45,14 +45,19 @@ export function fromGrpc(err: unknown): CriError {
 export function fromPullError(err: unknown): CriError {
   const error = fromGrpc(err);
   const { message } = error;
-  if (message.startsWith('RegistryUnavailable') || /dial tcp|no such host|i\/o timeout|connection refused/i.test(message)) {
+  if (
+    message.startsWith('RegistryUnavailable') ||
+    /dial tcp|no such host|i\/o timeout|connection refused/i.test(message)
+  ) {
     return new CriError('RegistryUnavailable', message, { cause: err });
   }
-  if (message.startsWith('SignatureValidationFailed')) return new CriError('SignatureValidationFailed', message, { cause: err });
+  if (message.startsWith('SignatureValidationFailed'))
+    return new CriError('SignatureValidationFailed', message, { cause: err });
   if (error.reason === 'InvalidArgument' || /invalid reference format/i.test(message)) {
     return new CriError('InvalidImageName', message, { cause: err });
   }
   if (error.reason === 'NotFound') return new CriError('ImageNotFound', message, { cause: err });
-  if (error.reason === 'Unavailable' || error.reason === 'DeadlineExceeded' || error.reason === 'Unimplemented') return error;
+  if (error.reason === 'Unavailable' || error.reason === 'DeadlineExceeded' || error.reason === 'Unimplemented')
+    return error;
   return new CriError('ImagePull', message, { cause: err });
 }

@@ -36,7 +36,11 @@ const definition = fromJSON(
                       ...messages,
                       Events: {
                         methods: {
-                          Subscribe: { requestType: 'SubscribeRequest', responseType: 'Envelope', responseStream: true },
+                          Subscribe: {
+                            requestType: 'SubscribeRequest',
+                            responseType: 'Envelope',
+                            responseStream: true,
+                          },
                         },
                       },
                     },
@@ -56,7 +60,10 @@ const prefix = 'containerd.services.events.v1.';
 const subscribe = (definition[`${prefix}Events`] as unknown as { Subscribe: CriMethod }).Subscribe;
 
 function decode(message: 'ContainerId' | 'TaskExit', bytes: Buffer): { containerId: string; id?: string } {
-  const type = definition[prefix + message] as unknown as MessageTypeDefinition<object, { containerId: string; id?: string }>;
+  const type = definition[prefix + message] as unknown as MessageTypeDefinition<
+    object,
+    { containerId: string; id?: string }
+  >;
   return type.deserialize(bytes);
 }
 

@@ -53,7 +53,11 @@ async function look(runtime: EventSourceConfig['runtime'], id?: string): Promise
   }
   for (const container of containers) {
     const stage =
-      container.state === 'CONTAINER_CREATED' ? 'created' : container.state === 'CONTAINER_RUNNING' ? 'started' : 'stopped';
+      container.state === 'CONTAINER_CREATED'
+        ? 'created'
+        : container.state === 'CONTAINER_RUNNING'
+          ? 'started'
+          : 'stopped';
     seen.set(container.id, { podSandboxId: container.podSandboxId, stage });
   }
   return seen;
@@ -77,7 +81,10 @@ async function toEvent(
 }
 
 /** Returns the changes between two lists, one for each stage that was passed. */
-function* differences(before: ReadonlyMap<string, Seen>, now: ReadonlyMap<string, Seen>): Generator<[string, Seen], void> {
+function* differences(
+  before: ReadonlyMap<string, Seen>,
+  now: ReadonlyMap<string, Seen>,
+): Generator<[string, Seen], void> {
   for (const [id, { podSandboxId, stage }] of now) {
     const last = before.get(id)?.stage;
     const from = last === undefined ? 0 : order.indexOf(last) + 1;
@@ -142,7 +149,8 @@ class NativeSource {
       for (const delay of checkUps()) {
         await clock.sleep(delay, signal);
         const before = new Map(this.#published);
-        for (const [id, seen] of differences(before, await look(runtime))) this.#enqueue(id, () => this.#tell(id, seen));
+        for (const [id, seen] of differences(before, await look(runtime)))
+          this.#enqueue(id, () => this.#tell(id, seen));
       }
     } catch (err) {
       if (!signal.aborted) this.#fail(err);
@@ -174,7 +182,10 @@ class NativeSource {
       return seen === undefined ? stage !== 'created' : order.indexOf(seen.stage) >= order.indexOf(stage);
     };
     try {
-      await wait.pollImmediately({ clock, intervalMs: 10, timeoutMs: LAG_TIMEOUT_MS, signal: this.#over.signal }, arrived);
+      await wait.pollImmediately(
+        { clock, intervalMs: 10, timeoutMs: LAG_TIMEOUT_MS, signal: this.#over.signal },
+        arrived,
+      );
     } catch (err) {
       if (!(err instanceof wait.WaitTimeoutError)) throw err;
     }
@@ -202,13 +213,17 @@ async function* fromPolling(config: EventSourceConfig, signal: AbortSignal): Asy
       return;
     }
     const now = await look(config.runtime);
-    for (const [id, { podSandboxId, stage }] of differences(before, now)) yield await toEvent(config, id, podSandboxId, stage);
+    for (const [id, { podSandboxId, stage }] of differences(before, now))
+      yield await toEvent(config, id, podSandboxId, stage);
     before = now;
   }
 }
 
 /** Events from now on until the signal aborts. Throws a CriError when the runtime goes away. */
-export async function* containerEvents(config: EventSourceConfig, signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+export async function* containerEvents(
+  config: EventSourceConfig,
+  signal: AbortSignal,
+): AsyncGenerator<ContainerEvent, void> {
   const sources = [
     () => new NativeSource(config).read(signal),
     () => config.connection.stream('RuntimeService', 'GetContainerEvents', {}, signal),

@@ -39,7 +39,9 @@ export interface MissingTools {
 
 /** Why a private containerd cannot be started here, or undefined if it can. */
 export function missingContainerdTools(cniBinDir: string | undefined): MissingTools | undefined {
-  const missing = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc'].filter((name) => findProgram(name) === undefined);
+  const missing = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc'].filter(
+    (name) => findProgram(name) === undefined,
+  );
   if (cniBinDir === undefined) missing.push('the CNI plugins');
   if (process.getuid?.() !== 0) missing.push('root');
   if (missing.length === 0) return undefined;
@@ -71,9 +73,13 @@ export async function overlayfsWorks(dir: string): Promise<boolean> {
   const env = { PATH: systemPath() };
   try {
     for (const path of [lower!, upper!, work!, merged!]) await mkdir(path);
-    await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${lower},upperdir=${upper},workdir=${work}`, merged!], {
-      env,
-    });
+    await run(
+      'mount',
+      ['-t', 'overlay', 'overlay', '-o', `lowerdir=${lower},upperdir=${upper},workdir=${work}`, merged!],
+      {
+        env,
+      },
+    );
     await run('umount', [merged!], { env });
     return true;
   } catch {

@@ -29,7 +29,8 @@ const BLOCK = 512;
 const typeFlags = { file: '0', hard: '1', symbolic: '2', directory: '5' } as const;
 
 function tarHeader(path: string, size: number, mode: number, type: string, target: string): Buffer {
-  if (Buffer.byteLength(path) > 100 || Buffer.byteLength(target) > 100) throw new RangeError(`too long for a tar: ${path}`);
+  if (Buffer.byteLength(path) > 100 || Buffer.byteLength(target) > 100)
+    throw new RangeError(`too long for a tar: ${path}`);
   const header = Buffer.alloc(BLOCK);
   header.write(path, 0);
   header.write(`${mode.toString(8).padStart(7, '0')}\0`, 100);

@@ -43,7 +43,9 @@ export class ImageMounts {
       const { image, imageSubPath, ...rest } = mount;
       if (image === undefined) prepared.push(mount);
       else {
-        const root = await this.#inTurn(sandboxId, () => this.#mount(sandboxId, image.image ?? '', snapshotter, options));
+        const root = await this.#inTurn(sandboxId, () =>
+          this.#mount(sandboxId, image.image ?? '', snapshotter, options),
+        );
         prepared.push({ ...rest, hostPath: await inside(root, imageSubPath ?? ''), readonly: true });
       }
     }
@@ -101,10 +103,17 @@ export class ImageMounts {
   async #ask(options?: CallOptions): Promise<{ mountsImages: boolean; snapshotter: string }> {
     try {
       const { connection } = this.#config;
-      const { runtimeName, runtimeVersion } = await connection.call('RuntimeService', 'Version', { version: 'v1' }, options);
+      const { runtimeName, runtimeVersion } = await connection.call(
+        'RuntimeService',
+        'Version',
+        { version: 'v1' },
+        options,
+      );
       if (runtimeName !== 'containerd' || mountsImages(runtimeVersion)) return { mountsImages: true, snapshotter: '' };
       const { info } = await connection.call('RuntimeService', 'Status', { verbose: true }, options);
-      const { containerd } = JSON.parse(info['config'] ?? '{}') as { readonly containerd?: { readonly snapshotter?: string } };
+      const { containerd } = JSON.parse(info['config'] ?? '{}') as {
+        readonly containerd?: { readonly snapshotter?: string };
+      };
       return { mountsImages: false, snapshotter: containerd?.snapshotter ?? 'overlayfs' };
     } catch (err) {
       this.#runtime = undefined;
@@ -136,10 +145,13 @@ export function mountsImages(version: string): boolean {
 export async function inside(root: string, subPath: string): Promise<string> {
   let path = root;
   for (const part of subPath.split('/').filter((each) => each !== '' && each !== '.')) {
-    if (part === '..') throw new CriError('InvalidArgument', `image sub path ${JSON.stringify(subPath)} leads out of the image`);
+    if (part === '..')
+      throw new CriError('InvalidArgument', `image sub path ${JSON.stringify(subPath)} leads out of the image`);
     path = join(path, part);
     const stats = await lstat(path).catch((err: unknown) => {
-      throw new CriError('NotFound', `image sub path ${JSON.stringify(subPath)} does not exist in the image`, { cause: err });
+      throw new CriError('NotFound', `image sub path ${JSON.stringify(subPath)} does not exist in the image`, {
+        cause: err,
+      });
     });
     if (stats.isSymbolicLink()) {
       throw new CriError(

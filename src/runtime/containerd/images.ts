@@ -39,10 +39,16 @@ export class ContainerdImages implements ImageService {
     return this.#connection.call('ImageService', 'ImageStatus', { image, verbose: options.verbose ?? false }, options);
   }
 
-  async pullImage(image: ImageSpec, auth?: AuthConfig, sandboxConfig?: PodSandboxConfig, options?: CallOptions): Promise<string> {
+  async pullImage(
+    image: ImageSpec,
+    auth?: AuthConfig,
+    sandboxConfig?: PodSandboxConfig,
+    options?: CallOptions,
+  ): Promise<string> {
     const limits = { timeoutMs: PULL_TIMEOUT_MS, ...options };
     try {
-      return (await this.#connection.call('ImageService', 'PullImage', { image, auth, sandboxConfig }, limits)).imageRef;
+      return (await this.#connection.call('ImageService', 'PullImage', { image, auth, sandboxConfig }, limits))
+        .imageRef;
     } catch (err) {
       options?.signal?.throwIfAborted();
       throw fromPullError(err);

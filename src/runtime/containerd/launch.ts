@@ -117,7 +117,13 @@ class Containerd implements LaunchedContainerd {
   readonly #stopping = new AbortController();
   #stopped: Promise<void> | undefined;
 
-  constructor(config: LaunchContainerdConfig, paths: Paths, identity: ProcessIdentity, snapshotter: string, reused: boolean) {
+  constructor(
+    config: LaunchContainerdConfig,
+    paths: Paths,
+    identity: ProcessIdentity,
+    snapshotter: string,
+    reused: boolean,
+  ) {
     this.#config = config;
     this.#clock = config.clock ?? systemClock;
     this.#paths = paths;
@@ -179,7 +185,11 @@ class Containerd implements LaunchedContainerd {
 
   async #removePods(): Promise<void> {
     const imageVolumesDir = imageVolumesIn(this.#config.dir);
-    const { runtime, close } = createContainerdRuntime({ endpoint: this.endpoint, imageVolumesDir, clock: this.#clock });
+    const { runtime, close } = createContainerdRuntime({
+      endpoint: this.endpoint,
+      imageVolumesDir,
+      clock: this.#clock,
+    });
     try {
       const sandboxes = await runtime.listPodSandbox();
       await Promise.all(
@@ -224,7 +234,9 @@ async function unready(runtime: Runtime, cniConfDir: string): Promise<string | u
     await runtime.runtime.version({ timeoutMs: 2000 });
     const { status } = await runtime.runtime.status({ timeoutMs: 5000 });
     const hasNetwork = (await readdir(cniConfDir).catch(() => [])).some((name) => CNI_CONFIG.test(name));
-    const bad = status?.conditions.find((condition) => !condition.status && (hasNetwork || condition.type !== 'NetworkReady'));
+    const bad = status?.conditions.find(
+      (condition) => !condition.status && (hasNetwork || condition.type !== 'NetworkReady'),
+    );
     return bad && `${bad.type} is false: ${bad.reason} ${bad.message}`;
   } catch (err) {
     return errorMessage(err);
@@ -243,7 +255,8 @@ async function complaints(logFile: string): Promise<string> {
 
 async function start(config: LaunchContainerdConfig, paths: Paths): Promise<ProcessIdentity> {
   const program = findProgram('containerd');
-  if (program === undefined) throw new CriError('Unavailable', 'containerd is not installed: apt-get install containerd');
+  if (program === undefined)
+    throw new CriError('Unavailable', 'containerd is not installed: apt-get install containerd');
   const log = openSync(paths.logFile, 'a');
   try {
     const child = spawn(program, ['--config', paths.configFile, '--log-level', 'info'], {
@@ -259,7 +272,8 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
     });
     child.unref();
     const identity = identify(child.pid!);
-    if (identity === undefined) throw new CriError('Unavailable', `containerd ended at once: ${await complaints(paths.logFile)}`);
+    if (identity === undefined)
+      throw new CriError('Unavailable', `containerd ended at once: ${await complaints(paths.logFile)}`);
     await writeAtomically(paths.processFile, JSON.stringify(identity));
     config.logger.debug('started containerd', { pid: identity.pid, config: paths.configFile });
     return identity;
@@ -269,7 +283,11 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
 }
 
 /** The containerd that a former process left running here with this very configuration; one with another is stopped. */
-async function findRunning(config: LaunchContainerdConfig, paths: Paths, toml: string): Promise<ProcessIdentity | undefined> {
+async function findRunning(
+  config: LaunchContainerdConfig,
+  paths: Paths,
+  toml: string,
+): Promise<ProcessIdentity | undefined> {
   const identity = await readProcess(paths.processFile);
   if (identity === undefined || !isAlive(identity)) return undefined;
   const clock = config.clock ?? systemClock;
@@ -333,9 +351,15 @@ export async function launchContainerd(config: LaunchContainerdConfig): Promise<
   let problem: string | undefined;
   try {
     await wait.pollImmediately(
-      { clock, intervalMs: 25, timeoutMs: config.readyTimeoutMs ?? 30_000, ...(config.signal && { signal: config.signal }) },
+      {
+        clock,
+        intervalMs: 25,
+        timeoutMs: config.readyTimeoutMs ?? 30_000,
+        ...(config.signal && { signal: config.signal }),
+      },
       async () => {
-        if (!isAlive(identity)) throw new CriError('Unavailable', `containerd ended: ${await complaints(paths.logFile)}`);
+        if (!isAlive(identity))
+          throw new CriError('Unavailable', `containerd ended: ${await complaints(paths.logFile)}`);
         problem = existsSync(paths.socket) ? await unready(runtime, config.cniConfDir) : 'it does not listen yet';
         return problem === undefined;
       },

@@ -80,7 +80,10 @@ export class ContainerdRuntime implements RuntimeService {
     await this.#imageMounts.release(podSandboxId);
   }
 
-  podSandboxStatus(podSandboxId: string, options: CallOptions & { verbose?: boolean } = {}): Promise<PodSandboxStatusResponse> {
+  podSandboxStatus(
+    podSandboxId: string,
+    options: CallOptions & { verbose?: boolean } = {},
+  ): Promise<PodSandboxStatusResponse> {
     const request = { podSandboxId, verbose: options.verbose ?? false };
     return this.#connection.call('RuntimeService', 'PodSandboxStatus', request, options);
   }
@@ -118,12 +121,19 @@ export class ContainerdRuntime implements RuntimeService {
     return (await this.#connection.call('RuntimeService', 'ListContainers', { filter }, options)).containers;
   }
 
-  containerStatus(containerId: string, options: CallOptions & { verbose?: boolean } = {}): Promise<ContainerStatusResponse> {
+  containerStatus(
+    containerId: string,
+    options: CallOptions & { verbose?: boolean } = {},
+  ): Promise<ContainerStatusResponse> {
     const request = { containerId, verbose: options.verbose ?? false };
     return this.#connection.call('RuntimeService', 'ContainerStatus', request, options);
   }
 
-  async updateContainerResources(containerId: string, linux: LinuxContainerResources, options?: CallOptions): Promise<void> {
+  async updateContainerResources(
+    containerId: string,
+    linux: LinuxContainerResources,
+    options?: CallOptions,
+  ): Promise<void> {
     await this.#connection.call('RuntimeService', 'UpdateContainerResources', { containerId, linux }, options);
   }
 
@@ -142,7 +152,12 @@ export class ContainerdRuntime implements RuntimeService {
     return { stdout, stderr, exitCode };
   }
 
-  async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+  async exec(
+    containerId: string,
+    request: ExecRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<ExecResult> {
     const wanted = wantedStreams(request);
     const { url } = await this.#connection.call(
       'RuntimeService',
@@ -160,8 +175,15 @@ export class ContainerdRuntime implements RuntimeService {
   }
 
   async portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
-    const { url } = await this.#connection.call('RuntimeService', 'PortForward', { podSandboxId, port: [port] }, { signal });
-    const client = await portForwardOverSpdy({ url, clock: this.#clock, signal }).catch((err: unknown) => fail(err, signal));
+    const { url } = await this.#connection.call(
+      'RuntimeService',
+      'PortForward',
+      { podSandboxId, port: [port] },
+      { signal },
+    );
+    const client = await portForwardOverSpdy({ url, clock: this.#clock, signal }).catch((err: unknown) =>
+      fail(err, signal),
+    );
     try {
       await client.forward(port, stream);
     } catch (err) {
@@ -187,7 +209,10 @@ export class ContainerdRuntime implements RuntimeService {
     return stats;
   }
 
-  async listPodSandboxStats(filter?: PodSandboxStatsFilter, options?: CallOptions): Promise<readonly PodSandboxStats[]> {
+  async listPodSandboxStats(
+    filter?: PodSandboxStatsFilter,
+    options?: CallOptions,
+  ): Promise<readonly PodSandboxStats[]> {
     return (await this.#connection.call('RuntimeService', 'ListPodSandboxStats', { filter }, options)).stats;
   }
 

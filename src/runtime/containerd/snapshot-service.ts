@@ -98,4 +98,5 @@ export async function removeSnapshot(connection: Connection, snapshot: Snapshot)
   await connection.callOf(methods.Remove, snapshot, CRI_NAMESPACE);
 }
 
-const mountsOf = (response: object): readonly SnapshotMount[] => (response as { mounts: readonly SnapshotMount[] }).mounts;
+const mountsOf = (response: object): readonly SnapshotMount[] =>
+  (response as { mounts: readonly SnapshotMount[] }).mounts;

@@ -71,7 +71,8 @@ export async function execProcess(
     );
   }
   const found = findExecutable(program, env['PATH'] ?? '', cwd);
-  if (found === undefined) throw new CriError('NotFound', `this host has no executable ${JSON.stringify(program)} on its PATH`);
+  if (found === undefined)
+    throw new CriError('NotFound', `this host has no executable ${JSON.stringify(program)} on its PATH`);
   const deviceFile = join(dir, `tty-${id}`);
   const command = inContainer([found, ...args]);
   const [file, ...rest] = (request.tty ? onPty(command, deviceFile) : command) as [string, ...string[]];
@@ -84,7 +85,9 @@ export async function execProcess(
     cwd,
   });
   const exited = new Promise<number>((resolve, reject) => {
-    child.once('error', (err) => reject(new CriError('Internal', `cannot run ${program}: ${err.message}`, { cause: err })));
+    child.once('error', (err) =>
+      reject(new CriError('Internal', `cannot run ${program}: ${err.message}`, { cause: err })),
+    );
     child.once('exit', (code, by) => resolve(exitCodeOf(code, by)));
   });
   // The command may have left its process group.
@@ -118,7 +121,9 @@ export async function execProcess(
     if (request.stdin && streams.stdin && child.stdin) streams.stdin.pipe(child.stdin);
     if (request.tty && streams.resize) {
       const hasDevice = (): Promise<void> =>
-        wait.pollImmediately({ clock, intervalMs: 10, timeoutMs: 5000, signal: sizesDone.signal }, () => existsSync(deviceFile));
+        wait.pollImmediately({ clock, intervalMs: 10, timeoutMs: 5000, signal: sizesDone.signal }, () =>
+          existsSync(deviceFile),
+        );
       void followSizes(deviceFile, streams.resize, hasDevice).catch(() => undefined);
     }
     const copied = Promise.all([copyOut(child.stdout!, streams.stdout), copyOut(child.stderr!, streams.stderr)]);

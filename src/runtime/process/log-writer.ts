@@ -92,7 +92,8 @@ export class LogWriter {
   close(): void {
     for (const stream of this.#pending.keys()) this.end(stream);
     this.#closeFile();
-    if (this.#dropped > 0) this.#logger.warn('container log closed, output was lost', { path: this.#path, bytes: this.#dropped });
+    if (this.#dropped > 0)
+      this.#logger.warn('container log closed, output was lost', { path: this.#path, bytes: this.#dropped });
   }
 
   #closeFile(): void {
@@ -142,6 +143,7 @@ export class LogWriter {
   /** Logs the first failure after a success: a full disk fails at every write. */
   #failed(err: unknown): void {
     this.#retryAt = this.#clock.monotonic() + REOPEN_MS;
-    if (this.#dropped === 0) this.#logger.warn('container log not written, output is dropped', { path: this.#path, err });
+    if (this.#dropped === 0)
+      this.#logger.warn('container log not written, output is dropped', { path: this.#path, err });
   }
 }

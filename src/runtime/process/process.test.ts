@@ -124,9 +124,9 @@ describe('the process runtime', () => {
   test('refuses to map a port to another one, and sysctls', async () => {
     const mapped = sandbox({ portMappings: [{ containerPort: 80, hostPort: 8080 }] });
     await expect(runtime.runtime.runPodSandbox(mapped)).rejects.toThrow(/host port 8080 to container port 80/);
-    await expect(runtime.runtime.runPodSandbox(sandbox({ linux: { sysctls: { 'net.core.somaxconn': '1' } } }))).rejects.toThrow(
-      /sysctls/,
-    );
+    await expect(
+      runtime.runtime.runPodSandbox(sandbox({ linux: { sysctls: { 'net.core.somaxconn': '1' } } })),
+    ).rejects.toThrow(/sysctls/);
     await runtime.runtime.runPodSandbox(sandbox({ portMappings: [{ containerPort: 80, hostPort: 80 }] }));
   });
 

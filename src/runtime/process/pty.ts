@@ -34,7 +34,12 @@ function quoted(word: string): string {
 export function onPty(command: readonly string[], deviceFile: string): [string, ...string[]] {
   // Renamed when it is complete, so that readers never see a part.
   const note = quoted(deviceFile);
-  return ['script', '-qefc', `tty > ${note}.tmp && mv ${note}.tmp ${note}; exec ${command.map(quoted).join(' ')}`, '/dev/null'];
+  return [
+    'script',
+    '-qefc',
+    `tty > ${note}.tmp && mv ${note}.tmp ${note}; exec ${command.map(quoted).join(' ')}`,
+    '/dev/null',
+  ];
 }
 
 /** Gives the terminal each size as it comes, until there are no more or the terminal is gone. */

@@ -14,7 +14,9 @@ function refuse(message: string): never {
 export function checkSandbox(config: PodSandboxConfig): void {
   for (const { hostPort, containerPort } of config.portMappings ?? []) {
     if (hostPort && containerPort && hostPort !== containerPort) {
-      refuse(`it cannot forward host port ${hostPort} to container port ${containerPort}; use the same number for both`);
+      refuse(
+        `it cannot forward host port ${hostPort} to container port ${containerPort}; use the same number for both`,
+      );
     }
   }
   if (Object.keys(config.linux?.sysctls ?? {}).length > 0) refuse('a pod cannot have sysctls of its own');
@@ -26,11 +28,14 @@ function runAsOf(config: ContainerConfig): RunAs | undefined {
   const uid = context?.runAsUser?.value ?? myUid;
   const gid = context?.runAsGroup?.value ?? (context?.runAsUser === undefined ? myGid : uid === myUid ? myGid : 0);
   const groups = context?.supplementalGroups ?? [];
-  if (context?.runAsUsername) refuse(`it does not know the image's user ${JSON.stringify(context.runAsUsername)}; use runAsUser`);
+  if (context?.runAsUsername)
+    refuse(`it does not know the image's user ${JSON.stringify(context.runAsUsername)}; use runAsUser`);
   const mine = new Set([myGid, ...(process.getgroups?.() ?? [])]);
   if (uid === myUid && gid === myGid && groups.every((group) => mine.has(group))) return undefined;
   if (myUid !== 0)
-    refuse(`without root it cannot run as user ${uid}, group ${gid} and groups [${groups.join(' ')}], only as user ${myUid}`);
+    refuse(
+      `without root it cannot run as user ${uid}, group ${gid} and groups [${groups.join(' ')}], only as user ${myUid}`,
+    );
   return { uid, gid, groups };
 }
 
@@ -48,7 +53,9 @@ export function checkContainer(config: ContainerConfig, path: string, cwd: strin
   // Without a command, the arguments are one: base images have no entry point.
   const [program = '', ...args] = [...(config.command ?? []), ...(config.args ?? [])];
   if (program === '') {
-    refuse(`image ${JSON.stringify(config.image?.image ?? '')} has no default command here; set the container's command or args`);
+    refuse(
+      `image ${JSON.stringify(config.image?.image ?? '')} has no default command here; set the container's command or args`,
+    );
   }
   if (config.workingDir && !isDirectory(config.workingDir))
     refuse(`working directory ${JSON.stringify(config.workingDir)} is not on this host`);

@@ -46,7 +46,13 @@ import { ProcessState, readPids } from './state.ts';
 import type { StoredContainer } from './state.ts';
 import { findGroupLeader, hasStats, usageByGroup } from './stats.ts';
 import type { Usage } from './stats.ts';
-import { absoluteOnly, ID_VARIABLE, prepareContainerDir, trustedEnvironment, withUserAndEnvironment } from './supervisor.ts';
+import {
+  absoluteOnly,
+  ID_VARIABLE,
+  prepareContainerDir,
+  trustedEnvironment,
+  withUserAndEnvironment,
+} from './supervisor.ts';
 
 export interface ProcessRuntimeConfig {
   /** The records of its containers, not shared with another runtime. */
@@ -105,7 +111,9 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
       throw new CriError('InvalidArgument', `no runtime handler ${JSON.stringify(runtimeHandler)} is configured`);
     checkSandbox(config);
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
-    const sandbox = this.#pods.addSandbox(this.newSandboxRecord(config, runtimeHandler, hostNetwork ? '' : this.#hostIp));
+    const sandbox = this.#pods.addSandbox(
+      this.newSandboxRecord(config, runtimeHandler, hostNetwork ? '' : this.#hostIp),
+    );
     this.#state.saveSandbox(sandbox.record);
     this.publishSandbox(sandbox);
     return sandbox.record.id;
@@ -122,7 +130,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     if (wasReady) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
 
-  async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
+  async createContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string> {
     const sandbox = this.#pods.readySandbox(podSandboxId);
     const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
     const container = this.#containerOf(record, sandbox.record);
@@ -174,7 +186,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     );
   }
 
-  async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+  async exec(
+    containerId: string,
+    request: ExecRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<ExecResult> {
     const container = this.#pods.runningContainer(containerId);
     const { runAs } = this.#check(container);
     // With the container everything in it ends.
@@ -316,7 +333,8 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     const root = join(this.#state.containerDir(record.id), 'root');
     const decoder = new TextDecoder();
     const env: Record<string, string> = { PATH: this.#path, HOSTNAME: sandbox.config.hostname ?? '', HOME: root };
-    for (const { key, value } of record.config.envs ?? []) if (key) env[key] = value === undefined ? '' : decoder.decode(value);
+    for (const { key, value } of record.config.envs ?? [])
+      if (key) env[key] = value === undefined ? '' : decoder.decode(value);
     return new ProcessContainer({
       clock: this.#clock,
       logger: this.#logger,
@@ -353,12 +371,20 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
 
   #stats({ record, processGroup, running }: ProcessContainer, byGroup: ReadonlyMap<number, Usage>): ContainerStats {
     const usage = running && processGroup !== undefined ? byGroup.get(processGroup) : undefined;
-    return complete('ContainerStats', { attributes: attributesOf(record), ...this.#usageOf(usage === undefined ? [] : [usage]) });
+    return complete('ContainerStats', {
+      attributes: attributesOf(record),
+      ...this.#usageOf(usage === undefined ? [] : [usage]),
+    });
   }
 
-  #sandboxStats({ record, containers }: Sandbox<ProcessContainer>, byGroup: ReadonlyMap<number, Usage>): PodSandboxStats {
+  #sandboxStats(
+    { record, containers }: Sandbox<ProcessContainer>,
+    byGroup: ReadonlyMap<number, Usage>,
+  ): PodSandboxStats {
     const running = [...containers.values()].filter((container) => container.running);
-    const usages = running.map(({ processGroup }) => byGroup.get(processGroup ?? 0)).filter((usage) => usage !== undefined);
+    const usages = running
+      .map(({ processGroup }) => byGroup.get(processGroup ?? 0))
+      .filter((usage) => usage !== undefined);
     return complete('PodSandboxStats', {
       attributes: attributesOf(record),
       linux: {
@@ -395,7 +421,8 @@ const NO_ISOLATION = {
 function findTools(path: string): Tools {
   const trusted = absoluteOnly(path);
   const env = findExecutable('env', trusted, '/');
-  if (env === undefined) throw new Error(`the process runtime needs the program env, which is not on PATH (${trusted})`);
+  if (env === undefined)
+    throw new Error(`the process runtime needs the program env, which is not on PATH (${trusted})`);
   return { env, setpriv: findExecutable('setpriv', trusted, '/') };
 }
 

@@ -139,7 +139,9 @@ async function linkMount(root: string, mounts: ReadonlyMap<string, string>, path
     // A volume's own path is the kubelet's, or the node's, and may be a link.
     place = outer === '' ? await openRoot(root) : await openRoot(`${mounts.get(outer)!}/.`);
   } catch (err) {
-    throw new CriError('InvalidArgument', `cannot mount a volume at ${path}: ${(err as Error).message}`, { cause: err });
+    throw new CriError('InvalidArgument', `cannot mount a volume at ${path}: ${(err as Error).message}`, {
+      cause: err,
+    });
   }
   try {
     for (const directory of below) {
@@ -156,14 +158,20 @@ async function linkMount(root: string, mounts: ReadonlyMap<string, string>, path
       return (await readlink(link).catch(() => undefined)) === target;
     }
   } catch (err) {
-    throw new CriError('InvalidArgument', `cannot mount a volume at ${path}: ${(err as Error).message}`, { cause: err });
+    throw new CriError('InvalidArgument', `cannot mount a volume at ${path}: ${(err as Error).message}`, {
+      cause: err,
+    });
   } finally {
     await place.handle.close();
   }
 }
 
 /** The command that runs a program with its user and environment; `dir`: where writeEnvironment has put the file. */
-export function withUserAndEnvironment({ command, runAs }: Program, tools: Tools, dir: string): readonly [string, ...string[]] {
+export function withUserAndEnvironment(
+  { command, runAs }: Program,
+  tools: Tools,
+  dir: string,
+): readonly [string, ...string[]] {
   // env(1) takes a word with '=' for a variable.
   const wanted = command[0].includes('=') ? [SHELL, '-c', 'exec "$0" "$@"', ...command] : command;
   const program = [SHELL, '-c', APPLY_ENVIRONMENT, 'sh', tools.env, ...wanted];
@@ -172,7 +180,8 @@ export function withUserAndEnvironment({ command, runAs }: Program, tools: Tools
 
 function switchUser(runAs: Program['runAs'], { setpriv }: Tools): readonly string[] {
   if (runAs === undefined) return [];
-  if (setpriv === undefined) throw new CriError('FailedPrecondition', 'this host has no setpriv, which changes the user');
+  if (setpriv === undefined)
+    throw new CriError('FailedPrecondition', 'this host has no setpriv, which changes the user');
   const groups = runAs.groups.length > 0 ? [`--groups=${runAs.groups.join(',')}`] : ['--clear-groups'];
   return [setpriv, `--reuid=${runAs.uid}`, `--regid=${runAs.gid}`, ...groups, '--'];
 }

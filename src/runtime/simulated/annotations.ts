@@ -59,7 +59,10 @@ class Reader {
     } catch {
       // Falls through to the one message for both.
     }
-    throw new CriError('InvalidArgument', `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a duration`);
+    throw new CriError(
+      'InvalidArgument',
+      `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a duration`,
+    );
   }
 
   quantity(name: string): number | undefined {
@@ -71,14 +74,20 @@ class Reader {
     } catch {
       // Falls through to the one message for both.
     }
-    throw new CriError('InvalidArgument', `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a quantity`);
+    throw new CriError(
+      'InvalidArgument',
+      `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a quantity`,
+    );
   }
 
   exitCode(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
     if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text);
-    throw new CriError('InvalidArgument', `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not an exit code`);
+    throw new CriError(
+      'InvalidArgument',
+      `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not an exit code`,
+    );
   }
 }
 

@@ -60,7 +60,16 @@ export class SimulatedContainer {
   #replay: Replay | undefined;
   #stop: Promise<void> | undefined;
 
-  constructor({ clock, random, mounts, record, simulation, hostname, defaultCommand, onExit }: SimulatedContainerConfig) {
+  constructor({
+    clock,
+    random,
+    mounts,
+    record,
+    simulation,
+    hostname,
+    defaultCommand,
+    onExit,
+  }: SimulatedContainerConfig) {
     this.record = record;
     this.simulation = simulation;
     this.#clock = clock;

@@ -13,7 +13,8 @@ function outputTo(stream: Writable | undefined, terminal: boolean, signal: Abort
     write: async (bytes) => {
       if (stream === undefined || stream.destroyed || stream.writableEnded || bytes.length === 0) return;
       const text = terminal ? Buffer.from(Buffer.from(bytes).toString().replaceAll(/\r?\n/g, '\r\n')) : bytes;
-      if (!stream.write(text)) await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]);
+      if (!stream.write(text))
+        await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]);
     },
   };
 }

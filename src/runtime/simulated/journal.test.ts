@@ -24,7 +24,11 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function open(rewriteBytes?: number): { journal: SimulationJournal; runtimeOf: (node: string) => Runtime } {
-  const journal = new SimulationJournal({ path, logger: silentLogger, ...(rewriteBytes !== undefined && { rewriteBytes }) });
+  const journal = new SimulationJournal({
+    path,
+    logger: silentLogger,
+    ...(rewriteBytes !== undefined && { rewriteBytes }),
+  });
   const random = new SeededRandom(`life ${++lives}`);
   return {
     journal,
@@ -101,7 +105,10 @@ describe('the journal of simulated containers', () => {
     const node = before.runtimeOf('one');
     const forever = await run(node, 'a');
     const short = await run(node, 'b', { command: ['sh', '-c', 'sleep 10; exit 3'] });
-    const loop = await run(node, 'c', { command: ['sh', '-c', 'while true; do echo tick; sleep 10; done'], logPath: 'c.log' });
+    const loop = await run(node, 'c', {
+      command: ['sh', '-c', 'while true; do echo tick; sleep 10; done'],
+      logPath: 'c.log',
+    });
     const long = await run(node, 'd', { command: ['sleep', '100'] });
     await clock.advance(5000);
     await node.close();

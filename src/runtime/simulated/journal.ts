@@ -32,7 +32,9 @@ export interface SimulationJournalConfig {
 }
 
 type Kind = 'sandbox' | 'container';
-type Stored = { readonly kind: 'sandbox'; record: SandboxRecord } | { readonly kind: 'container'; record: ContainerRecord };
+type Stored =
+  | { readonly kind: 'sandbox'; record: SandboxRecord }
+  | { readonly kind: 'container'; record: ContainerRecord };
 
 type Line =
   | readonly [op: 'sandbox', node: string, record: SandboxRecord]
@@ -241,12 +243,17 @@ function encode(line: Line): string {
 }
 
 function base64(value: Uint8Array | undefined): string | undefined {
-  return value === undefined ? undefined : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
+  return value === undefined
+    ? undefined
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
 }
 
 function withBytes(record: ContainerRecord): ContainerRecord {
   const encoded = record.config.envs as readonly { readonly key?: string; readonly value?: string }[] | undefined;
   if (encoded === undefined) return record;
-  const envs = encoded.map(({ key, value }) => ({ key, value: value === undefined ? undefined : Buffer.from(value, 'base64') }));
+  const envs = encoded.map(({ key, value }) => ({
+    key,
+    value: value === undefined ? undefined : Buffer.from(value, 'base64'),
+  }));
   return { ...record, config: { ...record.config, envs } };
 }

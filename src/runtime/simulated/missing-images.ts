@@ -10,7 +10,8 @@ const saysMissing = /^(?:404|missing|invalid|non-?existent|not-?found|does-?not-
  * found; neither is an image whose tag or name says that it does not exist.
  */
 export function missingImageError(name: string): string | undefined {
-  const [, registry = '', repository = '', tag = '', digest = ''] = /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/.exec(name) ?? [];
+  const [, registry = '', repository = '', tag = '', digest = ''] =
+    /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/.exec(name) ?? [];
   const [host = ''] = registry.split(':');
   const resolving = `failed to resolve reference ${JSON.stringify(name)}`;
   if (/(?:^|\.)invalid$/i.test(host)) {

@@ -20,7 +20,10 @@ async function restarted(script: string, leaveMs: number, awayMs: number, moreMs
   const clock = new VirtualClock();
   const begin = (): { runtime: Runtime; journal: SimulationJournal } => {
     const journal = new SimulationJournal({ path: join(directory, 'journal'), logger: silentLogger });
-    return { journal, runtime: createSimulatedRuntime({ clock, random: new SeededRandom('r'), journal: journal.node('n') }) };
+    return {
+      journal,
+      runtime: createSimulatedRuntime({ clock, random: new SeededRandom('r'), journal: journal.node('n') }),
+    };
   };
   const first = begin();
   const config = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, logDirectory: directory };
@@ -53,7 +56,11 @@ test('a program goes on where it would be, and writes nothing twice', async () =
 });
 
 test('a program that would have ended meanwhile ends', async () => {
-  expect(await restarted(COUNT, 15_000, 100_000, 1000)).toEqual({ lines: ['1', '2'], state: 'CONTAINER_EXITED', exitCode: 3 });
+  expect(await restarted(COUNT, 15_000, 100_000, 1000)).toEqual({
+    lines: ['1', '2'],
+    state: 'CONTAINER_EXITED',
+    exitCode: 3,
+  });
 });
 
 test('a loop with many turns behind it goes on', async () => {

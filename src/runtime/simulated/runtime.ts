@@ -133,7 +133,12 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
           conditions: [
             { type: 'RuntimeReady', status: true },
             this.#awaitsPodCidr
-              ? { type: 'NetworkReady', status: false, reason: 'NetworkPluginNotReady', message: 'the node has no pod CIDR yet' }
+              ? {
+                  type: 'NetworkReady',
+                  status: false,
+                  reason: 'NetworkPluginNotReady',
+                  message: 'the node has no pod CIDR yet',
+                }
               : { type: 'NetworkReady', status: true },
           ],
         },
@@ -148,7 +153,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#awaitsPodCidr = false;
     if (cidr === this.#podCidr) return;
     this.#addresses = new AddressPool(cidr);
-    for (const { record } of this.#pods.sandboxes()) if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
+    for (const { record } of this.#pods.sandboxes())
+      if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
     this.#podCidr = cidr;
   }
 
@@ -178,7 +184,11 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
 
-  async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
+  async createContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string> {
     const sandbox = this.#pods.readySandbox(podSandboxId);
     const record = this.newContainerRecord(podSandboxId, config, sandboxConfig);
     const container = this.#makeContainer(sandbox, record);
@@ -232,7 +242,12 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     );
   }
 
-  async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+  async exec(
+    containerId: string,
+    request: ExecRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<ExecResult> {
     return await this.#run(containerId, request, streams, 'fail', signal === undefined ? [] : [signal]);
   }
 
@@ -263,7 +278,12 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     }
   }
 
-  async attach(containerId: string, _request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
+  async attach(
+    containerId: string,
+    _request: AttachRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const container = this.#pods.runningContainer(containerId);
     signal?.throwIfAborted();
     const detached = new AbortController();
@@ -289,7 +309,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   async listContainerStats(filter: ContainerStatsFilter = {}): Promise<readonly ContainerStats[]> {
-    return this.#pods.containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } }).map((container) => this.#stats(container));
+    return this.#pods
+      .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
+      .map((container) => this.#stats(container));
   }
 
   async podSandboxStats(podSandboxId: string): Promise<PodSandboxStats> {

@@ -84,7 +84,11 @@ describe('simulation annotations', () => {
     await clock.advance('5s');
     expect((await status(slow)).state).toBe('CONTAINER_RUNNING');
     const broken = await start({ 'simulation.coxswain.dev/start-error': 'exec: not found' });
-    expect(await status(broken)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 128, message: 'exec: not found' });
+    expect(await status(broken)).toMatchObject({
+      state: 'CONTAINER_EXITED',
+      exitCode: 128,
+      message: 'exec: not found',
+    });
   });
 
   test('stop-duration takes its time, but not more than the grace period', async () => {
@@ -105,7 +109,11 @@ describe('simulation annotations', () => {
         annotations,
       });
       const sandbox = await slow.runtime.runPodSandbox(sandboxConfig);
-      const config = complete('ContainerConfig', { metadata: { name: 'c' }, image: { image: 'i' }, command: ['serve'] });
+      const config = complete('ContainerConfig', {
+        metadata: { name: 'c' },
+        image: { image: 'i' },
+        command: ['serve'],
+      });
       const id = await slow.runtime.createContainer(sandbox, config, sandboxConfig);
       await slow.runtime.startContainer(id);
       return id;
@@ -173,7 +181,11 @@ describe('simulation annotations', () => {
     const mounts = [{ containerPath: '/data', hostPath: '/volumes/data' }];
     const run = async (name: string, script: string): Promise<string> => {
       const command = ['sh', '-c', script];
-      const id = await runtime.createContainer(pod, { metadata: { name }, image: { image: 'app' }, command, mounts }, config);
+      const id = await runtime.createContainer(
+        pod,
+        { metadata: { name }, image: { image: 'app' }, command, mounts },
+        config,
+      );
       await runtime.startContainer(id);
       await clock.settle();
       return id;
@@ -191,7 +203,10 @@ describe('simulation annotations', () => {
     await clock.advance('30s');
     await pulled;
     expect((await images.imageStatus(slow)).image).toBeDefined();
-    const broken = { image: 'broken', annotations: { 'simulation.coxswain.dev/image-pull-error': 'no basic auth credentials' } };
+    const broken = {
+      image: 'broken',
+      annotations: { 'simulation.coxswain.dev/image-pull-error': 'no basic auth credentials' },
+    };
     await expect(images.pullImage(broken)).rejects.toMatchObject({ reason: 'ImagePull' });
   });
 
@@ -207,7 +222,9 @@ describe('simulation annotations', () => {
     expect((await images.imageStatus({ image })).image).toBeUndefined();
     await expect(images.pullImage({ image })).rejects.toMatchObject({
       reason,
-      message: expect.stringMatching(/^failed to pull and unpack image "\S+": failed to resolve reference "\S+": /) as string,
+      message: expect.stringMatching(
+        /^failed to pull and unpack image "\S+": failed to resolve reference "\S+": /,
+      ) as string,
     });
     await expect(images.pullImage({ image })).rejects.toThrow(message);
   });
@@ -220,8 +237,12 @@ describe('simulation annotations', () => {
   );
 
   test('a value that cannot be read is an error', async () => {
-    await expect(start({ 'simulation.coxswain.dev/exit-code': 'three' })).rejects.toThrow(/exit-code.*not an exit code/);
-    await expect(start({ 'simulation.coxswain.dev/run-duration': '10 parsecs' })).rejects.toThrow(/run-duration.*not a duration/);
+    await expect(start({ 'simulation.coxswain.dev/exit-code': 'three' })).rejects.toThrow(
+      /exit-code.*not an exit code/,
+    );
+    await expect(start({ 'simulation.coxswain.dev/run-duration': '10 parsecs' })).rejects.toThrow(
+      /run-duration.*not a duration/,
+    );
   });
 
   test('addresses run out, and come back', async () => {
@@ -241,7 +262,8 @@ test('the same seed makes the same run', async () => {
       podCidr: 'fd00:10::/64',
     });
     const ids = [];
-    for (let i = 0; i < 3; i++) ids.push(await runtime.runPodSandbox({ metadata: { name: 'p', namespace: 'n', uid: `u${i}` } }));
+    for (let i = 0; i < 3; i++)
+      ids.push(await runtime.runPodSandbox({ metadata: { name: 'p', namespace: 'n', uid: `u${i}` } }));
     return JSON.stringify(await Promise.all(ids.map((id) => runtime.podSandboxStatus(id))));
   };
   expect(await run()).toBe(await run());

@@ -44,7 +44,10 @@ describe('SchedulerCache', () => {
       const labelSelector = { matchLabels: { app: change.app ?? 'a' } };
       const term = { topologyKey: 'zone', labelSelector };
       const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
-      return makePodInfo('p', { spec: { nodeName: 'n', affinity }, ...(change.phase && { status: { phase: change.phase } }) });
+      return makePodInfo('p', {
+        spec: { nodeName: 'n', affinity },
+        ...(change.phase && { status: { phase: change.phase } }),
+      });
     };
     cache.putNode(makeNode('n'));
     cache.assumePod(pod({}), 'n');
@@ -195,7 +198,13 @@ describe('SchedulerCache, whatever happens', () => {
     fc.record({ do: fc.constant('removeNode' as const), node }),
     fc.record({ do: fc.constant('assume' as const), pod, node, cpu }),
     fc.record({ do: fc.constant('forget' as const), pod }),
-    fc.record({ do: fc.constant('put' as const), pod, node, cpu, port: fc.option(fc.constantFrom(80, 443), { nil: undefined }) }),
+    fc.record({
+      do: fc.constant('put' as const),
+      pod,
+      node,
+      cpu,
+      port: fc.option(fc.constantFrom(80, 443), { nil: undefined }),
+    }),
     fc.record({ do: fc.constant('remove' as const), pod }),
     fc.record({ do: fc.constant('snapshot' as const) }),
   );

@@ -87,7 +87,8 @@ export class SchedulerCache {
   /** Counts the pod as being on the node. Throws if it is on one already: a pod is decided on once at a time. */
   assumePod(info: PodInfo, node: string): void {
     const present = this.#pods.get(info.uid);
-    if (present !== undefined) throw new Error(`pod ${info.key} (${info.uid}) is in the cache already, on node ${present.node}`);
+    if (present !== undefined)
+      throw new Error(`pod ${info.key} (${info.uid}) is in the cache already, on node ${present.node}`);
     this.#place({ info, node, assumed: true, expiresAt: undefined });
   }
 
@@ -112,7 +113,10 @@ export class SchedulerCache {
     for (const uid of this.#assumed) {
       const state = this.#pods.get(uid) as PodState;
       if (state.expiresAt === undefined || now < state.expiresAt) continue;
-      this.#logger.warn('an assumed pod was bound but never seen on its node', { pod: state.info.key, node: state.node });
+      this.#logger.warn('an assumed pod was bound but never seen on its node', {
+        pod: state.info.key,
+        node: state.node,
+      });
       this.#take(state);
     }
   }
@@ -178,7 +182,11 @@ export class SchedulerCache {
       this.#rebuild(snapshot);
       return;
     }
-    for (let entry = this.#newest; entry !== undefined && entry.info.generation > snapshot.generation; entry = entry.older) {
+    for (
+      let entry = this.#newest;
+      entry !== undefined && entry.info.generation > snapshot.generation;
+      entry = entry.older
+    ) {
       const position = snapshot.positions.get(entry.info.name);
       if (position === undefined) continue;
       snapshot.nodes[position] = entry.info;

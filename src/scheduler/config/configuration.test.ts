@@ -52,18 +52,32 @@ describe('readConfiguration', () => {
         resourceName: 'mine',
       },
       profiles: [
-        { schedulerName: 'a', plugins: { score: { enabled: [{ name: 'Random', weight: 5 }], disabled: [{ name: '*' }] } } },
-        { schedulerName: 'b', percentageOfNodesToScore: 100, pluginConfig: [{ name: 'NodeResourcesFit', args: { x: 1 } }] },
+        {
+          schedulerName: 'a',
+          plugins: { score: { enabled: [{ name: 'Random', weight: 5 }], disabled: [{ name: '*' }] } },
+        },
+        {
+          schedulerName: 'b',
+          percentageOfNodesToScore: 100,
+          pluginConfig: [{ name: 'NodeResourcesFit', args: { x: 1 } }],
+        },
       ],
     });
-    expect(configuration).toMatchObject({ podInitialBackoffSeconds: 2, podMaxBackoffSeconds: 20, percentageOfNodesToScore: 30 });
+    expect(configuration).toMatchObject({
+      podInitialBackoffSeconds: 2,
+      podMaxBackoffSeconds: 20,
+      percentageOfNodesToScore: 30,
+    });
     expect(configuration.leaderElection).toMatchObject({
       leaderElect: true,
       leaseDurationMs: 60_000,
       retryPeriodMs: 500,
       resourceName: 'mine',
     });
-    expect(configuration.profiles[0]?.plugins.score).toEqual({ enabled: [{ name: 'Random', weight: 5 }], disabled: ['*'] });
+    expect(configuration.profiles[0]?.plugins.score).toEqual({
+      enabled: [{ name: 'Random', weight: 5 }],
+      disabled: ['*'],
+    });
     expect(configuration.profiles[1]).toMatchObject({
       percentageOfNodesToScore: 100,
       pluginConfig: new Map([['NodeResourcesFit', { value: { x: 1 }, path: 'profiles[1].pluginConfig[0].args' }]]),
@@ -120,7 +134,11 @@ describe('readConfiguration', () => {
       { ...header, profiles: [{ plugins: { filter: { enabled: [{}] } } }] },
       /enabled\[0\]\.name: Required value/,
     ],
-    ['arguments twice', { ...header, profiles: [{ pluginConfig: [{ name: 'A' }, { name: 'A' }] }] }, /Duplicate value: "A"/],
+    [
+      'arguments twice',
+      { ...header, profiles: [{ pluginConfig: [{ name: 'A' }, { name: 'A' }] }] },
+      /Duplicate value: "A"/,
+    ],
     ['a duration without unit', { ...header, leaderElection: { leaseDuration: '15' } }, /missing unit in duration/],
     [
       'no backoff',
@@ -185,7 +203,11 @@ describe('extenders', () => {
   it.each<[string, Record<string, unknown>, RegExp]>([
     ['no URL', { urlPrefix: '' }, /extenders\[0\]\.urlPrefix: Required value/],
     ['another scheme', { urlPrefix: 'ftp://x' }, /must be a URL of the scheme http or https/],
-    ['scores without weight', { prioritizeVerb: 'p' }, /weight: Invalid value: 0: must have a positive weight applied to it/],
+    [
+      'scores without weight',
+      { prioritizeVerb: 'p' },
+      /weight: Invalid value: 0: must have a positive weight applied to it/,
+    ],
     [
       'resources of Kubernetes',
       { managedResources: [{ name: 'cpu' }] },
@@ -197,7 +219,11 @@ describe('extenders', () => {
       /managedResources\[1\]\.name: Invalid value: "a\.b\/c": duplicate extender managed resource name/,
     ],
     ['an unknown field', { filter: 'x' }, /unknown field "filter"/],
-    ['certificates that are not looked at', { tlsConfig: { insecure: true, caFile: 'x' } }, /insecure flag is not allowed/],
+    [
+      'certificates that are not looked at',
+      { tlsConfig: { insecure: true, caFile: 'x' } },
+      /insecure flag is not allowed/,
+    ],
     ['a certificate without its key', { tlsConfig: { certFile: 'x' } }, /must be given together/],
   ])('refuses %s', (_what, fields, message) => {
     expect(extender(fields)).toThrow(message);
@@ -210,7 +236,10 @@ describe('extenders', () => {
 });
 
 describe('resolveProfile', () => {
-  const flat = (name: string): PluginRegistration => ({ name, create: () => ({ name, score: () => 0 }) satisfies ScorePlugin });
+  const flat = (name: string): PluginRegistration => ({
+    name,
+    create: () => ({ name, score: () => 0 }) satisfies ScorePlugin,
+  });
   const registry = registryOf([...inTreeRegistry.values(), flat('X'), flat('Y')]);
 
   function resolve(fields: Record<string, unknown>) {
@@ -339,7 +368,11 @@ describe('resolveProfile', () => {
       { plugins: { bind: { disabled: [{ name: '*' }] } } },
       /plugins\.bind: Required value: at least one bind plugin is needed/,
     ],
-    ['no queue sort', { plugins: { multiPoint: { disabled: [{ name: 'PrioritySort' }] } } }, /exactly one queue sort plugin/],
+    [
+      'no queue sort',
+      { plugins: { multiPoint: { disabled: [{ name: 'PrioritySort' }] } } },
+      /exactly one queue sort plugin/,
+    ],
   ])('refuses %s', (_what, fields, message) => {
     expect(() => resolve(fields)).toThrow(message);
   });

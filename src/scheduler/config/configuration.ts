@@ -96,11 +96,14 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
     root.child('kind').requiredString();
     root.child('kind').oneOf('KubeSchedulerConfiguration');
   }
-  const podInitialBackoffSeconds = root.child('podInitialBackoffSeconds').integer(1, MAX_SECONDS, 'must be greater than 0') ?? 1;
+  const podInitialBackoffSeconds =
+    root.child('podInitialBackoffSeconds').integer(1, MAX_SECONDS, 'must be greater than 0') ?? 1;
   const max = root.child('podMaxBackoffSeconds');
   const podMaxBackoffSeconds = max.integer(-MAX_SECONDS, MAX_SECONDS) ?? 10;
   if (podMaxBackoffSeconds < podInitialBackoffSeconds) {
-    root.errors.push(field.invalid(max.path, podMaxBackoffSeconds, 'must be greater than or equal to PodInitialBackoffSeconds'));
+    root.errors.push(
+      field.invalid(max.path, podMaxBackoffSeconds, 'must be greater than or equal to PodInitialBackoffSeconds'),
+    );
   }
   const extenders = readExtenders(root.child('extenders'));
   const configuration: SchedulerConfiguration = {
@@ -117,8 +120,13 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
 }
 
 /** Resources that extenders look after are not counted here; what the profile says of them itself gives way. */
-function withIgnoredResources(profile: ProfileConfiguration, extenders: readonly ExtenderConfiguration[]): ProfileConfiguration {
-  const ignored = extenders.flatMap(({ managedResources }) => managedResources.filter((resource) => resource.ignoredByScheduler));
+function withIgnoredResources(
+  profile: ProfileConfiguration,
+  extenders: readonly ExtenderConfiguration[],
+): ProfileConfiguration {
+  const ignored = extenders.flatMap(({ managedResources }) =>
+    managedResources.filter((resource) => resource.ignoredByScheduler),
+  );
   if (ignored.length === 0) return profile;
   const plugin = 'NodeResourcesFit';
   const given = profile.pluginConfig.get(plugin) ?? { value: {}, path: `${profile.path}.pluginConfig` };
@@ -133,7 +141,13 @@ function readProfiles(reader: ConfigReader): readonly ProfileConfiguration[] {
   if (items.length === 0) {
     const path = reader.path.index(0).toString();
     return [
-      { schedulerName: DEFAULT_SCHEDULER_NAME, path, percentageOfNodesToScore: undefined, plugins: {}, pluginConfig: new Map() },
+      {
+        schedulerName: DEFAULT_SCHEDULER_NAME,
+        path,
+        percentageOfNodesToScore: undefined,
+        plugins: {},
+        pluginConfig: new Map(),
+      },
     ];
   }
   const seen = new Set<string>();

@@ -69,7 +69,9 @@ function readExtender(reader: ConfigReader, seen: Set<string>): ExtenderConfigur
   const text = (name: string): string => reader.child(name).string() ?? '';
   const urlPrefix = reader.child('urlPrefix').requiredString();
   if (urlPrefix !== '' && !/^https?:\/\//.test(urlPrefix)) {
-    reader.errors.push(field.invalid(reader.child('urlPrefix').path, urlPrefix, 'must be a URL of the scheme http or https'));
+    reader.errors.push(
+      field.invalid(reader.child('urlPrefix').path, urlPrefix, 'must be a URL of the scheme http or https'),
+    );
   } else if (urlPrefix !== '' && !URL.canParse(urlPrefix)) {
     reader.errors.push(field.invalid(reader.child('urlPrefix').path, urlPrefix, 'must be a URL'));
   }
@@ -115,7 +117,10 @@ function readTls(reader: ConfigReader): ExtenderTls {
   return { insecure, ...texts };
 }
 
-function readManagedResource(reader: ConfigReader, seen: Set<string>): ExtenderConfiguration['managedResources'][number] {
+function readManagedResource(
+  reader: ConfigReader,
+  seen: Set<string>,
+): ExtenderConfiguration['managedResources'][number] {
   reader.fields('name', 'ignoredByScheduler');
   const { path } = reader.child('name');
   const name = reader.child('name').requiredString();

@@ -77,7 +77,10 @@ describe('Extenders filter', () => {
       Nodes: { items: [{ metadata: { name: 'a' } }, { metadata: { name: 'c' } }] },
       FailedNodes: { b: 'busy' },
     });
-    answers['second'] = () => ({ nodes: { items: [{ metadata: { name: 'c' } }] }, failedAndUnresolvableNodes: { a: 'broken' } });
+    answers['second'] = () => ({
+      nodes: { items: [{ metadata: { name: 'c' } }] },
+      failedAndUnresolvableNodes: { a: 'broken' },
+    });
     const extenders = make({ filterVerb: 'first' }, { filterVerb: 'second' });
     const statuses = new NodeToStatus();
     expect(names(await extenders.filter(pod, nodes, statuses))).toEqual(['c']);
@@ -105,7 +108,9 @@ describe('Extenders filter', () => {
     answers['filter'] = () => ({ NodeNames: [] });
     const gpus = { filterVerb: 'filter', nodeCacheCapable: true, managedResources: [{ name: 'example.com/gpu' }] };
     const extenders = make(gpus);
-    expect(await extenders.filter(makePodInfo('q', { requests: { cpu: '1' } }), nodes, new NodeToStatus())).toEqual(nodes);
+    expect(await extenders.filter(makePodInfo('q', { requests: { cpu: '1' } }), nodes, new NodeToStatus())).toEqual(
+      nodes,
+    );
     expect(await extenders.filter(pod, nodes, new NodeToStatus())).toEqual([]);
     expect(asked).toHaveLength(1);
   });
@@ -131,7 +136,11 @@ describe('Extenders', () => {
     ];
     answers['fails'] = () => 500;
     const scores = [100, 200, 300];
-    await make({ prioritizeVerb: 'prioritize', weight: 2 }, { prioritizeVerb: 'fails', weight: 9 }).addScores(pod, nodes, scores);
+    await make({ prioritizeVerb: 'prioritize', weight: 2 }, { prioritizeVerb: 'fails', weight: 9 }).addScores(
+      pod,
+      nodes,
+      scores,
+    );
     expect(scores).toEqual([160, 200, 500]);
   });
 
@@ -162,7 +171,9 @@ describe('Extenders', () => {
     answers['preempt'] = () => ({ NodeNameToMetaVictims: { a: { Pods: [{ UID: 'nobody' }] } } });
     await expect(extenders.preempt(pod, candidates, podsOn)).rejects.toThrow(/the pod is not found on that node/);
     answers['preempt'] = () => ({ NodeNameToMetaVictims: { a: { Pods: [] } } });
-    await expect(extenders.preempt(pod, candidates, podsOn)).rejects.toThrow(/expected at least one victim pod on node "a"/);
+    await expect(extenders.preempt(pod, candidates, podsOn)).rejects.toThrow(
+      /expected at least one victim pod on node "a"/,
+    );
     expect((await make({ preemptVerb: 'preempt', ignorable: true }).preempt(pod, candidates, podsOn)).size).toBe(0);
     expect(make({ filterVerb: 'filter' }).preempts(pod)).toBe(false);
   });

@@ -48,7 +48,9 @@ export class Extenders implements PreemptionExtenders {
       if (left.length === 0) break;
       const { filter } = extender;
       if (filter === undefined) continue;
-      const answer = await this.#orIgnore(extender, 'filter', () => filter(pod.pod, objectsOf(left), this.#config.signal));
+      const answer = await this.#orIgnore(extender, 'filter', () =>
+        filter(pod.pod, objectsOf(left), this.#config.signal),
+      );
       if (answer === undefined) continue;
       const passing = new Set(answer.passing);
       for (const node of left) {
@@ -96,7 +98,9 @@ export class Extenders implements PreemptionExtenders {
       const { preempt } = extender;
       if (preempt === undefined || left.size === 0) continue;
       const asked = left;
-      const answer = await this.#orIgnore(extender, 'preemption', () => preempt(pod.pod, asked, podsOn, this.#config.signal));
+      const answer = await this.#orIgnore(extender, 'preemption', () =>
+        preempt(pod.pod, asked, podsOn, this.#config.signal),
+      );
       if (answer === undefined) continue;
       const valid = [...answer].filter(([node, { pods }]) => {
         if (pods.length > 0) return true;

@@ -16,7 +16,11 @@ export function httpExtender(configuration: ExtenderConfiguration, post: Post): 
   const about = (pod: Pod, nodes: readonly Node[]): unknown =>
     nodeCacheCapable
       ? { Pod: asSent(pod, 'Pod'), Nodes: null, NodeNames: nodes.map(({ metadata }) => metadata.name) }
-      : { Pod: asSent(pod, 'Pod'), Nodes: { metadata: {}, items: nodes.map((node) => asSent(node, 'Node')) }, NodeNames: null };
+      : {
+          Pod: asSent(pod, 'Pod'),
+          Nodes: { metadata: {}, items: nodes.map((node) => asSent(node, 'Node')) },
+          NodeNames: null,
+        };
 
   return {
     name: urlPrefix,
@@ -62,7 +66,10 @@ function asksFor({ spec }: Pod, resources: ReadonlySet<string>): boolean {
   );
 }
 
-function victimsToSend(candidates: ReadonlyMap<string, ExtenderVictims>, uidsOnly: boolean): Readonly<Record<string, unknown>> {
+function victimsToSend(
+  candidates: ReadonlyMap<string, ExtenderVictims>,
+  uidsOnly: boolean,
+): Readonly<Record<string, unknown>> {
   const byNode = Object.fromEntries(
     Array.from(candidates, ([node, { pods, violations }]) => {
       const sent = pods.map((pod) => (uidsOnly ? { UID: pod.uid } : asSent(pod.pod, 'Pod')));
@@ -90,7 +97,9 @@ function readFilterAnswer(
       : [];
   for (const name of passing) {
     if (asked.has(name)) continue;
-    throw new ExtenderError(`extender "${urlPrefix}" claims a filtered node "${name}" which is not found in the input node list`);
+    throw new ExtenderError(
+      `extender "${urlPrefix}" claims a filtered node "${name}" which is not found in the input node list`,
+    );
   }
   return {
     passing,
@@ -100,7 +109,8 @@ function readFilterAnswer(
 }
 
 function readScores(answer: unknown, extender: string): ReadonlyMap<string, number> {
-  if (answer !== null && !Array.isArray(answer)) throw new ExtenderError(`extender "${extender}" answers no list of scores`);
+  if (answer !== null && !Array.isArray(answer))
+    throw new ExtenderError(`extender "${extender}" answers no list of scores`);
   const scores = new Map<string, number>();
   for (const one of (answer ?? []) as readonly unknown[]) {
     const [host, score] = [get(one, 'Host'), get(one, 'Score') ?? 0];

@@ -20,7 +20,9 @@ export function postOver({ urlPrefix, tls, enableHttps, timeoutMs }: ExtenderCon
     : new http.Agent({ keepAlive: true });
   return async (url, body, signal) => {
     const timeout = new AbortController();
-    const timer = clock.setTimer(timeoutMs, () => timeout.abort(new ExtenderError(`Post "${url}": context deadline exceeded`)));
+    const timer = clock.setTimer(timeoutMs, () =>
+      timeout.abort(new ExtenderError(`Post "${url}": context deadline exceeded`)),
+    );
     try {
       const text = await exchange(url, JSON.stringify(body), secure, agent, AbortSignal.any([signal, timeout.signal]));
       return JSON.parse(text) as unknown;

@@ -7,7 +7,8 @@ const pod = (options: PodOptions = {}, app = 'a') => {
   const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
   return makePod('p', { ...options, spec: { affinity } });
 };
-const identity = (of: ReturnType<typeof pod>): string | undefined => affinityTermsOf(of).requiredAntiAffinity[0]?.identity;
+const identity = (of: ReturnType<typeof pod>): string | undefined =>
+  affinityTermsOf(of).requiredAntiAffinity[0]?.identity;
 
 describe('affinityTermsOf', () => {
   it('reads what pods of one template say once', () => {

@@ -3,7 +3,12 @@
 import type { PodAffinityTerm, WeightedPodAffinityTerm } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
-import { type Labels, labelSelectorAsSelector, type LabelSelector, type Selector } from '#machinery/selectors/labels.ts';
+import {
+  type Labels,
+  labelSelectorAsSelector,
+  type LabelSelector,
+  type Selector,
+} from '#machinery/selectors/labels.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Pod } from './objects.ts';
 
@@ -117,7 +122,9 @@ function readTerm(pod: Pod, term: Immutable<PodAffinityTerm>): AffinityTerm {
 function withLabelKeys(selector: Selector, term: Immutable<PodAffinityTerm>, labels: Labels): Selector {
   if (selector.requirements() === undefined) return selector;
   const written = (key: string, operator: string): boolean =>
-    (term.labelSelector?.matchExpressions ?? []).some((expression) => expression.key === key && expression.operator === operator);
+    (term.labelSelector?.matchExpressions ?? []).some(
+      (expression) => expression.key === key && expression.operator === operator,
+    );
   const narrow = (keys: readonly string[] | undefined, operator: 'In' | 'NotIn'): LabelSelector => ({
     matchExpressions: (keys ?? [])
       .filter((key) => Object.hasOwn(labels, key) && !written(key, operator))

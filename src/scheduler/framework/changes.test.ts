@@ -7,12 +7,19 @@ describe('nodeUpdateEvent', () => {
   const node = makeNode('n', { labels: { a: '1' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
 
   it('finds nothing in a heartbeat', () => {
-    const conditions = node.status.conditions?.map((condition) => ({ ...condition, lastHeartbeatTime: '2026-01-01T00:05:00Z' }));
+    const conditions = node.status.conditions?.map((condition) => ({
+      ...condition,
+      lastHeartbeatTime: '2026-01-01T00:05:00Z',
+    }));
     expect(nodeUpdateEvent(node, { ...node, status: { ...node.status, conditions } })).toBeUndefined();
   });
 
   it.each([
-    ['labels', makeNode('n', { labels: { a: '2' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }), ActionType.UpdateNodeLabel],
+    [
+      'labels',
+      makeNode('n', { labels: { a: '2' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
+      ActionType.UpdateNodeLabel,
+    ],
     ['taints', makeNode('n', { labels: { a: '1' } }), ActionType.UpdateNodeTaint],
     [
       'several things',
@@ -38,7 +45,12 @@ describe('podUpdateEvent', () => {
     ['labels', {}, { labels: { a: 'b' } }, ActionType.UpdatePodLabel],
     ['a smaller request', { requests: { cpu: '2' } }, { requests: { cpu: '1' } }, ActionType.UpdatePodScaleDown],
     ['a greater request', { requests: { cpu: '1' } }, { requests: { cpu: '2' } }, ActionType.UpdateOther],
-    ['the last gate', { spec: { schedulingGates: [{ name: 'g' }] } }, {}, ActionType.UpdatePodSchedulingGatesEliminated],
+    [
+      'the last gate',
+      { spec: { schedulingGates: [{ name: 'g' }] } },
+      {},
+      ActionType.UpdatePodSchedulingGatesEliminated,
+    ],
     [
       'one gate of two',
       { spec: { schedulingGates: [{ name: 'g' }, { name: 'h' }] } },
@@ -81,7 +93,12 @@ describe('countsTheSame', () => {
       {
         spec: {
           containers: [
-            { name: 'c', image: 'i', resources: {}, ports: [{ containerPort: 1, hostPort: 1, protocol: 'TCP' as const }] },
+            {
+              name: 'c',
+              image: 'i',
+              resources: {},
+              ports: [{ containerPort: 1, hostPort: 1, protocol: 'TCP' as const }],
+            },
           ],
         },
       },

@@ -16,7 +16,8 @@ export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undef
   const uncordoned = before.spec.unschedulable === true && after.spec.unschedulable !== true;
   if (uncordoned || !semanticEqual(before.spec.taints, after.spec.taints)) action |= ActionType.UpdateNodeTaint;
   if (!sameConditions(before.status.conditions, after.status.conditions)) action |= ActionType.UpdateNodeCondition;
-  if (!semanticEqual(before.metadata.annotations, after.metadata.annotations)) action |= ActionType.UpdateNodeAnnotation;
+  if (!semanticEqual(before.metadata.annotations, after.metadata.annotations))
+    action |= ActionType.UpdateNodeAnnotation;
   if (!semanticEqual(before.status.declaredFeatures, after.status.declaredFeatures)) {
     action |= ActionType.UpdateNodeDeclaredFeature;
   }
@@ -82,7 +83,8 @@ function sameIntention(before: Pod, after: Pod): boolean {
 function asksForLess(before: PodInfo, after: PodInfo): boolean {
   const [old, now] = [before.requests, after.requests];
   if (old === now) return false;
-  if (now.milliCpu < old.milliCpu || now.memory < old.memory || now.ephemeralStorage < old.ephemeralStorage) return true;
+  if (now.milliCpu < old.milliCpu || now.memory < old.memory || now.ephemeralStorage < old.ephemeralStorage)
+    return true;
   for (const [name, amount] of old.scalars ?? []) if (now.scalar(name) < amount) return true;
   return false;
 }

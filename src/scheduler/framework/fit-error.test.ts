@@ -3,7 +3,11 @@ import { type Diagnosis, fitErrorMessage } from './fit-error.ts';
 import { NodeToStatus } from './node-to-status.ts';
 import { Status } from './status.ts';
 
-function diagnosis(nodeCount: number, reasons: readonly (readonly string[])[], more: Partial<Diagnosis> = {}): Diagnosis {
+function diagnosis(
+  nodeCount: number,
+  reasons: readonly (readonly string[])[],
+  more: Partial<Diagnosis> = {},
+): Diagnosis {
   const statuses = new NodeToStatus();
   reasons.forEach((each, i) => statuses.set({ name: `n${i}` }, new Status('Unschedulable', each)));
   return {
@@ -42,7 +46,9 @@ describe('fitErrorMessage', () => {
 
   it('counts nodes that were not looked at', () => {
     const found = diagnosis(4, [cpu]);
-    found.statuses.setAbsent(new Status('UnschedulableAndUnresolvable', ["node(s) didn't satisfy plugin(s) [NodeAffinity]"]));
+    found.statuses.setAbsent(
+      new Status('UnschedulableAndUnresolvable', ["node(s) didn't satisfy plugin(s) [NodeAffinity]"]),
+    );
     expect(fitErrorMessage(found)).toBe(
       "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].",
     );

@@ -245,10 +245,17 @@ export class Framework {
   }
 
   /** The first plugin that refuses the node decides. `filters`: as activeFilters answers. `position`: as FilterPlugin.filter has it. */
-  runFilters(filters: readonly FilterPlugin[], state: CycleState, pod: PodInfo, node: NodeInfo, position?: number): Answer {
+  runFilters(
+    filters: readonly FilterPlugin[],
+    state: CycleState,
+    pod: PodInfo,
+    node: NodeInfo,
+    position?: number,
+  ): Answer {
     for (const plugin of filters) {
       const answer = plugin.filter(state, pod, node, position);
-      if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Filter');
+      if (answer !== undefined)
+        return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Filter');
     }
     return undefined;
   }
@@ -270,7 +277,8 @@ export class Framework {
     const anyNominated = !this.#nominator.isEmpty();
     const nominatedNode = anyNominated ? this.#nominator.nominatedNode(pod.uid) : undefined;
     const nominatedPosition = nominatedNode === undefined ? -1 : (snapshot.positionOf(nominatedNode) ?? -1);
-    if (answers === undefined) return { filters, remembered: [], answers, asked: filters, anyNominated, nominatedPosition };
+    if (answers === undefined)
+      return { filters, remembered: [], answers, asked: filters, anyNominated, nominatedPosition };
     return {
       filters,
       remembered: filters.slice(0, count),
@@ -328,7 +336,8 @@ export class Framework {
     position?: number,
   ): Answer {
     const nominated = this.#nominator.nominatedPodsForNode(node.name);
-    const ahead = nominated.length === 0 ? nominated : nominated.filter((p) => p.priority >= pod.priority && p.uid !== pod.uid);
+    const ahead =
+      nominated.length === 0 ? nominated : nominated.filter((p) => p.priority >= pod.priority && p.uid !== pod.uid);
     if (ahead.length > 0) {
       const stateWith = state.clone();
       const nodeWith = node.clone();
@@ -499,7 +508,8 @@ export class Framework {
   #reserve(state: CycleState, pod: PodInfo, node: string): Answer {
     for (const plugin of this.#pluginsOf(state).reserve) {
       const answer = plugin.reserve(state, pod, node);
-      if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Reserve');
+      if (answer !== undefined)
+        return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Reserve');
     }
     return undefined;
   }
@@ -533,7 +543,9 @@ export class Framework {
     }
     if (timeouts === undefined) return undefined;
     this.#waitingPods.add(new WaitingPod(pod, timeouts, this.#clock));
-    return new Status('Wait', [`one or more plugins asked to wait and no plugin rejected pod "${pod.pod.metadata.name}"`]);
+    return new Status('Wait', [
+      `one or more plugins asked to wait and no plugin rejected pod "${pod.pod.metadata.name}"`,
+    ]);
   }
 
   /** Resolves at once for a pod that does not wait. */
@@ -633,7 +645,12 @@ function templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): stri
 }
 
 /** The weighted sum of scores that need no normalizing. */
-function scoreBy(plugins: readonly WeightedScorePlugin[], state: CycleState, pod: PodInfo, node: NodeInfo): number | Status {
+function scoreBy(
+  plugins: readonly WeightedScorePlugin[],
+  state: CycleState,
+  pod: PodInfo,
+  node: NodeInfo,
+): number | Status {
   let total = 0;
   for (const { plugin, weight } of plugins) {
     const score = plugin.score(state, pod, node);
@@ -674,6 +691,7 @@ async function bound(plugin: Plugin, bind: () => Promise<Answer>): Promise<Answe
 
 /** An answer that is neither success nor a refusal, with the words of where it came from. */
 function asError(status: Status, plugin: Plugin, point: string): Status {
-  const what = point === 'Filter' ? `running "${plugin.name}" filter plugin` : `running ${point} plugin "${plugin.name}"`;
+  const what =
+    point === 'Filter' ? `running "${plugin.name}" filter plugin` : `running ${point} plugin "${plugin.name}"`;
   return new Status('Error', [`${what}: ${status.message}`], plugin.name, status.cause);
 }

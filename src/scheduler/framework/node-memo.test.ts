@@ -37,7 +37,12 @@ const nodeOptions: fc.Arbitrary<NodeOptions> = fc.record({
 });
 
 const template: fc.Arbitrary<PodOptions> = fc.record({
-  requests: fc.constantFrom<Record<string, string>>({}, { cpu: '500m' }, { cpu: '1', memory: '1Gi' }, { cpu: '1', [GPU]: '1' }),
+  requests: fc.constantFrom<Record<string, string>>(
+    {},
+    { cpu: '500m' },
+    { cpu: '1', memory: '1Gi' },
+    { cpu: '1', [GPU]: '1' },
+  ),
   labels: fc.constantFrom({ app: 'a' }, { app: 'b' }),
   spec: fc.record(
     {
@@ -61,14 +66,20 @@ const template: fc.Arbitrary<PodOptions> = fc.record({
 const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('schedule' as const), template: fc.nat({ max: 3 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('remove' as const), pod: fc.nat() }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('put' as const), node: fc.nat({ max: 5 }), options: nodeOptions }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('put' as const), node: fc.nat({ max: 5 }), options: nodeOptions }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('drop' as const), node: fc.nat({ max: 5 }) }) },
 );
 
 test('a scheduler that remembers decides as one that has forgotten everything', () => {
   const [profile] = readConfiguration(undefined).profiles;
   let remembered = 0;
-  const run = (templates: readonly PodOptions[], steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]) => {
+  const run = (
+    templates: readonly PodOptions[],
+    steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[],
+  ) => {
     const clock = new VirtualClock();
     const cache = new SchedulerCache({ clock, logger: new RecordingLogger() });
     NODES.forEach((name) => cache.putNode(makeNode(name)));
@@ -77,7 +88,11 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
     const makeFramework = (): Framework =>
       new Framework({
         profileName: 'default-scheduler',
-        plugins: resolveProfile(profile!, inTreeRegistry, makeHandle({ snapshot, random: new SeededRandom(1), nominator })),
+        plugins: resolveProfile(
+          profile!,
+          inTreeRegistry,
+          makeHandle({ snapshot, random: new SeededRandom(1), nominator }),
+        ),
         clock,
         nominator,
         waitingPods: new WaitingPods(),
@@ -111,7 +126,11 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
     }
   };
   fc.assert(
-    fc.property(fc.array(template, { minLength: 1, maxLength: 4 }), fc.array(step, { minLength: 10, maxLength: 40 }), run),
+    fc.property(
+      fc.array(template, { minLength: 1, maxLength: 4 }),
+      fc.array(step, { minLength: 10, maxLength: 40 }),
+      run,
+    ),
     { numRuns: 150 },
   );
   expect(remembered).toBeGreaterThan(100);

@@ -99,7 +99,8 @@ export class NodeToStatus {
     for (let i = 0; i < this.#statuses.length; i++) {
       if (this.#statuses[i]?.code !== code) continue;
       const known = this.#positions[i] as number;
-      const position = known === UNKNOWN ? snapshot.positionOf((this.#nodes[i] as { readonly name: string }).name) : known;
+      const position =
+        known === UNKNOWN ? snapshot.positionOf((this.#nodes[i] as { readonly name: string }).name) : known;
       if (position !== undefined) positions[found++] = position;
     }
     return found;

@@ -10,7 +10,11 @@ import { Snapshot } from '../cache/snapshot.ts';
 const taints = [{ key: 'k', effect: 'PreferNoSchedule' as const }];
 
 test('counts the nodes that have it, whatever comes, changes and goes', () => {
-  const step = fc.record({ node: fc.nat({ max: 4 }), what: fc.constantFrom('with', 'without', 'gone'), look: fc.boolean() });
+  const step = fc.record({
+    node: fc.nat({ max: 4 }),
+    what: fc.constantFrom('with', 'without', 'gone'),
+    look: fc.boolean(),
+  });
   let most = 0;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {

@@ -100,7 +100,12 @@ export interface Trial {
 
 export interface PostFilterPlugin extends Plugin {
   /** No node is left: try to make room. The message of its status ends that of the pod's condition. */
-  postFilter(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial): PostFilterResult | Promise<PostFilterResult>;
+  postFilter(
+    state: CycleState,
+    pod: PodInfo,
+    statuses: NodeToStatus,
+    trial: Trial,
+  ): PostFilterResult | Promise<PostFilterResult>;
 }
 
 export interface PreScorePlugin extends Plugin {
@@ -179,7 +184,9 @@ export interface PluginAt {
 }
 
 /** The plugins of a profile, in the order in which they are called. */
-export type PluginsByPoint = { readonly [P in Exclude<keyof PluginAt, 'queueSort' | 'score'>]: readonly PluginAt[P][] } & {
+export type PluginsByPoint = {
+  readonly [P in Exclude<keyof PluginAt, 'queueSort' | 'score'>]: readonly PluginAt[P][];
+} & {
   readonly queueSort: PluginAt['queueSort'];
   readonly score: readonly WeightedScorePlugin[];
 };

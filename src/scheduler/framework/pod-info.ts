@@ -50,7 +50,8 @@ export class PodInfo {
     this.hasAffinity = hasAffinityTerms(pod);
     this.claims = claimsOf(pod);
     this.disks = disksOf(pod);
-    this.hasVolumes = this.claims.length > 0 || this.disks.length > 0 || (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
+    this.hasVolumes =
+      this.claims.length > 0 || this.disks.length > 0 || (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
   }
 
   /** Pods of the same group are the same for every selector: same namespace, same labels, and both or neither being deleted. */

@@ -130,7 +130,8 @@ describe('podRequests, for any pod', () => {
   const cpu = fc.integer({ min: 0, max: 8000 }).map((milli) => newMilliQuantity(milli, 'DecimalSI').toString());
   const memory = fc.integer({ min: 0, max: 2 ** 40 }).map((bytes) => newQuantity(bytes, 'BinarySI').toString());
   const list = fc.record({ cpu, memory }, { requiredKeys: [] });
-  const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+  const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+    fc.option(arbitrary, { nil: undefined });
   const anyContainer = fc.record({
     requests: list,
     sidecar: fc.boolean(),
@@ -197,7 +198,10 @@ describe('podRequests, for any pod', () => {
                     },
                   ],
                 }),
-                ...(ofPod !== undefined && { allocatedResources: ofPod.allocated, resources: { requests: ofPod.held } }),
+                ...(ofPod !== undefined && {
+                  allocatedResources: ofPod.allocated,
+                  resources: { requests: ofPod.held },
+                }),
               },
             }),
           });

@@ -93,7 +93,8 @@ function sumOf(pod: Pod, asked: Asked, defaults: Amounts | undefined): Amounts {
   const statuses = asked === inSpec ? undefined : statusesByName(pod);
   const amountsOf = (container: SomeContainer): Amounts => {
     const amounts = amountsIn(asked(container, statuses?.get(container.name)));
-    if (defaults !== undefined) for (const [name, amount] of defaults) if (!amounts.has(name)) amounts.set(name, amount);
+    if (defaults !== undefined)
+      for (const [name, amount] of defaults) if (!amounts.has(name)) amounts.set(name, amount);
     return amounts;
   };
 
@@ -122,7 +123,8 @@ function sumOf(pod: Pod, asked: Asked, defaults: Amounts | undefined): Amounts {
 function statusCounts(pod: Pod): boolean {
   const { status } = pod;
   const says = (list: readonly SomeStatus[] | undefined): boolean =>
-    list?.some(({ resources, allocatedResources }) => resources !== undefined || allocatedResources !== undefined) ?? false;
+    list?.some(({ resources, allocatedResources }) => resources !== undefined || allocatedResources !== undefined) ??
+    false;
   return (
     status.resources !== undefined ||
     status.allocatedResources !== undefined ||

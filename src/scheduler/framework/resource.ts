@@ -23,14 +23,16 @@ export class Resource {
     this.milliCpu += other.milliCpu;
     this.memory += other.memory;
     this.ephemeralStorage += other.ephemeralStorage;
-    if (other.scalars !== undefined) for (const [name, amount] of other.scalars) this.setScalar(name, this.scalar(name) + amount);
+    if (other.scalars !== undefined)
+      for (const [name, amount] of other.scalars) this.setScalar(name, this.scalar(name) + amount);
   }
 
   subtract(other: Resource): void {
     this.milliCpu -= other.milliCpu;
     this.memory -= other.memory;
     this.ephemeralStorage -= other.ephemeralStorage;
-    if (other.scalars !== undefined) for (const [name, amount] of other.scalars) this.setScalar(name, this.scalar(name) - amount);
+    if (other.scalars !== undefined)
+      for (const [name, amount] of other.scalars) this.setScalar(name, this.scalar(name) - amount);
   }
 
   clone(): Resource {

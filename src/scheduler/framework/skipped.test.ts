@@ -8,6 +8,13 @@ test('is what is left without those that skip now, whatever skipped before', () 
     return ['a', 'b', 'c'].filter((name) => !skipped.has(name));
   });
   const left = (...skipped: string[]): string => remainder.of(skipped).join('');
-  expect([left(), left('a'), left('a'), left('a', 'c'), left('b'), left()]).toEqual(['abc', 'bc', 'bc', 'b', 'ac', 'abc']);
+  expect([left(), left('a'), left('a'), left('a', 'c'), left('b'), left()]).toEqual([
+    'abc',
+    'bc',
+    'bc',
+    'b',
+    'ac',
+    'abc',
+  ]);
   expect(made).toBe(5);
 });

@@ -29,7 +29,10 @@ const MANY_TIMES: ReadonlySet<string> = new Set(['filter', 'score', 'addPod', 'r
 type Method = (...args: readonly unknown[]) => unknown;
 
 /** The same plugins, timed. */
-export function timedPlugins(plugins: PluginsByPoint, metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>): PluginsByPoint {
+export function timedPlugins(
+  plugins: PluginsByPoint,
+  metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>,
+): PluginsByPoint {
   const made = new Map<Plugin, Plugin>();
   const timed = <P extends Plugin>(plugin: P): P => {
     const known = made.get(plugin) ?? timedPlugin(plugin, metrics);
@@ -60,7 +63,11 @@ function timedPlugin<P extends Plugin>(plugin: P, metrics: Pick<FrameworkMetrics
     if (typeof value === 'function') {
       const bound = (value as Method).bind(plugin);
       const point = TIMED[key];
-      Reflect.set(timed, key, point === undefined ? bound : timedMethod(bound, plugin.name, point, MANY_TIMES.has(key), metrics));
+      Reflect.set(
+        timed,
+        key,
+        point === undefined ? bound : timedMethod(bound, plugin.name, point, MANY_TIMES.has(key), metrics),
+      );
     } else Object.defineProperty(timed, key, { get: () => Reflect.get(plugin, key) as unknown, enumerable: true });
   }
   return timed as P;
@@ -102,6 +109,8 @@ function timedMethod(
 /** Some extension points answer a status, some an object with one in it, others what is no status at all. */
 function codeIn(answer: unknown): Code {
   const status: unknown =
-    typeof answer === 'object' && answer !== null && 'status' in answer && !(answer instanceof Status) ? answer.status : answer;
+    typeof answer === 'object' && answer !== null && 'status' in answer && !(answer instanceof Status)
+      ? answer.status
+      : answer;
   return status instanceof Status ? status.code : 'Success';
 }

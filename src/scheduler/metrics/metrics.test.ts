@@ -73,7 +73,9 @@ describe('the metrics of a scheduler', () => {
     const before = read(running.metricsText());
     const profile = 'profile="default-scheduler"';
     expect(before.get(`scheduler_schedule_attempts_total{result="scheduled",${profile}}`)).toBe(2);
-    expect(before.get(`scheduler_schedule_attempts_total{result="unschedulable",${profile}}`)).toBeGreaterThanOrEqual(1);
+    expect(before.get(`scheduler_schedule_attempts_total{result="unschedulable",${profile}}`)).toBeGreaterThanOrEqual(
+      1,
+    );
     expect(before.get(`scheduler_scheduling_attempt_duration_seconds_count{result="scheduled",${profile}}`)).toBe(2);
     expect(before.get('scheduler_pending_pods{queue="active"}')).toBe(0);
     expect(before.get('scheduler_pending_pods{queue="unschedulable"}')).toBe(1);
@@ -156,6 +158,8 @@ describe('the metrics of a scheduler', () => {
     expect(hinted).toBeGreaterThanOrEqual(1);
     await cluster.stop();
     // Nobody schedules any more: what waits is somebody else's.
-    expect([...read(running.metricsText()).keys()].filter((key) => key.startsWith('scheduler_pending_pods'))).toEqual([]);
+    expect([...read(running.metricsText()).keys()].filter((key) => key.startsWith('scheduler_pending_pods'))).toEqual(
+      [],
+    );
   });
 });

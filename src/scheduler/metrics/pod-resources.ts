@@ -53,6 +53,7 @@ function add(samples: Sample[], { metadata, spec }: Pod, resource: string, amoun
 
 function unitOf(resource: string): string {
   if (resource === 'cpu') return 'cores';
-  if (['memory', 'storage', 'ephemeral-storage'].includes(resource) || resource.startsWith('hugepages-')) return 'bytes';
+  if (['memory', 'storage', 'ephemeral-storage'].includes(resource) || resource.startsWith('hugepages-'))
+    return 'bytes';
   return resource.startsWith('attachable-volumes-') ? 'integer' : '';
 }

@@ -38,8 +38,12 @@ const MANY_ATTEMPTS = 15;
 
 const counters = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
   new Family({ name: `scheduler_${name}`, help, labels }, () => new Counter());
-const histograms = (name: string, help: string, buckets: readonly number[], ...labels: readonly string[]): Family<Histogram> =>
-  new Family({ name: `scheduler_${name}`, help, labels }, () => new Histogram(buckets));
+const histograms = (
+  name: string,
+  help: string,
+  buckets: readonly number[],
+  ...labels: readonly string[]
+): Family<Histogram> => new Family({ name: `scheduler_${name}`, help, labels }, () => new Histogram(buckets));
 
 const CYCLE_BUCKETS = exponentialBuckets(0.001, 2, 15);
 const POINT_BUCKETS = exponentialBuckets(0.0001, 2, 12);
@@ -48,7 +52,12 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
   /** The metrics of single plugins. */
   readonly instruments = new Instruments();
   readonly #clock: Clock;
-  readonly #attempts = counters('schedule_attempts_total', 'Attempts to schedule pods, by how they ended.', 'result', 'profile');
+  readonly #attempts = counters(
+    'schedule_attempts_total',
+    'Attempts to schedule pods, by how they ended.',
+    'result',
+    'profile',
+  );
   readonly #attemptDuration = histograms(
     'scheduling_attempt_duration_seconds',
     'How long attempts took, from taking up the pod until it was bound or refused.',
@@ -56,7 +65,11 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     'result',
     'profile',
   );
-  readonly #algorithm = histograms('scheduling_algorithm_duration_seconds', 'How long it took to choose a node.', CYCLE_BUCKETS);
+  readonly #algorithm = histograms(
+    'scheduling_algorithm_duration_seconds',
+    'How long it took to choose a node.',
+    CYCLE_BUCKETS,
+  );
   readonly #points = histograms(
     'framework_extension_point_duration_seconds',
     'How long all plugins of an extension point took together.',
@@ -104,9 +117,17 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     'event',
     'hint',
   );
-  readonly #victims = histograms('preemption_victims', 'How many pods had to go for another one.', exponentialBuckets(1, 2, 7));
+  readonly #victims = histograms(
+    'preemption_victims',
+    'How many pods had to go for another one.',
+    exponentialBuckets(1, 2, 7),
+  );
   readonly #preemptions = counters('preemption_attempts_total', 'Attempts to make room for a pod.');
-  readonly #evictions = counters('preemption_goroutines_execution_total', 'Times that room was made for a pod.', 'result');
+  readonly #evictions = counters(
+    'preemption_goroutines_execution_total',
+    'Times that room was made for a pod.',
+    'result',
+  );
   readonly #evictionDuration = histograms(
     'preemption_goroutines_duration_seconds',
     'How long it took to make room for a pod, beside the scheduling cycles.',
@@ -216,7 +237,9 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
   text(): string {
     const gauges = this.#gauges?.();
     return [
-      ...[this.#attempts, this.#evaluations, this.#incoming, this.#flushed, this.#preemptions, this.#evictions].map(counterText),
+      ...[this.#attempts, this.#evaluations, this.#incoming, this.#flushed, this.#preemptions, this.#evictions].map(
+        counterText,
+      ),
       ...[
         this.#attemptDuration,
         this.#algorithm,
@@ -238,16 +261,30 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
 
 function gaugeTexts({ pendingPods, cacheSize, bindings, inFlightEvents, unschedulable }: Gauges): readonly string[] {
   const gauge = (name: string, help: string, label: string | readonly string[], samples: readonly Sample[]): string => {
-    const description: Description = { name: `scheduler_${name}`, help, labels: typeof label === 'string' ? [label] : label };
+    const description: Description = {
+      name: `scheduler_${name}`,
+      help,
+      labels: typeof label === 'string' ? [label] : label,
+    };
     return gaugeText(description, samples);
   };
   const byName = (record: Readonly<Record<string, number>>): readonly Sample[] =>
     Object.entries(record).map(([name, value]) => [[name], value]);
   return [
-    gauge('pending_pods', 'Pods that wait to be scheduled, by the queue that they are in.', 'queue', byName(pendingPods)),
+    gauge(
+      'pending_pods',
+      'Pods that wait to be scheduled, by the queue that they are in.',
+      'queue',
+      byName(pendingPods),
+    ),
     gauge('cache_size', 'Nodes and pods that the scheduler keeps in mind.', 'type', byName(cacheSize)),
     gauge('goroutines', 'What goes on beside the scheduling cycles.', 'operation', [[['binding'], bindings]]),
-    gauge('inflight_events', 'Changes that are kept for the pods that are being tried.', 'event', byName(inFlightEvents)),
+    gauge(
+      'inflight_events',
+      'Changes that are kept for the pods that are being tried.',
+      'event',
+      byName(inFlightEvents),
+    ),
     gauge(
       'unschedulable_pods',
       'Pods that wait, by the plugin that refused them.',

@@ -8,7 +8,12 @@ import type { PluginArgs } from '../framework/handle.ts';
  * Reads the arguments with `read`, and throws ConfigurationError if something is wrong with them. `fields`: those that there
  * are besides apiVersion and kind.
  */
-export function readArgs<T>(plugin: string, args: PluginArgs, fields: readonly string[], read: (args: ConfigReader) => T): T {
+export function readArgs<T>(
+  plugin: string,
+  args: PluginArgs,
+  fields: readonly string[],
+  read: (args: ConfigReader) => T,
+): T {
   const reader = new ConfigReader(args.value, field.path(args.path)).fields('apiVersion', 'kind', ...fields);
   reader.child('kind').oneOf(`${plugin}Args`);
   reader.child('apiVersion').oneOf('kubescheduler.config.k8s.io/v1');

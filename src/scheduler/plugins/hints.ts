@@ -4,7 +4,8 @@ import type { EventObjects, QueueingHint } from '../framework/events.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 
 /** The event is about the waiting pod itself. */
-export const concernsPod: QueueingHint = (pod, { after }) => (after as Pod | undefined)?.metadata.uid === pod.metadata.uid;
+export const concernsPod: QueueingHint = (pod, { after }) =>
+  (after as Pod | undefined)?.metadata.uid === pod.metadata.uid;
 
 /**
  * For events of nodes: the node suits the pod now, and before it did not (or was not there). `suits` is asked with the two
@@ -18,7 +19,10 @@ export function nodeNowSuits(suits: (pod: Pod, node: Node) => boolean): Queueing
   };
 }
 
-export function nodesOf(objects: EventObjects): { readonly before: Node | undefined; readonly after: Node | undefined } {
+export function nodesOf(objects: EventObjects): {
+  readonly before: Node | undefined;
+  readonly after: Node | undefined;
+} {
   return { before: objects.before as Node | undefined, after: objects.after as Node | undefined };
 }
 

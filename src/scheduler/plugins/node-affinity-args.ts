@@ -24,7 +24,8 @@ function readSelector(reader: ConfigReader): NodeSelector {
   reader.fields('nodeSelectorTerms');
   const terms = reader.child('nodeSelectorTerms');
   const nodeSelectorTerms = terms.items().map(readTerm);
-  if (nodeSelectorTerms.length === 0) reader.errors.push(field.required(terms.path, 'must have at least one node selector term'));
+  if (nodeSelectorTerms.length === 0)
+    reader.errors.push(field.required(terms.path, 'must have at least one node selector term'));
   return { nodeSelectorTerms };
 }
 

@@ -23,7 +23,11 @@ import {
 import { normalizeByGreatest } from './normalize.ts';
 
 const NAME = 'NodeAffinity';
-const MISMATCH = new Status('UnschedulableAndUnresolvable', ["node(s) didn't match Pod's node affinity/selector"], NAME);
+const MISMATCH = new Status(
+  'UnschedulableAndUnresolvable',
+  ["node(s) didn't match Pod's node affinity/selector"],
+  NAME,
+);
 const ADDED_MISMATCH = new Status(
   'UnschedulableAndUnresolvable',
   ["node(s) didn't match scheduler-enforced node affinity"],
@@ -57,7 +61,8 @@ export const nodeAffinity: PluginRegistration = {
         if (required === undefined) return addedRequired === undefined ? SKIP : undefined;
         state.write(REQUIRED, required);
         const selector = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-        const nodeNames = selector === undefined || selector.nodeSelectorTerms.length === 0 ? undefined : nodeNamesOf(selector);
+        const nodeNames =
+          selector === undefined || selector.nodeSelectorTerms.length === 0 ? undefined : nodeNamesOf(selector);
         if (nodeNames === undefined) return undefined;
         return nodeNames.size === 0 ? CONTRADICTION : { nodeNames };
       },
@@ -70,7 +75,10 @@ export const nodeAffinity: PluginRegistration = {
       filterTemplate: ({ pod: { spec } }) =>
         spec.nodeSelector === undefined && spec.affinity?.nodeAffinity === undefined
           ? ''
-          : JSON.stringify([spec.nodeSelector, spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution]),
+          : JSON.stringify([
+              spec.nodeSelector,
+              spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
+            ]),
       preScore(state, { pod }) {
         const terms = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
         const preferred = terms === undefined ? addedPreferred : [...addedPreferred, ...compilePreferred(terms)];
@@ -81,7 +89,8 @@ export const nodeAffinity: PluginRegistration = {
       /** The weights of the preferences that the node meets. */
       score(state, _pod, { node }) {
         let score = 0;
-        if (node !== undefined) for (const { weight, matches } of state.read(PREFERRED) ?? []) if (matches(node)) score += weight;
+        if (node !== undefined)
+          for (const { weight, matches } of state.read(PREFERRED) ?? []) if (matches(node)) score += weight;
         return score;
       },
       normalizeScore(_state, _pod, scores) {

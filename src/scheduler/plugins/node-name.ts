@@ -7,7 +7,11 @@ import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { nodeNowSuits } from './hints.ts';
 
-const MISMATCH = new Status('UnschedulableAndUnresolvable', ["node(s) didn't match the requested node name"], 'NodeName');
+const MISMATCH = new Status(
+  'UnschedulableAndUnresolvable',
+  ["node(s) didn't match the requested node name"],
+  'NodeName',
+);
 const SKIP = new Status('Skip', [], 'NodeName');
 
 export const nodeName: PluginRegistration = {

@@ -8,7 +8,11 @@ import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { podsOf } from './hints.ts';
 
-const CONFLICT = new Status('Unschedulable', ["node(s) didn't have free ports for the requested pod ports"], 'NodePorts');
+const CONFLICT = new Status(
+  'Unschedulable',
+  ["node(s) didn't have free ports for the requested pod ports"],
+  'NodePorts',
+);
 const SKIP = new Status('Skip', [], 'NodePorts');
 
 /** The pod that went had a port that this one wants. */

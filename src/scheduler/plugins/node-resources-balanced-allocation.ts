@@ -7,7 +7,13 @@ import { MAX_NODE_SCORE, type PreScorePlugin, type ScorePlugin } from '../framew
 import type { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
 import { readArgs } from './args.ts';
-import { type Allocation, allocationOf, readResources, scoreTemplate, type WeightedResource } from './resource-scoring.ts';
+import {
+  type Allocation,
+  allocationOf,
+  readResources,
+  scoreTemplate,
+  type WeightedResource,
+} from './resource-scoring.ts';
 
 const NAME = 'NodeResourcesBalancedAllocation';
 const SKIP = new Status('Skip', [], NAME);

@@ -107,7 +107,10 @@ export function refusal(
   if (requests.memory > 0 && requests.memory > allocatable.memory - requested.memory) {
     bits |= requests.memory > allocatable.memory ? MEMORY | HOPELESS : MEMORY;
   }
-  if (requests.ephemeralStorage > 0 && requests.ephemeralStorage > allocatable.ephemeralStorage - requested.ephemeralStorage) {
+  if (
+    requests.ephemeralStorage > 0 &&
+    requests.ephemeralStorage > allocatable.ephemeralStorage - requested.ephemeralStorage
+  ) {
     bits |= requests.ephemeralStorage > allocatable.ephemeralStorage ? STORAGE | HOPELESS : STORAGE;
   }
   let more: string[] | undefined;
@@ -171,7 +174,9 @@ function namesAsked(pod: Pod): readonly string[] {
 }
 
 function namesOf(requests: Resource): readonly string[] {
-  return ['cpu', 'memory', 'ephemeral-storage', ...(requests.scalars?.keys() ?? [])].filter((name) => requests.get(name) > 0);
+  return ['cpu', 'memory', 'ephemeral-storage', ...(requests.scalars?.keys() ?? [])].filter(
+    (name) => requests.get(name) > 0,
+  );
 }
 
 function readFitArgs(reader: ConfigReader): FitArgs {
@@ -182,7 +187,8 @@ function readFitArgs(reader: ConfigReader): FitArgs {
       .items()
       .map((item) => {
         const group = readResourceName(item);
-        if (group.includes('/')) item.errors.push(field.invalid(item.path, group, "resource group name can't contain '/'"));
+        if (group.includes('/'))
+          item.errors.push(field.invalid(item.path, group, "resource group name can't contain '/'"));
         return group;
       }),
   );
@@ -199,7 +205,8 @@ function readResourceName(reader: ConfigReader): string {
 
 function readScoringStrategy(reader: ConfigReader): FitArgs['score'] {
   reader.fields('type', 'resources', 'requestedToCapacityRatio');
-  const type = reader.child('type').oneOf('LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio') ?? 'LeastAllocated';
+  const type =
+    reader.child('type').oneOf('LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio') ?? 'LeastAllocated';
   const resources = readResources(reader.child('resources'), 100);
   const ratio = reader.child('requestedToCapacityRatio');
   if (type === 'RequestedToCapacityRatio') {
@@ -256,7 +263,9 @@ function readShape(reader: ConfigReader): Scorer {
     item.fields('utilization', 'score');
     const utilization = item.child('utilization').integer(0, 100) ?? 0;
     if (utilization <= last) {
-      item.errors.push(field.invalid(item.child('utilization').path, utilization, 'values must be sorted in increasing order'));
+      item.errors.push(
+        field.invalid(item.child('utilization').path, utilization, 'values must be sorted in increasing order'),
+      );
     }
     last = utilization;
     return { utilization, score: (item.child('score').integer(0, 10) ?? 0) * 10 };

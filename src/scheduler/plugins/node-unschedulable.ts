@@ -27,7 +27,10 @@ export const nodeUnschedulable: PluginRegistration = {
       filter: (_state, { pod }, { node }) => (node === undefined || welcome(pod, node) ? undefined : UNSCHEDULABLE),
       filterTemplate: ({ pod }) => tolerationsText(pod),
       eventsToRegister: () => [
-        { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'), hint: nodeNowSuits(welcome) },
+        {
+          event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'),
+          hint: nodeNowSuits(welcome),
+        },
         { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'), hint: concernsPod },
       ],
     } satisfies FilterPlugin;

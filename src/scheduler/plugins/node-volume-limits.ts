@@ -22,7 +22,13 @@ import { claimsOf, type ClaimUse, disksOf } from '../framework/pod-volumes.ts';
 import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { podsOf } from './hints.ts';
-import { classOfClaim, concernsClaimOf, notFoundMessage, notOwnedBy, type PersistentVolumeClaim } from './volumes/claims.ts';
+import {
+  classOfClaim,
+  concernsClaimOf,
+  notFoundMessage,
+  notOwnedBy,
+  type PersistentVolumeClaim,
+} from './volumes/claims.ts';
 import { type Attachable, attachableOf, attachableOfInline, driverOf } from './volumes/migration.ts';
 import { type RoomOnNodes, VolumeRoom } from './volumes/room.ts';
 
@@ -67,7 +73,10 @@ export const nodeVolumeLimits: PluginRegistration = {
         if (!mayNeedVolumes(pod)) return SKIP;
         const wanted = find.wantedBy(pod.pod, pod.claims, pod.disks);
         if (!(wanted instanceof Status) && wanted.size === 0) return SKIP;
-        state.write(WANTED, wanted instanceof Status ? wanted : { volumes: wanted, room: room.of(new Set(wanted.values())) });
+        state.write(
+          WANTED,
+          wanted instanceof Status ? wanted : { volumes: wanted, room: room.of(new Set(wanted.values())) },
+        );
         return undefined;
       },
       filter(state, _pod, node, position) {
@@ -180,7 +189,8 @@ class VolumeFinder {
     }
     for (const { spec } of this.#attachments.byIndex(BY_NODE, name)) {
       const { persistentVolumeName } = spec.source;
-      const csi = persistentVolumeName === undefined ? undefined : this.#volumes.get('', persistentVolumeName)?.spec.csi;
+      const csi =
+        persistentVolumeName === undefined ? undefined : this.#volumes.get('', persistentVolumeName)?.spec.csi;
       if (csi !== undefined) count({ driver: csi.driver, handle: csi.volumeHandle }, volumes);
     }
     return volumes;

@@ -81,13 +81,21 @@ describe('NodeResourcesFit', () => {
     ['too much cpu', { cpu: '501m' }, 'Unschedulable: Insufficient cpu'],
     ['too much of several', { cpu: '1', memory: '2Gi' }, 'Unschedulable: Insufficient cpu, Insufficient memory'],
     ['more than there is at all', { memory: '5Gi' }, 'UnschedulableAndUnresolvable: Insufficient memory'],
-    ['too much storage', { 'ephemeral-storage': '11Gi' }, 'UnschedulableAndUnresolvable: Insufficient ephemeral-storage'],
+    [
+      'too much storage',
+      { 'ephemeral-storage': '11Gi' },
+      'UnschedulableAndUnresolvable: Insufficient ephemeral-storage',
+    ],
     [
       'too many of an extended resource',
       { 'example.com/gpu': '2' },
       'UnschedulableAndUnresolvable: Insufficient example.com/gpu',
     ],
-    ['an unknown extended resource', { 'example.com/tpu': '1' }, 'UnschedulableAndUnresolvable: Insufficient example.com/tpu'],
+    [
+      'an unknown extended resource',
+      { 'example.com/tpu': '1' },
+      'UnschedulableAndUnresolvable: Insufficient example.com/tpu',
+    ],
     ['none of an unknown one', { 'example.com/tpu': '0' }, 'ok'],
   ])('judges %s', (_what, requests, expected) => {
     expect(filtered(plugin, makePodInfo('p', { requests }), [makeNodeInfo('n', small, [busy])])).toEqual([expected]);
@@ -95,12 +103,17 @@ describe('NodeResourcesFit', () => {
 
   it('counts pods', () => {
     const pods = ['a', 'b', 'c'].map((name) => makePodInfo(name));
-    expect(filtered(plugin, makePodInfo('p'), [makeNodeInfo('n', small, pods)])).toEqual(['Unschedulable: Too many pods']);
+    expect(filtered(plugin, makePodInfo('p'), [makeNodeInfo('n', small, pods)])).toEqual([
+      'Unschedulable: Too many pods',
+    ]);
   });
 
   it('ignores resources that others look after', () => {
     const pod = makePodInfo('p', { requests: { 'example.com/tpu': '1', 'other.org/x': '1', 'third.net/y': '1' } });
-    const ignoring = make('NodeResourcesFit', { ignoredResources: ['example.com/tpu'], ignoredResourceGroups: ['other.org'] });
+    const ignoring = make('NodeResourcesFit', {
+      ignoredResources: ['example.com/tpu'],
+      ignoredResourceGroups: ['other.org'],
+    });
     expect(filtered(ignoring, pod, [makeNodeInfo('n', small)])).toEqual([
       'UnschedulableAndUnresolvable: Insufficient third.net/y',
     ]);
@@ -191,7 +204,11 @@ describe('NodeResourcesFit', () => {
   });
 
   it.each([
-    ['a field that there is not', { ignoreResources: [] }, /args\.ignoreResources: Forbidden: unknown field "ignoreResources"/],
+    [
+      'a field that there is not',
+      { ignoreResources: [] },
+      /args\.ignoreResources: Forbidden: unknown field "ignoreResources"/,
+    ],
     ['an unknown strategy', { scoringStrategy: { type: 'Best' } }, /scoringStrategy\.type: Unsupported value: "Best"/],
     [
       'a weight out of range',
@@ -261,9 +278,12 @@ describe('NodeResourcesFit, for any pods', () => {
             { allocatable: { ...list(node), pods: String(pods) } },
             running.map((a, i) => makePodInfo(`r${i}`, { requests: list(a) })),
           );
-          const sum = (key: 'cpu' | 'memory' | 'gpu'): number => running.reduce((total, a) => total + a[key], wanted[key]);
+          const sum = (key: 'cpu' | 'memory' | 'gpu'): number =>
+            running.reduce((total, a) => total + a[key], wanted[key]);
           // A resource that the pod does not ask for may be overcommitted by others.
-          const fitting = (['cpu', 'memory', 'gpu'] as const).every((key) => wanted[key] === 0 || sum(key) <= node[key]);
+          const fitting = (['cpu', 'memory', 'gpu'] as const).every(
+            (key) => wanted[key] === 0 || sum(key) <= node[key],
+          );
           const expected = fitting && running.length + 1 <= pods;
           expect(filtered(plugin, makePodInfo('p', { requests: list(wanted) }), [info])[0] === 'ok').toBe(expected);
         },
@@ -303,13 +323,23 @@ describe('TaintToleration', () => {
     ['no toleration', [taint('k', 'NoSchedule')], pod(), REFUSED],
     ['NoExecute', [taint('k', 'NoExecute')], pod(), REFUSED],
     ['PreferNoSchedule', [taint('k', 'PreferNoSchedule')], pod(), 'ok'],
-    ['the same', [taint('k', 'NoSchedule', 'v')], pod({ key: 'k', operator: 'Equal', value: 'v', effect: 'NoSchedule' }), 'ok'],
+    [
+      'the same',
+      [taint('k', 'NoSchedule', 'v')],
+      pod({ key: 'k', operator: 'Equal', value: 'v', effect: 'NoSchedule' }),
+      'ok',
+    ],
     ['Equal without saying so', [taint('k', 'NoSchedule', 'v')], pod({ key: 'k', value: 'v' }), 'ok'],
     ['another value', [taint('k', 'NoSchedule', 'v')], pod({ key: 'k', value: 'w' }), REFUSED],
     ['another effect', [taint('k', 'NoSchedule')], pod({ key: 'k', effect: 'NoExecute' }), REFUSED],
     ['Exists', [taint('k', 'NoSchedule', 'v')], pod({ key: 'k', operator: 'Exists' }), 'ok'],
     ['Exists for everything', [taint('k', 'NoSchedule'), taint('l', 'NoExecute')], pod({ operator: 'Exists' }), 'ok'],
-    ['one of two', [taint('k', 'NoSchedule'), taint('l', 'NoSchedule')], pod({ key: 'k', operator: 'Exists' }), REFUSED],
+    [
+      'one of two',
+      [taint('k', 'NoSchedule'), taint('l', 'NoSchedule')],
+      pod({ key: 'k', operator: 'Exists' }),
+      REFUSED,
+    ],
     ['no value and no value', [taint('k', 'NoSchedule')], pod({ key: 'k', operator: 'Equal' }), 'ok'],
   ])('judges %s', (_what, taints, info, expected) => {
     expect(filtered(plugin, info, [makeNodeInfo('n', { taints })])).toEqual([expected]);
@@ -320,8 +350,12 @@ describe('TaintToleration', () => {
       makeNodeInfo('n', { taints: keys.map((key) => taint(key, 'PreferNoSchedule')) });
     const scoredAmong = (info: PodInfo, nodes: readonly NodeInfo[]) =>
       scored(make('TaintToleration', undefined, { snapshot: snapshotOf([...nodes, soft('z')]) }), info, nodes);
-    expect(scoredAmong(pod({ key: 'a', operator: 'Exists' }), [soft(), soft('a', 'b'), soft('b', 'c')])).toEqual([100, 50, 0]);
-    expect(scoredAmong(pod({ key: 'a', operator: 'Exists', effect: 'NoSchedule' }), [soft(), soft('a')])).toEqual([100, 0]);
+    expect(scoredAmong(pod({ key: 'a', operator: 'Exists' }), [soft(), soft('a', 'b'), soft('b', 'c')])).toEqual([
+      100, 50, 0,
+    ]);
+    expect(scoredAmong(pod({ key: 'a', operator: 'Exists', effect: 'NoSchedule' }), [soft(), soft('a')])).toEqual([
+      100, 0,
+    ]);
     // Others have them, but none of these.
     expect(scoredAmong(pod(), [soft(), makeNodeInfo('m')])).toBe('skip');
     expect(scored(plugin, pod(), [soft()])).toBe('skip');
@@ -335,9 +369,9 @@ describe('TaintToleration', () => {
     expect(wakes(plugin, pod(), nodeAdd, { after: makeNode('n') })).toBe(true);
     const [before, after] = [pod(), pod({ operator: 'Exists' })];
     expect(wakes(plugin, after, podUpdateEvent(before, after), { before: before.pod, after: after.pod })).toBe(true);
-    expect(wakes(plugin, makePodInfo('other'), podUpdateEvent(before, after), { before: before.pod, after: after.pod })).toBe(
-      false,
-    );
+    expect(
+      wakes(plugin, makePodInfo('other'), podUpdateEvent(before, after), { before: before.pod, after: after.pod }),
+    ).toBe(false);
   });
 });
 
@@ -375,7 +409,9 @@ describe('NodeAffinity', () => {
   });
 
   it('needs one of the terms, and all of a term', () => {
-    expect(filtered(plugin, requiring(expression('zone', 'In', 'b'), expression('ssd', 'Exists')), [node])).toEqual(['ok']);
+    expect(filtered(plugin, requiring(expression('zone', 'In', 'b'), expression('ssd', 'Exists')), [node])).toEqual([
+      'ok',
+    ]);
     const both = {
       matchExpressions: [
         ...(expression('ssd', 'Exists').matchExpressions ?? []),
@@ -437,9 +473,9 @@ describe('NodeAffinity', () => {
     expect(filtered(added, makePodInfo('p'), [node])).toEqual([
       "UnschedulableAndUnresolvable: node(s) didn't match scheduler-enforced node affinity",
     ]);
-    expect(() => make('NodeAffinity', { addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } })).toThrow(
-      /at least one node selector term/,
-    );
+    expect(() =>
+      make('NodeAffinity', { addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } }),
+    ).toThrow(/at least one node selector term/);
     const wrong = {
       nodeSelectorTerms: [
         {
@@ -450,9 +486,9 @@ describe('NodeAffinity', () => {
         },
       ],
     };
-    expect(() => make('NodeAffinity', { addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: wrong } })).toThrow(
-      /values: Required.*operator: Unsupported value: "Like"/,
-    );
+    expect(() =>
+      make('NodeAffinity', { addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: wrong } }),
+    ).toThrow(/values: Required.*operator: Unsupported value: "Like"/);
   });
 
   it('is woken by labels that suit', () => {
@@ -527,14 +563,22 @@ describe('NodeDeclaredFeatures', () => {
   ])('lets a pod that needs %s go where that is', (_what, pod, expected) => {
     expect(filtered(plugin, pod, nodes)).toEqual(expected);
     // What is kept of a node for one pod may be said to another of the same template only.
-    expect(plugin.filterTemplate?.(pod) === plugin.filterTemplate?.(makePodInfo('q'))).toBe(!expected.includes(MISSING));
+    expect(plugin.filterTemplate?.(pod) === plugin.filterTemplate?.(makePodInfo('q'))).toBe(
+      !expected.includes(MISSING),
+    );
   });
 
   it('is woken by a node that declares what was missing', () => {
-    expect(nodeUpdated(plugin, both, { declaredFeatures: [RESTART] }, { declaredFeatures: [HOST_USERS, RESTART] })).toBe(true);
+    expect(
+      nodeUpdated(plugin, both, { declaredFeatures: [RESTART] }, { declaredFeatures: [HOST_USERS, RESTART] }),
+    ).toBe(true);
     expect(nodeUpdated(plugin, both, {}, { declaredFeatures: [RESTART] })).toBe(false);
     expect(nodeUpdated(plugin, both, {}, { labels: { rack: 'r' } })).toBe(false);
-    const update = { resource: 'UnscheduledPod' as const, action: ActionType.UpdateOther, label: 'UnscheduledPodUpdate' };
+    const update = {
+      resource: 'UnscheduledPod' as const,
+      action: ActionType.UpdateOther,
+      label: 'UnscheduledPodUpdate',
+    };
     expect(wakes(plugin, both, update, { before: both.pod, after: restarting.pod })).toBe(true);
     expect(wakes(plugin, both, update, { before: both.pod, after: both.pod })).toBe(false);
   });
@@ -544,7 +588,10 @@ describe('NodeUnschedulable and NodeName', () => {
   it('keeps pods off a cordoned node, except for those that tolerate it', () => {
     const plugin = make('NodeUnschedulable');
     const nodes = [makeNodeInfo('n', { unschedulable: true }), makeNodeInfo('m')];
-    expect(filtered(plugin, makePodInfo('p'), nodes)).toEqual(['UnschedulableAndUnresolvable: node(s) were unschedulable', 'ok']);
+    expect(filtered(plugin, makePodInfo('p'), nodes)).toEqual([
+      'UnschedulableAndUnresolvable: node(s) were unschedulable',
+      'ok',
+    ]);
     const tolerant = makePodInfo('p', {
       spec: { tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] },
     });

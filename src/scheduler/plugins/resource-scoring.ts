@@ -34,7 +34,9 @@ export function allocationOf(resource: string, pod: PodInfo, node: NodeInfo, non
   switch (resource) {
     case 'cpu':
       into.allocatable = node.allocatable.milliCpu;
-      into.requested = nonZero ? node.nonZeroMilliCpu + pod.nonZeroMilliCpu : node.requested.milliCpu + pod.requests.milliCpu;
+      into.requested = nonZero
+        ? node.nonZeroMilliCpu + pod.nonZeroMilliCpu
+        : node.requested.milliCpu + pod.requests.milliCpu;
       return;
     case 'memory':
       into.allocatable = node.allocatable.memory;
@@ -84,7 +86,8 @@ export function requestedToCapacityRatio(shape: readonly ShapePoint[]): Scorer {
       if (utilization <= point.utilization) {
         if (before === undefined) return point.score;
         const share =
-          ((point.score - before.score) * (utilization - before.utilization)) / (point.utilization - before.utilization);
+          ((point.score - before.score) * (utilization - before.utilization)) /
+          (point.utilization - before.utilization);
         return before.score + Math.trunc(share);
       }
       before = point;

@@ -21,7 +21,11 @@ export const schedulingGates: PluginRegistration = {
       },
       eventsToRegister: () => [
         {
-          event: clusterEvent('UnscheduledPod', ActionType.UpdatePodSchedulingGatesEliminated, 'PodSchedulingGatesEliminated'),
+          event: clusterEvent(
+            'UnscheduledPod',
+            ActionType.UpdatePodSchedulingGatesEliminated,
+            'PodSchedulingGatesEliminated',
+          ),
           hint: concernsPod,
         },
       ],

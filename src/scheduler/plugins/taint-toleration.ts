@@ -22,7 +22,9 @@ const SKIP = new Status('Skip', [], 'TaintToleration');
 const SOFT_TOLERATIONS: StateKey<readonly Immutable<Toleration>[]> = stateKey('TaintToleration/soft');
 
 function tolerates(pod: Pod, node: Node): boolean {
-  const hard = (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoSchedule' || taint.effect === 'NoExecute');
+  const hard = (node.spec.taints ?? []).filter(
+    (taint) => taint.effect === 'NoSchedule' || taint.effect === 'NoExecute',
+  );
   return allTolerated(hard, pod.spec.tolerations);
 }
 
@@ -56,7 +58,10 @@ export const taintToleration: PluginRegistration = {
         return undefined;
       },
       eventsToRegister: () => [
-        { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'), hint: nodeNowSuits(tolerates) },
+        {
+          event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'),
+          hint: nodeNowSuits(tolerates),
+        },
         { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'), hint: concernsPod },
       ],
     } satisfies FilterPlugin & PreScorePlugin & ScorePlugin;

@@ -24,7 +24,10 @@ export function toleratesTaint(
   }
 }
 
-export function tolerated(taint: Pick<Immutable<Taint>, 'key' | 'value' | 'effect'>, tolerations: Tolerations): boolean {
+export function tolerated(
+  taint: Pick<Immutable<Taint>, 'key' | 'value' | 'effect'>,
+  tolerations: Tolerations,
+): boolean {
   return tolerations !== undefined && tolerations.some((toleration) => toleratesTaint(toleration, taint));
 }
 

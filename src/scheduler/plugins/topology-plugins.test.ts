@@ -38,7 +38,10 @@ function wakes(plugin: Plugin, pod: Pod, event: ClusterEvent | undefined, object
   );
 }
 
-const placed = (labels: Record<string, string>, more: { readonly deleting?: boolean; readonly affinity?: Affinity } = {}): Pod =>
+const placed = (
+  labels: Record<string, string>,
+  more: { readonly deleting?: boolean; readonly affinity?: Affinity } = {},
+): Pod =>
   makePod('other', {
     labels,
     spec: { nodeName: 'n', ...(more.affinity && { affinity: more.affinity }) },
@@ -119,7 +122,10 @@ describe('label keys of affinity terms', () => {
   });
 
   it('are not applied again if the pod was created with them applied', () => {
-    const labelSelector = { matchLabels: { app: 'a' }, matchExpressions: [{ key: 'version', operator: 'In', values: ['1'] }] };
+    const labelSelector = {
+      matchLabels: { app: 'a' },
+      matchExpressions: [{ key: 'version', operator: 'In', values: ['1'] }],
+    };
     // Its label has changed since.
     const pod = withKeys({ app: 'a', version: '2' }, { matchLabelKeys: ['version'], labelSelector });
     expect([means(pod, { app: 'a', version: '1' }), means(pod, { app: 'a', version: '2' })]).toEqual([true, false]);
@@ -171,10 +177,22 @@ describe('arguments', () => {
     ],
     ['InterPodAffinity', { hardPodAffinity: 1 }, /unknown field "hardPodAffinity"/],
     ['PodTopologySpread', { defaultingType: 'Some' }, /args\.defaultingType: Unsupported value: "Some"/],
-    ['PodTopologySpread', { defaultConstraints: [good] }, /args\.defaultingType: .*when \.defaultConstraints are not empty/],
+    [
+      'PodTopologySpread',
+      { defaultConstraints: [good] },
+      /args\.defaultingType: .*when \.defaultConstraints are not empty/,
+    ],
     ['PodTopologySpread', list({ ...good, maxSkew: 0 }), /args\.defaultConstraints\[0\]\.maxSkew/],
-    ['PodTopologySpread', list({ ...good, topologyKey: '' }), /args\.defaultConstraints\[0\]\.topologyKey: Required value/],
-    ['PodTopologySpread', list({ ...good, whenUnsatisfiable: 'Never' }), /whenUnsatisfiable: Unsupported value: "Never"/],
+    [
+      'PodTopologySpread',
+      list({ ...good, topologyKey: '' }),
+      /args\.defaultConstraints\[0\]\.topologyKey: Required value/,
+    ],
+    [
+      'PodTopologySpread',
+      list({ ...good, whenUnsatisfiable: 'Never' }),
+      /whenUnsatisfiable: Unsupported value: "Never"/,
+    ],
     [
       'PodTopologySpread',
       list({ ...good, labelSelector: {} }),
@@ -193,8 +211,11 @@ describe('arguments', () => {
   });
 
   it('may be left out, or say what is the default', () => {
-    for (const plugin of ['InterPodAffinity', 'PodTopologySpread', 'DefaultPreemption']) expect(make(plugin).name).toBe(plugin);
+    for (const plugin of ['InterPodAffinity', 'PodTopologySpread', 'DefaultPreemption'])
+      expect(make(plugin).name).toBe(plugin);
     expect(make('PodTopologySpread', list(good)).name).toBe('PodTopologySpread');
-    expect(make('InterPodAffinity', { hardPodAffinityWeight: 0, ignorePreferredTermsOfExistingPods: true }).name).toBeDefined();
+    expect(
+      make('InterPodAffinity', { hardPodAffinityWeight: 0, ignorePreferredTermsOfExistingPods: true }).name,
+    ).toBeDefined();
   });
 });

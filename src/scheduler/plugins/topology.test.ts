@@ -24,7 +24,13 @@ import {
   spreadSpec,
   twist,
 } from '../testing/random-cluster.ts';
-import { affinityScores, affinityVerdict, type ReferenceWorld, spreadScores, spreadVerdict } from '../testing/reference.ts';
+import {
+  affinityScores,
+  affinityVerdict,
+  type ReferenceWorld,
+  spreadScores,
+  spreadVerdict,
+} from '../testing/reference.ts';
 import { interPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { podTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 
@@ -191,7 +197,9 @@ describe('plugins that look at other pods', () => {
       'missing label': "node(s) didn't match pod topology spread constraints (missing required label)",
     };
     const soft = (pod: Pod): boolean =>
-      (pod.spec.topologySpreadConstraints ?? []).some((constraint) => constraint.whenUnsatisfiable === 'ScheduleAnyway');
+      (pod.spec.topologySpreadConstraints ?? []).some(
+        (constraint) => constraint.whenUnsatisfiable === 'ScheduleAnyway',
+      );
     agrees(podTopologySpread, spreadSpec, {
       verdict: (pod, node, world) => words[spreadVerdict(pod, node, world)],
       scores: (pod, nodes, world) => (soft(pod) ? spreadScores(pod, nodes, world) : nodes.map(() => 0)),

@@ -64,7 +64,8 @@ export const volumeRestrictions: PluginRegistration = {
         const { namespace } = pod.pod.metadata;
         let used = 0;
         if (names.size > 0) {
-          for (const node of snapshot.nodes) for (const other of node.podsWithVolumes) if (uses(other, namespace, names)) used++;
+          for (const node of snapshot.nodes)
+            for (const other of node.podsWithVolumes) if (uses(other, namespace, names)) used++;
         }
         if (used === 0 && !(pod.pod.spec.volumes?.some(isExclusiveDisk) ?? false)) return SKIP;
         state.write(CLAIMS, { names, uses: used });
@@ -97,7 +98,9 @@ export const volumeRestrictions: PluginRegistration = {
 };
 
 function uses(pod: PodInfo, namespace: string | undefined, names: ReadonlySet<string>): boolean {
-  return pod.pod.metadata.namespace === namespace && pod.claims.some(({ name, ephemeral }) => !ephemeral && names.has(name));
+  return (
+    pod.pod.metadata.namespace === namespace && pod.claims.some(({ name, ephemeral }) => !ephemeral && names.has(name))
+  );
 }
 
 /** Reports whether the deleted pod used a disk or a claim that this pod needs. */
@@ -129,7 +132,8 @@ function sameDisk(a: Immutable<Volume>, b: Immutable<Volume>): boolean {
   if (gceA !== undefined && gceB !== undefined && gceA.pdName === gceB.pdName && !bothRead(gceA, gceB)) return true;
   const [awsA, awsB] = [a.awsElasticBlockStore, b.awsElasticBlockStore];
   if (awsA !== undefined && awsB !== undefined && awsA.volumeID === awsB.volumeID) return true;
-  if (a.iscsi !== undefined && b.iscsi !== undefined && a.iscsi.iqn === b.iscsi.iqn && !bothRead(a.iscsi, b.iscsi)) return true;
+  if (a.iscsi !== undefined && b.iscsi !== undefined && a.iscsi.iqn === b.iscsi.iqn && !bothRead(a.iscsi, b.iscsi))
+    return true;
   const [rbdA, rbdB] = [a.rbd, b.rbd];
   if (rbdA === undefined || rbdB === undefined || rbdA.pool !== rbdB.pool || rbdA.image !== rbdB.image) return false;
   return rbdA.monitors.some((monitor) => rbdB.monitors.includes(monitor)) && !bothRead(rbdA, rbdB);

@@ -12,7 +12,13 @@ import type { FilterPlugin, PreFilterPlugin } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
-import { classOfClaim, concernsClaimOf, notFoundMessage, type PersistentVolume, type StorageClass } from './volumes/claims.ts';
+import {
+  classOfClaim,
+  concernsClaimOf,
+  notFoundMessage,
+  type PersistentVolume,
+  type StorageClass,
+} from './volumes/claims.ts';
 
 const NAME = 'VolumeZone';
 const SKIP = new Status('Skip', [], NAME);

@@ -51,7 +51,10 @@ export interface BackoffConfig {
 }
 
 /** How long a pod has to wait after its last attempt: the initial backoff, doubled with each failure up to the longest. */
-export function backoffMs(pod: Pick<QueuedPod, 'unschedulableCount' | 'consecutiveErrors'>, config: BackoffConfig): number {
+export function backoffMs(
+  pod: Pick<QueuedPod, 'unschedulableCount' | 'consecutiveErrors'>,
+  config: BackoffConfig,
+): number {
   const failures = pod.consecutiveErrors > 0 ? pod.consecutiveErrors : pod.unschedulableCount;
   if (failures === 0) return 0;
   return Math.min(config.initialMs * 2 ** (failures - 1), config.maxMs);

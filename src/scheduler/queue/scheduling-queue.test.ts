@@ -266,7 +266,9 @@ describe('SchedulingQueue', () => {
     const tolerated: readonly ClusterEventWithHint[] = [
       { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration') },
     ];
-    const { queue, add, refuse } = newQueue({ registrations: new Map([['default-scheduler', new Map([['Taint', tolerated]])]]) });
+    const { queue, add, refuse } = newQueue({
+      registrations: new Map([['default-scheduler', new Map([['Taint', tolerated]])]]),
+    });
     const before = add('p');
     const pod = refuse('Taint');
     const labelled = makePodInfo('p', { labels: { a: 'b' } });
@@ -299,7 +301,14 @@ describe('SchedulingQueue', () => {
     add('gated', { spec: { schedulingGates: [{ name: 'g' }] } });
     queue.delete('uid-gated');
     await clock.advance('10m');
-    expect(queue.counts()).toEqual({ active: 0, backoff: 0, unschedulable: 0, gated: 0, inFlight: 0, inFlightEvents: 0 });
+    expect(queue.counts()).toEqual({
+      active: 0,
+      backoff: 0,
+      unschedulable: 0,
+      gated: 0,
+      inFlight: 0,
+      inFlightEvents: 0,
+    });
   });
 
   it('activates without backoff, in flight too', () => {
@@ -371,7 +380,9 @@ describe('SchedulingQueue with many unschedulable pods', () => {
         },
       },
     ];
-    const { queue, add, refuse } = newQueue({ registrations: new Map([['default-scheduler', new Map([['Fit', hinted]])]]) });
+    const { queue, add, refuse } = newQueue({
+      registrations: new Map([['default-scheduler', new Map([['Fit', hinted]])]]),
+    });
     for (let i = 0; i < 1000; i++) {
       add(`p${i}`);
       refuse('Fit');

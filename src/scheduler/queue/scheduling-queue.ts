@@ -13,7 +13,13 @@ import type { Clock, Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
 import type { Logger } from '#machinery/log.ts';
 import { podUpdateEvent } from '../framework/changes.ts';
-import { type ClusterEvent, type EventObjects, forceActivate, isWildcard, unschedulableTimeout } from '../framework/events.ts';
+import {
+  type ClusterEvent,
+  type EventObjects,
+  forceActivate,
+  isWildcard,
+  unschedulableTimeout,
+} from '../framework/events.ts';
 import type { PodNominator } from '../framework/handle.ts';
 import type { Pod } from '../framework/objects.ts';
 import type { PreEnqueuePlugin, QueueSortPlugin } from '../framework/plugin.ts';
@@ -170,7 +176,9 @@ export class SchedulingQueue implements PodNominator {
       if (pod === undefined) return undefined;
       this.#moveTo(pod, 'out');
       if (!this.#inFlight.add(pod.info.uid)) {
-        this.#logger.error('a pod was queued while it was being scheduled; the second entry is dropped', { pod: pod.info.key });
+        this.#logger.error('a pod was queued while it was being scheduled; the second entry is dropped', {
+          pod: pod.info.key,
+        });
         continue;
       }
       pod.attempts++;

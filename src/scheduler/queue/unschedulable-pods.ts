@@ -48,6 +48,7 @@ export class UnschedulablePods {
 }
 
 function pluginsOf(pod: QueuedPod): Iterable<string> {
-  if (pod.pendingPlugins.size === 0) return pod.unschedulablePlugins.size === 0 ? [NO_PLUGIN] : pod.unschedulablePlugins;
+  if (pod.pendingPlugins.size === 0)
+    return pod.unschedulablePlugins.size === 0 ? [NO_PLUGIN] : pod.unschedulablePlugins;
   return new Set([...pod.unschedulablePlugins, ...pod.pendingPlugins]);
 }

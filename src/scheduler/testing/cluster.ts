@@ -44,7 +44,11 @@ export async function startTestCluster() {
     .create({ metadata: { name: 'default' } });
   const running: RunningScheduler[] = [];
 
-  function startScheduler(config: Partial<SchedulerConfig> = {}, fault?: Fault, watchFault?: WatchFault): RunningScheduler {
+  function startScheduler(
+    config: Partial<SchedulerConfig> = {},
+    fault?: Fault,
+    watchFault?: WatchFault,
+  ): RunningScheduler {
     const own = server.clientOf({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
     const logger = new RecordingLogger();
     const requests: string[] = [];
@@ -74,7 +78,13 @@ export async function startTestCluster() {
     };
     const schedulerClient: Client = createClient(transport);
     const random = new SeededRandom(`scheduler ${running.length}`);
-    const informers = new SharedInformerFactory({ client: schedulerClient, clock, random, logger, detectMutations: true });
+    const informers = new SharedInformerFactory({
+      client: schedulerClient,
+      clock,
+      random,
+      logger,
+      detectMutations: true,
+    });
     const scheduler = new Scheduler({ client: schedulerClient, informers, clock, random, logger, ...config });
     const stopping = new AbortController();
     const run = scheduler.run(stopping.signal);

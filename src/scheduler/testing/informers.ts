@@ -26,7 +26,8 @@ export class TestInformers {
   /** `write`: what a call other than list and watch does. */
   constructor(write: Partial<ResourceClient<KubeObject>> = {}) {
     this.client = {
-      resource: <T extends KubeObject>(type: ResourceType<T>) => this.#resource(type, write) as unknown as ResourceClient<T>,
+      resource: <T extends KubeObject>(type: ResourceType<T>) =>
+        this.#resource(type, write) as unknown as ResourceClient<T>,
       transport: undefined as never,
     };
     this.informers = new SharedInformerFactory({
@@ -80,13 +81,19 @@ export class TestInformers {
     return kind;
   }
 
-  #resource(type: ResourceType<KubeObject>, write: Partial<ResourceClient<KubeObject>>): Partial<ResourceClient<KubeObject>> {
+  #resource(
+    type: ResourceType<KubeObject>,
+    write: Partial<ResourceClient<KubeObject>>,
+  ): Partial<ResourceClient<KubeObject>> {
     const { objects, watches } = this.#kind(type);
     const resource: Partial<ResourceClient<KubeObject>> = {
       ...write,
       namespace: () => resource as ResourceClient<KubeObject>,
       list: () =>
-        Promise.resolve({ metadata: { resourceVersion: String(this.#revision) }, items: [...objects.values()] as never[] }),
+        Promise.resolve({
+          metadata: { resourceVersion: String(this.#revision) },
+          items: [...objects.values()] as never[],
+        }),
       watch: () => {
         const queue = new WatchQueue<WatchEvent<KubeObject>>({ onStop: () => watches.delete(queue) });
         watches.add(queue);

@@ -35,7 +35,9 @@ export function makePod(name: string, options: PodOptions = {}): Pod {
     },
     spec: {
       schedulerName: 'default-scheduler',
-      containers: [{ name: 'c', image: 'image:1', resources: requests === undefined ? {} : { requests: { ...requests } } }],
+      containers: [
+        { name: 'c', image: 'image:1', resources: requests === undefined ? {} : { requests: { ...requests } } },
+      ],
       ...spec,
     },
     status: { phase: 'Pending', ...status },

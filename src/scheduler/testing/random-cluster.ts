@@ -52,7 +52,10 @@ const expression = fc.oneof(
     operator: fc.constantFrom('In' as const, 'NotIn' as const),
     values: fc.uniqueArray(fc.constantFrom('a', 'b', 'x'), { minLength: 1 }),
   }),
-  fc.record({ key: fc.constantFrom('app', 'tier'), operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const) }),
+  fc.record({
+    key: fc.constantFrom('app', 'tier'),
+    operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const),
+  }),
 );
 const selector: fc.Arbitrary<LabelSelector> = fc.record(
   { matchLabels: labels, matchExpressions: fc.array(expression, { maxLength: 1 }) },
@@ -78,7 +81,9 @@ const term: fc.Arbitrary<PodAffinityTerm> = fc
   .map((made) => made as PodAffinityTerm)
   // The API lets nobody select by a label both ways.
   .filter(({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }) =>
-    (labelSelector?.matchExpressions ?? []).every(({ key }) => ![...matchLabelKeys, ...mismatchLabelKeys].includes(key)),
+    (labelSelector?.matchExpressions ?? []).every(
+      ({ key }) => ![...matchLabelKeys, ...mismatchLabelKeys].includes(key),
+    ),
   );
 const weighted: fc.Arbitrary<WeightedPodAffinityTerm> = fc.record({
   weight: fc.integer({ min: 1, max: 100 }),

@@ -41,10 +41,12 @@ const toleration: fc.Arbitrary<Toleration> = fc
     fc.record({ key: fc.constantFrom('k', 'l') }),
   )
   .chain((made) =>
-    fc.record({ effect: fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute') }, { requiredKeys: [] }).map((effect) => ({
-      ...made,
-      ...effect,
-    })),
+    fc
+      .record({ effect: fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute') }, { requiredKeys: [] })
+      .map((effect) => ({
+        ...made,
+        ...effect,
+      })),
   )
   .map((made) => made as Toleration);
 
@@ -87,7 +89,9 @@ export const nodeAffinity: fc.Arbitrary<NodeAffinity> = fc
     preferred: fc.array(preferredTerm, { maxLength: 2 }),
   })
   .map(({ required, preferred }) => ({
-    ...(required.length > 0 && { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...required] } }),
+    ...(required.length > 0 && {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...required] },
+    }),
     ...(preferred.length > 0 && { preferredDuringSchedulingIgnoredDuringExecution: preferred }),
   }));
 
@@ -98,7 +102,10 @@ const requests: fc.Arbitrary<Record<string, string>> = fc
     'ephemeral-storage': fc.constantFrom(undefined, undefined, '1Gi', '5Gi'),
     [GPU]: sometimes<string | undefined>(fc.constantFrom('1', '2'), undefined, 6),
   })
-  .map((made) => Object.fromEntries(Object.entries(made).filter(([, amount]) => amount !== undefined)) as Record<string, string>);
+  .map(
+    (made) =>
+      Object.fromEntries(Object.entries(made).filter(([, amount]) => amount !== undefined)) as Record<string, string>,
+  );
 
 const container = (name: string): fc.Arbitrary<Container> =>
   fc
@@ -163,18 +170,30 @@ const spec: fc.Arbitrary<Partial<PodSpec>> = fc
     overhead: sometimes<Record<string, string> | undefined>(fc.constant({ cpu: '50m', memory: '64Mi' }), undefined, 6),
     priority: fc.constantFrom(0, 0, 5, 10),
   })
-  .map(({ containers, inits, spread, podAffinity, nodeAffinity: byNode, nodeSelector, tolerations, overhead, priority }) => ({
-    ...spread,
-    containers,
-    priority,
-    ...(inits.length > 0 && { initContainers: inits }),
-    ...(tolerations.length > 0 && { tolerations }),
-    ...(nodeSelector !== undefined && { nodeSelector }),
-    ...(overhead !== undefined && { overhead }),
-    ...((byNode !== undefined || podAffinity.affinity !== undefined) && {
-      affinity: { ...podAffinity.affinity, ...(byNode !== undefined && { nodeAffinity: byNode }) },
+  .map(
+    ({
+      containers,
+      inits,
+      spread,
+      podAffinity,
+      nodeAffinity: byNode,
+      nodeSelector,
+      tolerations,
+      overhead,
+      priority,
+    }) => ({
+      ...spread,
+      containers,
+      priority,
+      ...(inits.length > 0 && { initContainers: inits }),
+      ...(tolerations.length > 0 && { tolerations }),
+      ...(nodeSelector !== undefined && { nodeSelector }),
+      ...(overhead !== undefined && { overhead }),
+      ...((byNode !== undefined || podAffinity.affinity !== undefined) && {
+        affinity: { ...podAffinity.affinity, ...(byNode !== undefined && { nodeAffinity: byNode }) },
+      }),
     }),
-  }));
+  );
 
 export const anyPod: fc.Arbitrary<AnyPod> = fc
   .record(
@@ -192,7 +211,11 @@ export const anyPod: fc.Arbitrary<AnyPod> = fc
 export const anyNode: fc.Arbitrary<NodeOptions> = fc.record({
   labels: fc
     .record(
-      { [ZONE]: fc.constantFrom('z1', 'z2', 'z3'), rack: fc.constantFrom('r1', 'r2'), size: fc.constantFrom('10', '20') },
+      {
+        [ZONE]: fc.constantFrom('z1', 'z2', 'z3'),
+        rack: fc.constantFrom('r1', 'r2'),
+        size: fc.constantFrom('10', '20'),
+      },
       { requiredKeys: [] },
     )
     .map((made) => made as Record<string, string>),

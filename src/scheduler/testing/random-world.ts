@@ -119,10 +119,16 @@ export class World {
         break;
       }
       case 'startPod':
-        this.#change(one.pod, (pod) => ({ ...pod, status: { ...pod.status, startTime: pod.status.startTime ?? this.#time() } }));
+        this.#change(one.pod, (pod) => ({
+          ...pod,
+          status: { ...pod.status, startTime: pod.status.startTime ?? this.#time() },
+        }));
         break;
       case 'deletePod':
-        this.#change(one.pod, (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:01:00Z' } }));
+        this.#change(one.pod, (pod) => ({
+          ...pod,
+          metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:01:00Z' },
+        }));
         break;
       case 'labelPod':
         this.#change(one.pod, (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: one.labels } }));
@@ -250,6 +256,9 @@ function resized(pod: Pod, cpu: string, granted: boolean): Pod {
   return {
     ...pod,
     spec: { ...pod.spec, containers },
-    status: { ...pod.status, containerStatuses: [{ ...status, allocatedResources: held, resources: { requests: held } }] },
+    status: {
+      ...pod.status,
+      containerStatuses: [{ ...status, allocatedResources: held, resources: { requests: held } }],
+    },
   };
 }

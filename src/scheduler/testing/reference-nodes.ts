@@ -19,7 +19,9 @@ function tolerates(pod: Pod, taint: Immutable<Taint>): boolean {
 
 /** Of those that keep pods away. */
 export function toleratesAll(pod: Pod, node: Node): boolean {
-  return (node.spec.taints ?? []).filter(({ effect }) => effect !== 'PreferNoSchedule').every((taint) => tolerates(pod, taint));
+  return (node.spec.taints ?? [])
+    .filter(({ effect }) => effect !== 'PreferNoSchedule')
+    .every((taint) => tolerates(pod, taint));
 }
 
 function holds(
@@ -165,7 +167,12 @@ export interface Strategy {
 }
 
 /** CPU and memory count with what is assumed for containers that do not ask; other resources only if the pod asks for them. */
-export function fitScore(pod: Pod, node: Node, there: readonly Pod[], { type, resources, shape = [] }: Strategy): number {
+export function fitScore(
+  pod: Pod,
+  node: Node,
+  there: readonly Pod[],
+  { type, resources, shape = [] }: Strategy,
+): number {
   let [total, weights] = [0, 0];
   for (const { name, weight } of resources) {
     const usual = name === 'cpu' || name === 'memory';
@@ -214,8 +221,11 @@ const MIB = 1024 * 1024;
 /** `all`: every node of the cluster, as an image that few have counts less. */
 export function imageScore(pod: Pod, node: Node, all: readonly Node[]): number {
   const inits = pod.spec.initContainers ?? [];
-  const images = [...inits, ...pod.spec.containers].map(({ image = '' }) => (/:[^/]*$/.test(image) ? image : `${image}:latest`));
-  const has = (of: Node, image: string) => (of.status.images ?? []).find(({ names }) => names?.includes(image) ?? false);
+  const images = [...inits, ...pod.spec.containers].map(({ image = '' }) =>
+    /:[^/]*$/.test(image) ? image : `${image}:latest`,
+  );
+  const has = (of: Node, image: string) =>
+    (of.status.images ?? []).find(({ names }) => names?.includes(image) ?? false);
   let bytes = 0;
   for (const image of images) {
     const size = has(node, image)?.sizeBytes;

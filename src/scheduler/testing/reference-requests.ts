@@ -29,7 +29,9 @@ function sumOf(pod: Pod, of: (container: Asking) => Quantity): Quantity {
 
 /** `missing`: what a container counts that does not ask. */
 export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO): Quantity {
-  const infeasible = (pod.status.conditions ?? []).some((c) => c.type === 'PodResizePending' && c.reason === 'Infeasible');
+  const infeasible = (pod.status.conditions ?? []).some(
+    (c) => c.type === 'PodResizePending' && c.reason === 'Infeasible',
+  );
   const amount = (list: Amounts, otherwise: Quantity = ZERO): Quantity =>
     list?.[resource] === undefined ? otherwise : parseQuantity(list[resource]);
   const overhead = amount(pod.spec.overhead);
@@ -43,12 +45,15 @@ export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO
     return most(wish, amount(resources?.requests), amount(allocatedResources)).add(overhead);
   }
   const ofStatus = (c: Asking) =>
-    [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(({ name }) => name === c.name);
+    [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(
+      ({ name }) => name === c.name,
+    );
   const wanted = infeasible ? ZERO : sumOf(pod, (c) => amount(c.resources.requests, missing));
   if (allocatedResources !== undefined && resources?.requests !== undefined) {
     return most(wanted, amount(allocatedResources), amount(resources.requests)).add(overhead);
   }
-  const granted = (c: Asking): Amounts => ofStatus(c)?.allocatedResources ?? (infeasible ? undefined : c.resources.requests);
+  const granted = (c: Asking): Amounts =>
+    ofStatus(c)?.allocatedResources ?? (infeasible ? undefined : c.resources.requests);
   const held = (c: Asking): Amounts => ofStatus(c)?.resources?.requests ?? granted(c);
   return most(
     wanted,

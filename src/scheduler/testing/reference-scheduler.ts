@@ -34,7 +34,10 @@ export interface ReferenceArgs {
 }
 
 const SPREAD = "node(s) didn't match pod topology spread constraints";
-const SPREAD_REFUSALS = { skewed: refused(SPREAD, false), 'missing label': refused(`${SPREAD} (missing required label)`, true) };
+const SPREAD_REFUSALS = {
+  skewed: refused(SPREAD, false),
+  'missing label': refused(`${SPREAD} (missing required label)`, true),
+};
 const AFFINITY_REFUSALS = {
   affinity: refused("node(s) didn't match pod affinity rules", true),
   'anti-affinity': refused("node(s) didn't match pod anti-affinity rules", false),
@@ -73,7 +76,9 @@ export function refusal(
   args: ReferenceArgs,
 ): Refusal | undefined {
   const now = refusalNow(pod, node, world, args);
-  const ahead = nominated.filter((other) => priorityOf(other) >= priorityOf(pod) && other.metadata.uid !== pod.metadata.uid);
+  const ahead = nominated.filter(
+    (other) => priorityOf(other) >= priorityOf(pod) && other.metadata.uid !== pod.metadata.uid,
+  );
   if (ahead.length === 0) return now;
   return refusalNow(pod, node, withPods(world, node, [], ahead), args, affinityConcerns(pod, world)) ?? now;
 }
@@ -180,11 +185,19 @@ function overdrawing(pods: readonly Pod[], { budgets = [] }: ReferenceWorld): re
 function price({ victims, violating }: Preemption): readonly (number | string)[] {
   const priorities = victims.map(priorityOf);
   const highest = Math.max(...priorities);
-  const starts = victims.filter((victim) => priorityOf(victim) === highest).map(({ status }) => status.startTime ?? '~');
+  const starts = victims
+    .filter((victim) => priorityOf(victim) === highest)
+    .map(({ status }) => status.startTime ?? '~');
   const earliest = starts.sort()[0] ?? '~';
   // Times are compared the other way round: those who have not run for long are the ones to go.
   const inverted = [...earliest].map((char) => String.fromCharCode(200 - char.charCodeAt(0))).join('');
-  return [violating.length, highest, priorities.reduce((sum, priority) => sum + priority + 2 ** 31, 0), victims.length, inverted];
+  return [
+    violating.length,
+    highest,
+    priorities.reduce((sum, priority) => sum + priority + 2 ** 31, 0),
+    victims.length,
+    inverted,
+  ];
 }
 
 /** The best ones; those that are as good as each other. */

@@ -68,7 +68,10 @@ function sameDomain(a: Node, b: Node, key: string): boolean {
 
 const requiredTerms = (pod: Pod, kind: 'podAffinity' | 'podAntiAffinity'): readonly Term[] =>
   pod.spec.affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-const preferredTerms = (pod: Pod, kind: 'podAffinity' | 'podAntiAffinity'): readonly Immutable<WeightedPodAffinityTerm>[] =>
+const preferredTerms = (
+  pod: Pod,
+  kind: 'podAffinity' | 'podAntiAffinity',
+): readonly Immutable<WeightedPodAffinityTerm>[] =>
   pod.spec.affinity?.[kind]?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
 
 /** Whether there is any rule that has to do with the pod: its own, or that of a pod which it must not come near. */
@@ -82,7 +85,11 @@ export function affinityConcerns(pod: Pod, world: ReferenceWorld): boolean {
 }
 
 /** 'ok', or which rule keeps the pod off the node. */
-export function affinityVerdict(pod: Pod, node: Node, world: ReferenceWorld): 'ok' | 'affinity' | 'anti-affinity' | 'existing' {
+export function affinityVerdict(
+  pod: Pod,
+  node: Node,
+  world: ReferenceWorld,
+): 'ok' | 'affinity' | 'anti-affinity' | 'existing' {
   const others = everyPod(world);
   const wanted = requiredTerms(pod, 'podAffinity');
   const has = (key: string, of: Node): boolean => of.metadata.labels?.[key] !== undefined;
@@ -115,7 +122,8 @@ export function affinityScores(pod: Pod, nodes: readonly Node[], world: Referenc
       const count = (owner: Pod, term: Term, weight: number, meant: Pod): void => {
         if (sameDomain(node, other.node, term.topologyKey) && means(owner, term, meant, world)) score += weight;
       };
-      for (const { weight, podAffinityTerm: term } of preferredTerms(pod, 'podAffinity')) count(pod, term, weight, other.pod);
+      for (const { weight, podAffinityTerm: term } of preferredTerms(pod, 'podAffinity'))
+        count(pod, term, weight, other.pod);
       for (const { weight, podAffinityTerm: term } of preferredTerms(pod, 'podAntiAffinity'))
         count(pod, term, -weight, other.pod);
       for (const term of requiredTerms(other.pod, 'podAffinity')) count(other.pod, term, hardWeight, pod);
@@ -172,10 +180,14 @@ const SYSTEM_DEFAULTS = [
 ];
 
 /** Those of a pod that has none of its own: it is spread among the pods of its Services. */
-function defaultSpread({ metadata: { namespace, labels = {} } }: Pod, { services = [] }: ReferenceWorld): readonly Spread[] {
+function defaultSpread(
+  { metadata: { namespace, labels = {} } }: Pod,
+  { services = [] }: ReferenceWorld,
+): readonly Spread[] {
   const own = services.filter(
     (service) =>
-      service.namespace === namespace && Object.entries(service.selector).every(([key, value]) => labels[key] === value),
+      service.namespace === namespace &&
+      Object.entries(service.selector).every(([key, value]) => labels[key] === value),
   );
   if (own.length === 0) return [];
   const matchLabels = Object.fromEntries(own.flatMap(({ selector }) => Object.entries(selector)));
@@ -190,12 +202,15 @@ function defaultSpread({ metadata: { namespace, labels = {} } }: Pod, { services
 export function spreadScores(pod: Pod, nodes: readonly Node[], world: ReferenceWorld): number[] {
   const own = pod.spec.topologySpreadConstraints ?? [];
   const soft =
-    own.length === 0 ? defaultSpread(pod, world) : own.filter((constraint) => constraint.whenUnsatisfiable === 'ScheduleAnyway');
+    own.length === 0
+      ? defaultSpread(pod, world)
+      : own.filter((constraint) => constraint.whenUnsatisfiable === 'ScheduleAnyway');
   if (soft.length === 0) return nodes.map(() => 0);
   // Nodes without one of the topologies are left out, unless nobody has asked for these topologies.
   const demanded = own.length === 0 ? [] : soft;
   const labelOf = (node: Node, key: string): string | undefined => node.metadata.labels?.[key];
-  const complete = (node: Node): boolean => demanded.every(({ topologyKey }) => labelOf(node, topologyKey) !== undefined);
+  const complete = (node: Node): boolean =>
+    demanded.every(({ topologyKey }) => labelOf(node, topologyKey) !== undefined);
   const scored = nodes.filter(complete);
   const raw = nodes.map((node) => {
     let score = 0;
@@ -209,7 +224,8 @@ export function spreadScores(pod: Pod, nodes: readonly Node[], world: ReferenceW
         const here = perHost
           ? other === node
           : sameDomain(node, other, topologyKey) && included(pod, constraint, demanded, other);
-        if (here) count += world.podsOn(other.metadata.name).filter((p) => living(p) && spreads(pod, constraint, p)).length;
+        if (here)
+          count += world.podsOn(other.metadata.name).filter((p) => living(p) && spreads(pod, constraint, p)).length;
       }
       score += count * Math.log(domains + 2) + maxSkew - 1;
     }

@@ -34,7 +34,12 @@ export function staticInformers(objects: Readonly<Record<string, readonly unknow
   };
   const client = createClient(transport);
   const random = new SeededRandom('informers');
-  const informers = new SharedInformerFactory({ client, clock: new VirtualClock(), random, logger: new RecordingLogger() });
+  const informers = new SharedInformerFactory({
+    client,
+    clock: new VirtualClock(),
+    random,
+    logger: new RecordingLogger(),
+  });
   const stopping = new AbortController();
   return {
     informers,

@@ -49,7 +49,9 @@ export function makeVolume(name: string, options: VolumeOptions = {}): Persisten
 }
 
 export function onHost(...values: string[]) {
-  return { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In' as const, values }] }] };
+  return {
+    nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In' as const, values }] }],
+  };
 }
 
 export interface ClaimOptions {

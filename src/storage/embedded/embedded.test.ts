@@ -124,12 +124,15 @@ describe('embedded storage', () => {
       const history: { revision: Revision; key: string; value: string | null }[] = [];
       for await (const event of storage.watch('/crash/', { afterRevision: 1, progressIntervalMs: 60_000 })) {
         if (event.type === 'progress') break;
-        if (event.type === 'put') history.push({ revision: event.revision, key: event.kv.key, value: text(event.kv.value) });
+        if (event.type === 'put')
+          history.push({ revision: event.revision, key: event.kv.key, value: text(event.kv.value) });
         else history.push({ revision: event.revision, key: event.key, value: null });
       }
       expect(history.map((event) => event.revision)).toEqual(Array.from({ length: current - 1 }, (_, i) => i + 2));
       const found = history.filter((event) => acknowledged.has(event.revision));
-      expect(found).toEqual([...acknowledged].sort(([a], [b]) => a - b).map(([revision, write]) => ({ revision, ...write })));
+      expect(found).toEqual(
+        [...acknowledged].sort(([a], [b]) => a - b).map(([revision, write]) => ({ revision, ...write })),
+      );
       expect(history.length - found.length).toBeLessThanOrEqual(16 * (round + 1));
       const last = new Map(history.map((event) => [event.key, event.value]));
       const { items } = await storage.list('/crash/');
@@ -276,7 +279,9 @@ describe('embedded storage', () => {
     expect(await storage.count('/a/')).toBe(4);
     await storage.compact(18);
     await storage.close();
-    await tamper(dataDir, (database) => database.exec('DELETE FROM log WHERE revision = (SELECT min(revision) FROM log)'));
+    await tamper(dataDir, (database) =>
+      database.exec('DELETE FROM log WHERE revision = (SELECT min(revision) FROM log)'),
+    );
     expect(await refusal(open(dataDir))).toMatchObject({ reason: 'Corrupt' });
   });
 
@@ -309,7 +314,11 @@ describe('embedded storage', () => {
         "UPDATE log SET record = CAST(replace(CAST(record AS TEXT), 'xxxx', 'xxyx') AS BLOB) WHERE revision = 100",
         'revision 100 does not match',
       ],
-      ['a record of another revision', 'UPDATE log SET revision = 1000 WHERE revision = 201', 'revision 201 is missing'],
+      [
+        'a record of another revision',
+        'UPDATE log SET revision = 1000 WHERE revision = 201',
+        'revision 201 is missing',
+      ],
       ['a missing row', 'DELETE FROM log WHERE revision = 77', 'revision 77 is missing'],
       ['a missing table', 'DROP TABLE log', 'no such table'],
     ])('%s', async (_, sql, message) => {

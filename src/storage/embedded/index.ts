@@ -87,7 +87,10 @@ class EmbeddedEngine extends MvccEngine {
           (error: unknown) => {
             // The log is not always there.
             if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-            throw new StorageError('Unavailable', `the size of the database cannot be read: ${(error as Error).message}`);
+            throw new StorageError(
+              'Unavailable',
+              `the size of the database cannot be read: ${(error as Error).message}`,
+            );
           },
         ),
       ),

@@ -7,7 +7,17 @@
 // Runs in the worker thread. Its errors are StorageError, except those of `commit`, `compact` and `probe`, which come from SQLite.
 
 import { errorMessage } from '#machinery/error-message.ts';
-import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Revision } from '../interface.ts';
 import { StorageError } from '../interface.ts';
@@ -230,7 +240,8 @@ export class LogDatabase {
   /** The records of these rows, which are all that there are between the first and the last of them. */
   #readPiece(rows: readonly RowSize[], bytes: number): Uint8Array<ArrayBuffer> {
     const records = this.#concatenation((rows[0] as RowSize).revision, (rows.at(-1) as RowSize).revision);
-    if (records.length !== bytes) throw corrupt(this.#dataDir, `${rows.length} rows have ${records.length} bytes, not ${bytes}`);
+    if (records.length !== bytes)
+      throw corrupt(this.#dataDir, `${rows.length} rows have ${records.length} bytes, not ${bytes}`);
     let at = 0;
     for (const { revision, bytes: size } of rows) {
       if (!isIntact(records.subarray(at, at + size), revision)) {
@@ -243,7 +254,8 @@ export class LogDatabase {
 
   #concatenation(first: Revision, last: Revision): Uint8Array<ArrayBuffer> {
     const { records } = this.#concatenate.get(first, last) as { readonly records: unknown };
-    if (!(records instanceof Uint8Array)) throw corrupt(this.#dataDir, `the rows of revisions ${first} to ${last} have no data`);
+    if (!(records instanceof Uint8Array))
+      throw corrupt(this.#dataDir, `the rows of revisions ${first} to ${last} have no data`);
     // It must have its buffer for itself, to be handed over.
     return records.buffer instanceof ArrayBuffer && records.buffer.byteLength === records.length
       ? new Uint8Array(records.buffer)
@@ -271,7 +283,8 @@ export class LogDatabase {
       let rows = this.#kept.rows + (compactedRevision - upTo);
       let sum = this.#kept.sum + sumOfRange(upTo + 1, compactedRevision);
       for (const revision of obsolete) {
-        if (this.#delete.run(revision).changes !== 1) throw new Error(`the row of revision ${revision} is gone already`);
+        if (this.#delete.run(revision).changes !== 1)
+          throw new Error(`the row of revision ${revision} is gone already`);
         rows--;
         sum -= revision;
       }
@@ -382,7 +395,8 @@ function openTables(database: Database, dataDir: string, maxBytes: number | unde
   }
   if (tables > 0 && version < 1) throw corrupt(dataDir, `it says that its format is ${version}`);
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0`);
-  if (maxBytes !== undefined) database.exec(`PRAGMA max_page_count = ${Math.max(16, Math.floor(maxBytes / PAGE_BYTES))}`);
+  if (maxBytes !== undefined)
+    database.exec(`PRAGMA max_page_count = ${Math.max(16, Math.floor(maxBytes / PAGE_BYTES))}`);
   database.exec('BEGIN EXCLUSIVE');
   if (tables === 0) {
     database.exec(SCHEMA);
@@ -410,7 +424,8 @@ function sumOfRange(first: Revision, last: Revision): number {
 function readNumber(database: Database, sql: string): number {
   const row: unknown = database.prepare(sql).get();
   const value: unknown = typeof row === 'object' && row !== null ? Object.values(row)[0] : undefined;
-  if (typeof value !== 'number') throw new StorageError('Corrupt', `the store's database is damaged: ${sql} has no answer`);
+  if (typeof value !== 'number')
+    throw new StorageError('Corrupt', `the store's database is damaged: ${sql} has no answer`);
   return value;
 }
 
@@ -428,9 +443,13 @@ function openError(error: unknown, dataDir: string): StorageError {
       return corrupt(dataDir, message);
     case 'ReadOnly':
       if (isWritable(join(dataDir, DATABASE_FILE))) return corrupt(dataDir, message);
-      return new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${DATABASE_FILE} must not be written`, {
-        cause: error,
-      });
+      return new StorageError(
+        'Unavailable',
+        `the store in ${dataDir} cannot be opened: ${DATABASE_FILE} must not be written`,
+        {
+          cause: error,
+        },
+      );
     case 'NoSpace':
       return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, { cause: error });
     default:

@@ -82,7 +82,9 @@ export class RecordWriter {
 }
 
 /** Completes the records in the buffer with their checksums; answers each with its revision, as a view of the buffer. */
-export function* sealRecords(buffer: Uint8Array): Generator<{ readonly revision: Revision; readonly record: Uint8Array }> {
+export function* sealRecords(
+  buffer: Uint8Array,
+): Generator<{ readonly revision: Revision; readonly record: Uint8Array }> {
   const view = viewOf(buffer);
   for (let at = 0; at < buffer.length;) {
     const end = at + recordBytes(view, at);

@@ -117,7 +117,9 @@ export async function readSnapshot(
 function parseHeader(text: string): SnapshotHeader | undefined {
   try {
     const header = JSON.parse(text) as Record<string, unknown>;
-    const [revision, keys, recordBytes, createdAt] = ['revision', 'keys', 'recordBytes', 'createdAt'].map((name) => header[name]);
+    const [revision, keys, recordBytes, createdAt] = ['revision', 'keys', 'recordBytes', 'createdAt'].map(
+      (name) => header[name],
+    );
     for (const value of [revision, keys, recordBytes, createdAt]) if (!Number.isSafeInteger(value)) return undefined;
     return { revision, keys, recordBytes, createdAt } as SnapshotHeader;
   } catch {

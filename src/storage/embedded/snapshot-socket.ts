@@ -31,7 +31,9 @@ export function serveSnapshots(config: {
   const { dataDir, logger, encode } = config;
   const path = socketPath(dataDir);
   if (path === undefined) {
-    logger.warn('snapshots can be taken only while the store is not in use: the path of its directory is too long', { dataDir });
+    logger.warn('snapshots can be taken only while the store is not in use: the path of its directory is too long', {
+      dataDir,
+    });
     return () => {};
   }
   // The process that made it is gone: the store has one owner, which is this process.

@@ -25,7 +25,12 @@ describe('snapshots', () => {
 
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
   const state = async (from: Storage): Promise<unknown[]> =>
-    (await from.list('/a/')).items.map((kv) => [kv.key, Buffer.from(kv.value).toString(), kv.createRevision, kv.modRevision]);
+    (await from.list('/a/')).items.map((kv) => [
+      kv.key,
+      Buffer.from(kv.value).toString(),
+      kv.createRevision,
+      kv.modRevision,
+    ]);
   const refused = async (promise: Promise<unknown>): Promise<StorageError> => {
     const error = await promise.catch((err: unknown) => err);
     if (!(error instanceof StorageError)) throw new Error(`not refused: ${String(error)}`);

@@ -24,7 +24,8 @@ export async function saveSnapshot(
   config: Pick<EngineOptions, 'clock' | 'logger'> & { readonly dataDir: string; readonly file: string },
 ): Promise<SnapshotStatus> {
   const { clock, dataDir, file } = config;
-  if (!existsSync(join(dataDir, DATABASE_FILE))) throw new StorageError('Unavailable', `there is no store in ${dataDir}`);
+  if (!existsSync(join(dataDir, DATABASE_FILE)))
+    throw new StorageError('Unavailable', `there is no store in ${dataDir}`);
   const part = `${file}.part`;
   try {
     const served = await fetchSnapshot(dataDir);

@@ -99,7 +99,13 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   compact(compactedRevision: Revision, obsolete: readonly Revision[]): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
-      this.#compactions.push({ compactedRevision, obsolete: [...this.#leftOver, ...obsolete], deleted: 0, resolve, reject });
+      this.#compactions.push({
+        compactedRevision,
+        obsolete: [...this.#leftOver, ...obsolete],
+        deleted: 0,
+        resolve,
+        reject,
+      });
       this.#leftOver = [];
       this.#schedule();
     });
@@ -139,7 +145,8 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     else if (compactions && this.#closing === undefined) this.#sendCompaction();
     else if (this.#queue.length > 0) this.#sendBatch();
     else if (this.#closing !== undefined) {
-      for (const waiting of this.#compactions.splice(0)) waiting.reject(new StorageError('Closed', 'the store is closed'));
+      for (const waiting of this.#compactions.splice(0))
+        waiting.reject(new StorageError('Closed', 'the store is closed'));
       this.#send({ type: 'close' }, { type: 'close' });
     }
   }
@@ -196,7 +203,9 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     if (done.type === 'close') return;
     this.#inFlight = undefined;
     const full =
-      response.type === 'failed' ? new StorageError('NoSpace', `no space for the store: ${response.message}`) : undefined;
+      response.type === 'failed'
+        ? new StorageError('NoSpace', `no space for the store: ${response.message}`)
+        : undefined;
     switch (done.type) {
       case 'commit':
         if (full !== undefined) {

@@ -9,7 +9,8 @@ import type { LoadMessage, Request, Response, WorkerConfig } from './protocol.ts
 import { sqliteFailure } from './sqlite.ts';
 
 async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
-  const tell = (message: LoadMessage | Response, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+  const tell = (message: LoadMessage | Response, transfer: ArrayBuffer[] = []): void =>
+    port.postMessage(message, transfer);
   let database: LogDatabase;
   try {
     database = await LogDatabase.open(config);

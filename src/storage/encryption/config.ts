@@ -145,13 +145,21 @@ function readProvider(value: unknown, path: FieldPath, errors: FieldErrorList): 
       return [{ type }];
     default:
       errors.push(
-        field.forbidden(path.child(type), 'this provider is not supported yet: use aesgcm, aescbc, secretbox or identity'),
+        field.forbidden(
+          path.child(type),
+          'this provider is not supported yet: use aesgcm, aescbc, secretbox or identity',
+        ),
       );
       return [];
   }
 }
 
-function readKeys(value: unknown, lengths: readonly number[], path: FieldPath, errors: FieldErrorList): EncryptionKey[] {
+function readKeys(
+  value: unknown,
+  lengths: readonly number[],
+  path: FieldPath,
+  errors: FieldErrorList,
+): EncryptionKey[] {
   const keysPath = path.child('keys');
   const keys = listOf(fieldsOf(value, path, ['keys'], errors)?.['keys'], keysPath, errors);
   if (keys?.length === 0) errors.push(field.required(keysPath, 'at least one keys is required'));
@@ -191,7 +199,12 @@ function listOf(value: unknown, path: FieldPath, errors: FieldErrorList): readon
   return undefined;
 }
 
-function fieldsOf(value: unknown, path: FieldPath, known: readonly string[], errors: FieldErrorList): Fields | undefined {
+function fieldsOf(
+  value: unknown,
+  path: FieldPath,
+  known: readonly string[],
+  errors: FieldErrorList,
+): Fields | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     // The value may be a secret that was put in the wrong place.
     errors.push(field.typeInvalid(path, field.omitValue, 'must be an object'));

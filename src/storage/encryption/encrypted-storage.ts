@@ -85,7 +85,8 @@ export class EncryptedStorage implements Storage {
     );
     const previous = result.previous && (result.previous === guess ? guess : this.#open(result.previous));
     if (result.kv === undefined) return { ...result, ...(previous && { previous }) };
-    if (written !== undefined) return { ...result, kv: this.#written(result.kv, written), ...(previous && { previous }) };
+    if (written !== undefined)
+      return { ...result, kv: this.#written(result.kv, written), ...(previous && { previous }) };
     const kv = result.kv === guess ? guess : this.#open(result.kv);
     return { ...result, kv, ...(previous && { previous }) };
   }
@@ -182,7 +183,10 @@ export class EncryptedStorage implements Storage {
       return kv;
     } catch (cause) {
       const problem = errorMessage(cause);
-      throw new StorageError('Corrupt', `unable to transform key "${stored.key}": ${problem}`, { key: stored.key, cause });
+      throw new StorageError('Corrupt', `unable to transform key "${stored.key}": ${problem}`, {
+        key: stored.key,
+        cause,
+      });
     }
   }
 }

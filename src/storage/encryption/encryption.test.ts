@@ -156,7 +156,11 @@ describe('an EncryptionConfiguration is refused', () => {
   const broken = (change: object): object => ({ ...file([gcm(one)]), ...change });
   it.each([
     ['no object', 'text', ': Invalid value: must be an object'],
-    ['another kind', broken({ kind: 'Pod' }), 'kind: Unsupported value: "Pod": supported values: "EncryptionConfiguration"'],
+    [
+      'another kind',
+      broken({ kind: 'Pod' }),
+      'kind: Unsupported value: "Pod": supported values: "EncryptionConfiguration"',
+    ],
     [
       'another version',
       broken({ apiVersion: 'v9' }),
@@ -164,8 +168,16 @@ describe('an EncryptionConfiguration is refused', () => {
     ],
     ['no resources', broken({ resources: [] }), 'resources: Required value: at least one resources is required'],
     ['an unknown field', broken({ extra: 1 }), 'extra: Forbidden: unknown field'],
-    ['no names', file([gcm(one)], []), 'resources[0].resources: Required value: at least one resources[0].resources is required'],
-    ['no providers', file([]), 'resources[0].providers: Required value: at least one resources[0].providers is required'],
+    [
+      'no names',
+      file([gcm(one)], []),
+      'resources[0].resources: Required value: at least one resources[0].resources is required',
+    ],
+    [
+      'no providers',
+      file([]),
+      'resources[0].providers: Required value: at least one resources[0].providers is required',
+    ],
     [
       'an empty provider',
       file([{}]),
@@ -207,9 +219,17 @@ describe('an EncryptionConfiguration is refused', () => {
       file([{ kms: {} }]),
       'resources[0].providers[0].kms: Forbidden: this provider is not supported yet',
     ],
-    ['*', file([identity], ['*']), "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources"],
+    [
+      '*',
+      file([identity], ['*']),
+      "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources",
+    ],
     ['capital letters', file([identity], ['Secrets']), 'resource name should not contain capital letters'],
-    ['the same twice', file([identity], ['secrets', 'secrets']), 'the same resource cannot be specified multiple times'],
+    [
+      'the same twice',
+      file([identity], ['secrets', 'secrets']),
+      'the same resource cannot be specified multiple times',
+    ],
     ['what covers another', file([identity], ['*.', 'secrets']), 'using overlapping resources such as'],
     ['a group for all', file([identity], ['pods.*']), 'encrypting the same resource across groups is not supported'],
     ['events.k8s.io', file([identity], ['events.events.k8s.io']), "Use 'events' instead in the config file"],

@@ -15,7 +15,10 @@ import { encryptedStorage, readEncryptionConfiguration } from './index.ts';
 /** A minute of the suite is a second of etcd, which knows no shorter lease. */
 const TIME_SCALE = 60;
 
-const keyOf = (name: string, letter: string): object => ({ name, secret: Buffer.from(letter.repeat(32)).toString('base64') });
+const keyOf = (name: string, letter: string): object => ({
+  name,
+  secret: Buffer.from(letter.repeat(32)).toString('base64'),
+});
 const gcm = (...keys: object[]): object => ({ aesgcm: { keys } });
 const [one, two] = [keyOf('one', '1'), keyOf('two', '2')];
 const identity = { identity: {} };
@@ -49,7 +52,11 @@ if (!hasEtcd()) {
       ...options,
     });
   /** A server of its own, with these providers. */
-  const encrypted = async (prefix: string, providers: readonly object[], options: HarnessOptions = {}): Promise<Storage> =>
+  const encrypted = async (
+    prefix: string,
+    providers: readonly object[],
+    options: HarnessOptions = {},
+  ): Promise<Storage> =>
     encryptedStorage({
       storage: await plain(prefix, options),
       configuration: readEncryptionConfiguration({

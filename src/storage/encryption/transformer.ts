@@ -141,7 +141,8 @@ function secretbox({ name, secret }: EncryptionKey, random: Random): Cipher {
       return Buffer.concat([nonce, xsalsa20poly1305(secret, nonce).encrypt(value)]);
     },
     open(data) {
-      if (data.length < SECRETBOX_NONCE_BYTES + TAG_BYTES) throw new Error('the stored data was shorter than the required size');
+      if (data.length < SECRETBOX_NONCE_BYTES + TAG_BYTES)
+        throw new Error('the stored data was shorter than the required size');
       const [nonce, box] = [data.subarray(0, SECRETBOX_NONCE_BYTES), data.subarray(SECRETBOX_NONCE_BYTES)];
       try {
         return xsalsa20poly1305(secret, nonce).decrypt(box);

@@ -105,7 +105,11 @@ export class EtcdConnection {
   }
 
   /** For what may be carried out more than once. Rejects with the last failure; Closed once the connection is. */
-  async read<N extends keyof Methods>(name: N, request: Methods[N][0], timeoutMs = this.#timeoutMs): Promise<Methods[N][1]> {
+  async read<N extends keyof Methods>(
+    name: N,
+    request: Methods[N][0],
+    timeoutMs = this.#timeoutMs,
+  ): Promise<Methods[N][1]> {
     const deadline = this.#clock.monotonic() + timeoutMs;
     for (let attempt = 1; ; attempt++) {
       const left = Math.max(1, deadline - this.#clock.monotonic());
@@ -121,7 +125,11 @@ export class EtcdConnection {
   }
 
   /** Sends the request once, to one member. */
-  send<N extends keyof Methods>(name: N, request: Methods[N][0], timeoutMs = this.#attemptTimeoutMs): Promise<Methods[N][1]> {
+  send<N extends keyof Methods>(
+    name: N,
+    request: Methods[N][0],
+    timeoutMs = this.#attemptTimeoutMs,
+  ): Promise<Methods[N][1]> {
     if (this.#closed) return Promise.reject(closedError());
     const method = methodNamed(name);
     const active = this.#active;

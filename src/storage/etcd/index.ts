@@ -77,7 +77,8 @@ export async function openEtcdStorage(config: EtcdStorageConfig): Promise<Storag
   try {
     const { version } = await connection.read('Maintenance.Status', {});
     const [major = 0, minor = 0] = version.split('.').map(Number);
-    if (major !== 3 || minor < 4) throw new StorageError('Unavailable', `etcd ${version} is too old: 3.4 or later is needed`);
+    if (major !== 3 || minor < 4)
+      throw new StorageError('Unavailable', `etcd ${version} is too old: 3.4 or later is needed`);
     config.logger.debug('connected to etcd', { version, endpoints: config.endpoints });
     return new EtcdStorage(config, connection, hasProgressRequests(version));
   } catch (error) {
@@ -210,7 +211,11 @@ class EtcdStorage implements Storage {
       thrown = error;
     }
     this.#checkOpen();
-    if (decision === undefined || decision.action === 'keep' || (decision.action === 'delete' && current === undefined)) {
+    if (
+      decision === undefined ||
+      decision.action === 'keep' ||
+      (decision.action === 'delete' && current === undefined)
+    ) {
       let { revision } = seen;
       if (revision === undefined) {
         // Only what was decided from the present counts.
@@ -314,7 +319,8 @@ class EtcdStorage implements Storage {
         this.#connection.read('Maintenance.Status', {}, HEALTH_TIMEOUT_MS),
       ]);
       const alarm = errors.find((each) => /alarm|NOSPACE|CORRUPT/i.test(each));
-      if (alarm !== undefined) throw new StorageError(alarm.includes('NOSPACE') ? 'NoSpace' : 'Unavailable', `etcd: ${alarm}`);
+      if (alarm !== undefined)
+        throw new StorageError(alarm.includes('NOSPACE') ? 'NoSpace' : 'Unavailable', `etcd: ${alarm}`);
     } catch (error) {
       throw storageErrorOf(error);
     }
@@ -343,13 +349,17 @@ class EtcdStorage implements Storage {
     | { readonly written: false; readonly current: KeyValue | undefined; readonly revision: Revision }
   > {
     this.#checkOpen();
-    if (ttlMs !== undefined && !(ttlMs > 0)) throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
+    if (ttlMs !== undefined && !(ttlMs > 0))
+      throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
     const outcome = await this.#writer.write({ key: this.#keys.encode(key), expectedRevision, value, ttlMs });
     this.#saw(outcome.revision);
     return outcome.written ? outcome : { ...outcome, current: this.#decoded(outcome.current) };
   }
 
-  async #read(key: string, revision?: Revision): Promise<{ readonly kv: KeyValue | undefined; readonly revision: Revision }> {
+  async #read(
+    key: string,
+    revision?: Revision,
+  ): Promise<{ readonly kv: KeyValue | undefined; readonly revision: Revision }> {
     const response = await this.#range({ key: this.#keys.encode(key), ...(revision && { revision }) });
     return { kv: this.#decoded(response.kvs[0]), revision: response.header.revision };
   }
@@ -403,9 +413,13 @@ class EtcdStorage implements Storage {
 
   async #future(revision: Revision): Promise<StorageError> {
     const current = await this.currentRevision();
-    return new StorageError('FutureRevision', `revision ${revision} has not been reached: the current one is ${current}`, {
-      revision: current,
-    });
+    return new StorageError(
+      'FutureRevision',
+      `revision ${revision} has not been reached: the current one is ${current}`,
+      {
+        revision: current,
+      },
+    );
   }
 
   async #expired(revision: Revision): Promise<StorageError> {

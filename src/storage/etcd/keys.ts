@@ -63,6 +63,11 @@ export class KeySpace {
   }
 
   keyValue(kv: EtcdKeyValue): KeyValue {
-    return { key: this.decode(kv.key), value: kv.value, createRevision: kv.createRevision, modRevision: kv.modRevision };
+    return {
+      key: this.decode(kv.key),
+      value: kv.value,
+      createRevision: kv.createRevision,
+      modRevision: kv.modRevision,
+    };
   }
 }

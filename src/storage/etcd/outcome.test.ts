@@ -97,7 +97,10 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const created = await storage.create('/p/a', bytes('1'));
     expect(created.modRevision).toBe(before + 1);
     // One write for the object, and one at most for the fence: nothing was written twice.
-    expect(await direct.get('/p/a')).toMatchObject({ createRevision: created.modRevision, modRevision: created.modRevision });
+    expect(await direct.get('/p/a')).toMatchObject({
+      createRevision: created.modRevision,
+      modRevision: created.modRevision,
+    });
   });
 
   it('makes sure that a write which was held up never comes, and only then makes it', async () => {
@@ -254,10 +257,16 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const { modRevision: third } = await storage.create('/p/c', bytes('3'));
     await storage.compact(second);
     slow = true;
-    await expect(storage.list('/p/', { revision: first })).rejects.toMatchObject({ reason: 'Expired', revision: second });
+    await expect(storage.list('/p/', { revision: first })).rejects.toMatchObject({
+      reason: 'Expired',
+      revision: second,
+    });
     // What another did is not known; an error that names no revision is better than one that names a wrong one.
     await other.compact(third);
-    await expect(storage.list('/p/', { revision: second })).rejects.toMatchObject({ reason: 'Expired', revision: undefined });
+    await expect(storage.list('/p/', { revision: second })).rejects.toMatchObject({
+      reason: 'Expired',
+      revision: undefined,
+    });
     slow = false;
     const tries = Array.from({ length: 20 }, () => storage.list('/p/', { revision: second }));
     for (const tried of tries) await expect(tried).rejects.toMatchObject({ reason: 'Expired', revision: third });
@@ -292,7 +301,9 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
         'subjectAltName=IP:127.0.0.1',
       );
       openssl(
-        ...'x509 -req -in one.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out one.crt -days 1 -copy_extensions copy'.split(' '),
+        ...'x509 -req -in one.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out one.crt -days 1 -copy_extensions copy'.split(
+          ' ',
+        ),
       );
     } catch {
       return skip('there is no openssl here: apt-get install openssl');

@@ -19,7 +19,12 @@ function message(fields: Readonly<Record<string, FieldSpec>>): object {
 function service(methods: Readonly<Record<string, MethodSpec>>): object {
   const described: Record<string, object> = {};
   for (const [name, [requestType, responseType, stream]] of Object.entries(methods)) {
-    described[name] = { requestType, responseType, requestStream: stream === 'stream', responseStream: stream === 'stream' };
+    described[name] = {
+      requestType,
+      responseType,
+      requestStream: stream === 'stream',
+      responseStream: stream === 'stream',
+    };
   }
   return { methods: described };
 }

@@ -93,7 +93,12 @@ export const PACKAGES: Readonly<
       LeaseGrantRequest: { ttl: [1, 'int64'], id: [2, 'int64'] },
       LeaseGrantResponse: { id: [2, 'int64'], ttl: [3, 'int64'], error: [4, 'string'] },
       StatusRequest: {},
-      StatusResponse: { header: [1, 'ResponseHeader'], version: [2, 'string'], dbSize: [3, 'int64'], errors: [8, 'string[]'] },
+      StatusResponse: {
+        header: [1, 'ResponseHeader'],
+        version: [2, 'string'],
+        dbSize: [3, 'int64'],
+        errors: [8, 'string[]'],
+      },
     },
     services: {
       KV: {
@@ -190,6 +195,11 @@ export interface Methods {
   ];
   readonly 'Maintenance.Status': readonly [
     Record<string, never>,
-    { readonly header: ResponseHeader; readonly version: string; readonly dbSize: number; readonly errors: readonly string[] },
+    {
+      readonly header: ResponseHeader;
+      readonly version: string;
+      readonly dbSize: number;
+      readonly errors: readonly string[];
+    },
   ];
 }

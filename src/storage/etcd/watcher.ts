@@ -223,7 +223,8 @@ export class Watcher {
       return;
     }
     // A member that has no leader, for example. Refusals for good (no permission) end the watch.
-    if (/permission|invalid|token/i.test(cancelReason)) this.fail(new StorageError('Unavailable', `etcd: ${cancelReason}`));
+    if (/permission|invalid|token/i.test(cancelReason))
+      this.fail(new StorageError('Unavailable', `etcd: ${cancelReason}`));
     else this.#call?.emit('error', new Error(cancelReason === '' ? 'the member canceled the watch' : cancelReason));
   }
 

@@ -265,8 +265,14 @@ describe('history', () => {
     ['revisions', { maxHistoryRevisions: 100 }, 100],
     ['bytes', { maxHistoryBytes: 1000 }, 100],
   ])('is bounded by %s, however young', async (_, limits, kept) => {
-    const engine = new MvccEngine({ clock: new VirtualClock(), logger: recordingLogger(), ...limits, store: new MvccStore() });
-    for (let i = 0; i < 1000; i++) await engine.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes('0123456789') }));
+    const engine = new MvccEngine({
+      clock: new VirtualClock(),
+      logger: recordingLogger(),
+      ...limits,
+      store: new MvccStore(),
+    });
+    for (let i = 0; i < 1000; i++)
+      await engine.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes('0123456789') }));
     const revision = await engine.currentRevision();
     expect(await engine.get('/p/a', { revision: revision - kept })).toBeDefined();
     expect(await outcome(engine.get('/p/a', { revision: revision - 2 * kept }))).toBe('Expired');

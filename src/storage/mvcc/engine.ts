@@ -183,7 +183,8 @@ export class MvccEngine implements Storage {
     options: IndexListOptions = {},
   ): IndexListResult | Promise<IndexListResult> {
     const revision = options.revision || this.#store.revision;
-    if (revision < index.start) return listByScan((prefix, page) => this.list(prefix, page), definition, value, options);
+    if (revision < index.start)
+      return listByScan((prefix, page) => this.list(prefix, page), definition, value, options);
     return this.#store.listIndexed(index, value, { ...options, within: options.within ?? definition.prefix, revision });
   }
 
@@ -268,7 +269,10 @@ export class MvccEngine implements Storage {
       }
       if (!(await this.#isCommitted(pending))) continue;
       if (current === undefined) throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
-      throw new StorageError('Conflict', `${key} has revision ${current.modRevision}, not ${expectedRevision}`, { key, current });
+      throw new StorageError('Conflict', `${key} has revision ${current.modRevision}, not ${expectedRevision}`, {
+        key,
+        current,
+      });
     }
   }
 
@@ -347,7 +351,8 @@ export class MvccEngine implements Storage {
   #checkWritable(): void {
     this.#checkOpen();
     // A new error each time, so that its stack is the caller's.
-    if (this.#failure !== undefined) throw new StorageError('Unavailable', this.#failure.message, { cause: this.#failure });
+    if (this.#failure !== undefined)
+      throw new StorageError('Unavailable', this.#failure.message, { cause: this.#failure });
   }
 
   /** The key's value after every write so far; `pending` is its last pending one. */
@@ -372,7 +377,8 @@ export class MvccEngine implements Storage {
     pending: EngineWrite | undefined,
     ttlMs: number | undefined,
   ): Awaitable<KeyValue> {
-    if (ttlMs !== undefined && !(ttlMs > 0)) throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
+    if (ttlMs !== undefined && !(ttlMs > 0))
+      throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
     const revision = this.#headRevision + 1;
     const kv: KeyValue = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
     const expiresAt = ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs);

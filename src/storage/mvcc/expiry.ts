@@ -23,7 +23,10 @@ const MAX_TIMER_MS = 60 * 60 * 1000;
 
 export class Expiry {
   readonly #config: ExpiryConfig;
-  readonly #heap = new KeyedHeap<string, Expiration>({ keyOf: (item) => item.key, less: (a, b) => a.deadline < b.deadline });
+  readonly #heap = new KeyedHeap<string, Expiration>({
+    keyOf: (item) => item.key,
+    less: (a, b) => a.deadline < b.deadline,
+  });
   /** Set exactly when the heap has an item and the expiry is started; due at #wakeAt, which no deadline is before. */
   #timer: Timer | undefined;
   #wakeAt = 0;

@@ -35,7 +35,8 @@ export function successor(key: string): string {
 /** Stops a programmer's error: a key that is empty, or has no UTF-8 form and so would not survive a restart. */
 export function assertKey(key: string): void {
   if (key === '') throw new TypeError('storage: a key must not be empty');
-  if (HIGH_UNIT.test(key) && LONE_SURROGATE.test(key)) throw new TypeError('storage: a key must be well-formed Unicode');
+  if (HIGH_UNIT.test(key) && LONE_SURROGATE.test(key))
+    throw new TypeError('storage: a key must be well-formed Unicode');
 }
 
 export function assertPrefix(prefix: string): void {

@@ -188,7 +188,8 @@ export class MvccStore {
     for (const key of keys) {
       const entry = this.#tree.get(key);
       const kv = latest ? entry?.latest : entry?.at(revision);
-      if (kv === undefined) throw new Error(`mvcc: an index has ${key} at revision ${revision}, where it does not exist`);
+      if (kv === undefined)
+        throw new Error(`mvcc: an index has ${key} at revision ${revision}, where it does not exist`);
       items.push(kv);
     }
     return { items, revision, more };
@@ -212,7 +213,8 @@ export class MvccStore {
       this.#tree.recount(key, -1);
       event = { type: 'delete', revision, key, previous };
     } else {
-      if (kv.modRevision !== revision) throw new Error(`mvcc: a write of revision ${kv.modRevision} where ${revision} is next`);
+      if (kv.modRevision !== revision)
+        throw new Error(`mvcc: a write of revision ${kv.modRevision} where ${revision} is next`);
       if (entry === undefined) {
         const created = new Entry(key);
         created.latest = kv;
@@ -355,9 +357,13 @@ export class MvccStore {
   }
 
   #future(revision: Revision): StorageError {
-    return new StorageError('FutureRevision', `revision ${revision} has not been reached: the current one is ${this.#revision}`, {
-      revision: this.#revision,
-    });
+    return new StorageError(
+      'FutureRevision',
+      `revision ${revision} has not been reached: the current one is ${this.#revision}`,
+      {
+        revision: this.#revision,
+      },
+    );
   }
 
   #expired(revision: Revision): StorageError {

@@ -77,7 +77,10 @@ export class CacheState {
     });
     const last = items.at(-1);
     if (!more || last === undefined) return { items, remaining: 0 };
-    return { items, remaining: this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(successor(last.key)) };
+    return {
+      items,
+      remaining: this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(successor(last.key)),
+    };
   }
 
   /** The index of this definition, which is added if there is none. It reaches as far back as changes are remembered. */
@@ -116,7 +119,8 @@ export class CacheState {
       else entry.kv = kv;
       event = previous === undefined ? { ...incoming, kv } : { ...incoming, kv, previous };
     }
-    for (const index of this.#indexes.values()) index.apply(key, event.type === 'put' ? event.kv : undefined, incoming.revision);
+    for (const index of this.#indexes.values())
+      index.apply(key, event.type === 'put' ? event.kv : undefined, incoming.revision);
     this.#newest = incoming.revision;
     this.#events.push(event);
     this.#bytes += previous?.value.length ?? 0;
@@ -160,7 +164,8 @@ export class CacheState {
   #forget(upTo: Revision = 0): void {
     for (;;) {
       const next = this.#events[this.#first];
-      const tooMany = this.remembered > this.#limits.events || (this.#bytes > this.#limits.bytes && this.remembered > 1);
+      const tooMany =
+        this.remembered > this.#limits.events || (this.#bytes > this.#limits.bytes && this.remembered > 1);
       if (next === undefined || (next.revision > upTo && !tooMany)) break;
       const oldest = this.#events[this.#first] as ChangeEvent;
       this.#first++;

@@ -130,7 +130,11 @@ describe('watch cache', () => {
         return queue;
       },
     };
-    return { storage: await openWatchCache({ clock: systemClock, logger, storage: slow, maxWaitMs: 60_000 }), watches, revision };
+    return {
+      storage: await openWatchCache({ clock: systemClock, logger, storage: slow, maxWaitMs: 60_000 }),
+      watches,
+      revision,
+    };
   };
 
   it('waits for what was written before the question, and for nothing else', async () => {

@@ -57,7 +57,15 @@ const outside = await nodeSockets.listenUdp({ address: '127.0.0.1', port: 0 }, (
             name: 'example.test',
             type: 'SOA',
             ttl: 20,
-            data: { mname: 'ns.example.test', rname: 'h.example.test', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 20 },
+            data: {
+              mname: 'ns.example.test',
+              rname: 'h.example.test',
+              serial: 1,
+              refresh: 1,
+              retry: 1,
+              expire: 1,
+              minimum: 20,
+            },
           },
         ];
   outside.send(encode({ type: 'response', id: query.id, flags, questions: [question], answers, authorities }), from);
@@ -152,7 +160,9 @@ function textOf(packet: DecodedPacket & { rcode?: string }): string {
     const records = (packet[section] ?? []).map((record) => {
       if (record.type === 'OPT') return `${section} OPT do=${String(record.flag_do)}`;
       const data =
-        record.type === 'SOA' ? { ...(record as { data: object }).data, serial: 0 } : (record as { data: unknown }).data;
+        record.type === 'SOA'
+          ? { ...(record as { data: object }).data, serial: 0 }
+          : (record as { data: unknown }).data;
       return `${section} ${record.name} ${ttlOf(record)} ${record.type} ${JSON.stringify(data)}`;
     });
     lines.push(...records.sort());
@@ -188,7 +198,8 @@ const EXPECTED: readonly {
   },
   {
     reason: 'CoreDNS says of any name that it exists (SOA)',
-    covers: ({ type }, ours, theirs) => type === 'SOA' && ours.startsWith('NXDOMAIN') && theirs.startsWith('NOERROR aa'),
+    covers: ({ type }, ours, theirs) =>
+      type === 'SOA' && ours.startsWith('NXDOMAIN') && theirs.startsWith('NOERROR aa'),
   },
   {
     reason: 'CoreDNS finds its own service by its address, which is not that of a pod here',

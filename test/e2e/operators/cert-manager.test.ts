@@ -5,7 +5,16 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from '../harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from '../harness.ts';
 import { freePort, listening, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
@@ -71,7 +80,8 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
       });
       await eventually(
         'issuers are accepted',
-        async () => (await kubectl.try('apply -f -', { input: manifest('Issuer', 'self', { selfSigned: {} }) })).status === 0,
+        async () =>
+          (await kubectl.try('apply -f -', { input: manifest('Issuer', 'self', { selfSigned: {} }) })).status === 0,
       );
     } catch (error) {
       throw new Error(programs.map((program) => program.output().slice(-3000)).join('\n----\n'), { cause: error });
@@ -120,7 +130,10 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
 
   test('its webhook and schema reject what is wrong', async () => {
     const wrong: readonly (readonly [string, string])[] = [
-      [certificate('wrong', 'self', { dnsNames: ['a'], duration: '1m' }), 'certificate duration must be greater than 1h0m0s'],
+      [
+        certificate('wrong', 'self', { dnsNames: ['a'], duration: '1m' }),
+        'certificate duration must be greater than 1h0m0s',
+      ],
       [certificate('wrong', 'self', {}), 'at least one of'],
       [manifest('Certificate', 'wrong', { secretName: 'x' }), 'spec.issuerRef: Required value'],
       [manifest('Issuer', 'wrong', {}), 'at least one issuer must be configured'],
@@ -133,7 +146,10 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
 
   test('uninstalls with its kinds', async () => {
     await kubectl.run('delete certificate --all --timeout=60s');
-    await eventually('its requests are gone', async () => (await kubectl.run('get certificaterequests -o name')) === '');
+    await eventually(
+      'its requests are gone',
+      async () => (await kubectl.run('get certificaterequests -o name')) === '',
+    );
     await helm('uninstall', 'cert-manager', '-n', 'cert-manager', '--wait');
     await eventually('its kinds are gone', async () => (await kubectl.run('get crd -o name')) === '');
     await kubectl.run('delete namespace cert-manager --timeout=90s', { timeoutMs: 100_000 });

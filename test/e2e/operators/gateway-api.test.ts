@@ -4,7 +4,16 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, eventually, Kubectl, kubectls, missingKubectl, named, type RunningCluster, temporaryDir } from '../harness.ts';
+import {
+  coxUp,
+  eventually,
+  Kubectl,
+  kubectls,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from '../harness.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
 const missing = missingKubectl ?? missingOperators(['gateway-api', 'gateway-api-examples', 'gateway-api-invalid']);
@@ -44,30 +53,34 @@ describe.skipIf(missing !== undefined)(named('the Gateway API', missing), () => 
     return `${stdout}${stderr}`.replaceAll(folder, '').trim().split('\n').sort();
   };
 
-  test.each(CHANNELS)('the %s channel installs, its examples are judged as by Kubernetes, and it goes', async (channel) => {
-    const definitions = join(operatorPath('gateway-api'), channel);
-    const files = manifests(definitions).filter((file) => file !== 'kustomization.yaml');
-    for (const file of files) {
-      await kubectl.run(`apply --server-side -f ${join(definitions, file)}`, { timeoutMs: 120_000 });
-    }
-    await kubectl.run('wait --for=condition=Established crd --all --timeout=60s');
-    expect(await kubectl.run('explain httproute.spec.rules.filters.type')).toMatch(/FIELD: type <(string|enum)>/);
-    await eventually('the kinds have discovery documents', async () =>
-      (await kubectl.run('api-resources')).includes('referencegrants'),
-    );
+  test.each(CHANNELS)(
+    'the %s channel installs, its examples are judged as by Kubernetes, and it goes',
+    async (channel) => {
+      const definitions = join(operatorPath('gateway-api'), channel);
+      const files = manifests(definitions).filter((file) => file !== 'kustomization.yaml');
+      for (const file of files) {
+        await kubectl.run(`apply --server-side -f ${join(definitions, file)}`, { timeoutMs: 120_000 });
+      }
+      await kubectl.run('wait --for=condition=Established crd --all --timeout=60s');
+      expect(await kubectl.run('explain httproute.spec.rules.filters.type')).toMatch(/FIELD: type <(string|enum)>/);
+      await eventually('the kinds have discovery documents', async () =>
+        (await kubectl.run('api-resources')).includes('referencegrants'),
+      );
 
-    const found = {
-      valid: await answersOf(join(operatorPath('gateway-api-examples'), channel)),
-      invalid: await answersOf(join(operatorPath('gateway-api-invalid'), channel)),
-    };
-    const known = JSON.parse(readFileSync(recorded, 'utf8')) as Record<string, typeof found>;
-    if (recordFrom !== undefined) writeFileSync(recorded, `${JSON.stringify({ ...known, [channel]: found }, undefined, 1)}\n`);
-    else expect(found).toEqual(known[channel]);
-    expect(found.invalid.filter((line) => line.includes('created'))).toEqual([]);
+      const found = {
+        valid: await answersOf(join(operatorPath('gateway-api-examples'), channel)),
+        invalid: await answersOf(join(operatorPath('gateway-api-invalid'), channel)),
+      };
+      const known = JSON.parse(readFileSync(recorded, 'utf8')) as Record<string, typeof found>;
+      if (recordFrom !== undefined)
+        writeFileSync(recorded, `${JSON.stringify({ ...known, [channel]: found }, undefined, 1)}\n`);
+      else expect(found).toEqual(known[channel]);
+      expect(found.invalid.filter((line) => line.includes('created'))).toEqual([]);
 
-    // The policy forbids older definitions over newer ones, not their removal.
-    await kubectl.try(`delete validatingadmissionpolicybinding,validatingadmissionpolicy ${POLICY}`);
-    await kubectl.run('delete crd --all --timeout=90s', { timeoutMs: 100_000 });
-    expect(await kubectl.run('get crd -o name')).toBe('');
-  });
+      // The policy forbids older definitions over newer ones, not their removal.
+      await kubectl.try(`delete validatingadmissionpolicybinding,validatingadmissionpolicy ${POLICY}`);
+      await kubectl.run('delete crd --all --timeout=90s', { timeoutMs: 100_000 });
+      expect(await kubectl.run('get crd -o name')).toBe('');
+    },
+  );
 });

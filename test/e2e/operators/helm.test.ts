@@ -76,7 +76,10 @@ describe.skipIf(missing !== undefined)(named('helm and a chart with a kind of it
   let cluster: RunningCluster;
   let kubectl: Kubectl;
   const helm = (...args: string[]): Promise<RunResult> =>
-    run(operatorPath('helm'), args, { env: { KUBECONFIG: cluster.kubeconfig, HOME: directory.path }, timeoutMs: 120_000 });
+    run(operatorPath('helm'), args, {
+      env: { KUBECONFIG: cluster.kubeconfig, HOME: directory.path },
+      timeoutMs: 120_000,
+    });
   const succeeds = async (...args: string[]): Promise<string> => {
     const { status, stdout, stderr } = await helm(...args);
     expect([status, stderr], stdout).toEqual([0, '']);

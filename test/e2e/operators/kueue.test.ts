@@ -5,7 +5,16 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from '../harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from '../harness.ts';
 import { freePort, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
@@ -48,7 +57,9 @@ const job = (name: string, cpu: string): object => ({
     template: {
       spec: {
         restartPolicy: 'Never',
-        containers: [{ name: 'work', image: 'busybox', command: ['sleep', 'infinity'], resources: { requests: { cpu } } }],
+        containers: [
+          { name: 'work', image: 'busybox', command: ['sleep', 'infinity'], resources: { requests: { cpu } } },
+        ],
       },
     },
   },
@@ -108,7 +119,14 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
         integrations: { frameworks: ['batch/job'] },
       }),
     );
-    const args = ['--config', config, '--kubeconfig', cluster.kubeconfig, '--visibility-server-port', String(visibility)];
+    const args = [
+      '--config',
+      config,
+      '--kubeconfig',
+      cluster.kubeconfig,
+      '--visibility-server-port',
+      String(visibility),
+    ];
     program = startProgram(operatorPath('kueue'), args);
     try {
       await eventually('the webhooks have their certificate', mountCertificates);
@@ -134,7 +152,10 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     await succeeds(clusterQueue('all', '2'), kueue('LocalQueue', 'queue', { clusterQueue: 'all' }));
     await kubectl.run('wait --for=condition=Active clusterqueue/all --timeout=60s');
     await succeeds(job('first', '1500m'));
-    await eventually('the first job runs', async () => (await kubectl.run('get job first -o jsonpath={.status.active}')) === '1');
+    await eventually(
+      'the first job runs',
+      async () => (await kubectl.run('get job first -o jsonpath={.status.active}')) === '1',
+    );
     await succeeds(job('second', '1'));
     await eventually('the second job waits', async () => {
       return (await kubectl.run('get clusterqueue all -o jsonpath={.status.pendingWorkloads}')) === '1';
@@ -166,7 +187,8 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     );
     await kubectl.run('delete job second --timeout=60s');
     await eventually('no workloads', async () => (await kubectl.run('get workloads -o name')) === '');
-    for (const kind of ['localqueue', 'clusterqueue', 'resourceflavor']) await kubectl.run(`delete ${kind} --all --timeout=60s`);
+    for (const kind of ['localqueue', 'clusterqueue', 'resourceflavor'])
+      await kubectl.run(`delete ${kind} --all --timeout=60s`);
     await helm('uninstall', 'kueue', '-n', NAMESPACE);
     await eventually('no definitions', async () => (await kubectl.run('get crd -o name')) === '');
     await kubectl.run(`delete namespace ${NAMESPACE} --timeout=90s`, { timeoutMs: 100_000 });

@@ -15,7 +15,8 @@ export interface RunningProgram {
 export function startProgram(path: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
   const child = spawn(path, [...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
   const ended = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       output += String(error);

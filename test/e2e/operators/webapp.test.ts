@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, type RunningCluster, temporaryDir } from '../harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from '../harness.ts';
 import { freePort, listening, type RunningProgram, startProgram } from './processes.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
@@ -26,9 +34,15 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
     await listening(port, operator);
   };
   const app = (name: string, spec: object, metadata: object = {}, version = 'v1'): string =>
-    stringify({ apiVersion: `apps.operator.example.com/${version}`, kind: 'WebApp', metadata: { name, ...metadata }, spec });
+    stringify({
+      apiVersion: `apps.operator.example.com/${version}`,
+      kind: 'WebApp',
+      metadata: { name, ...metadata },
+      spec,
+    });
   const apply = (yaml: string): ReturnType<Kubectl['try']> => kubectl.try('apply -f -', { input: yaml });
-  const field = (name: string, path: string): Promise<string> => kubectl.run(`get webapp ${name} -o jsonpath={${path}}`);
+  const field = (name: string, path: string): Promise<string> =>
+    kubectl.run(`get webapp ${name} -o jsonpath={${path}}`);
 
   beforeAll(async () => {
     cluster = await coxUp(['--runtime', 'simulated', '--nodes', '2'], { dataDir: join(directory.path, 'data') });
@@ -41,7 +55,9 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
     writeFileSync(join(certificates, 'tls.key'), key ?? '');
     const caBundle = Buffer.from(authority.cert).toString('base64');
     const clientConfig = (path: string): object => ({ url: `https://127.0.0.1:${port}${path}`, caBundle });
-    const definition = parse(readFileSync(new URL('./webapp/definition.yaml', import.meta.url), 'utf8')) as { spec: object };
+    const definition = parse(readFileSync(new URL('./webapp/definition.yaml', import.meta.url), 'utf8')) as {
+      spec: object;
+    };
     const conversion = {
       strategy: 'Webhook',
       webhook: { conversionReviewVersions: ['v1'], clientConfig: clientConfig('/convert') },
@@ -58,13 +74,17 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
           {
             name: 'webapp.apps.operator.example.com',
             clientConfig: clientConfig(`/${verb}-apps-operator-example-com-v1-webapp`),
-            rules: [{ apiGroups: ['apps.operator.example.com'], apiVersions: ['v1'], operations, resources: ['webapps'] }],
+            rules: [
+              { apiGroups: ['apps.operator.example.com'], apiVersions: ['v1'], operations, resources: ['webapps'] },
+            ],
             admissionReviewVersions: ['v1'],
             sideEffects: 'None',
           },
         ],
       });
-    await kubectl.run('apply -f -', { input: configuration('MutatingWebhookConfiguration', 'mutate', ['CREATE', 'UPDATE']) });
+    await kubectl.run('apply -f -', {
+      input: configuration('MutatingWebhookConfiguration', 'mutate', ['CREATE', 'UPDATE']),
+    });
     await kubectl.run('apply -f -', { input: configuration('ValidatingWebhookConfiguration', 'validate', ['*']) });
     // Configurations are in force a moment after they were written.
     await eventually('the webhooks are called', async () => (await apply(app('probe', { image: 'a/b' }))).status !== 0);
@@ -76,11 +96,15 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
   });
 
   test('a WebApp becomes a Deployment whose pods run', async () => {
-    await kubectl.run('apply -f -', { input: app('shop', { image: 'nginx', replicas: 2, maxReplicas: 4, tier: 'gold' }) });
+    await kubectl.run('apply -f -', {
+      input: app('shop', { image: 'nginx', replicas: 2, maxReplicas: 4, tier: 'gold' }),
+    });
     await kubectl.run('wait --for=condition=Ready webapp/shop --timeout=60s');
     expect(await field('shop', '.spec.image')).toBe('nginx:stable');
     expect(await kubectl.run('get deployment shop -o jsonpath={.metadata.ownerReferences[0].kind}')).toBe('WebApp');
-    expect(await kubectl.run('get wa')).toMatch(/^NAME +IMAGE +READY +REPLICAS +AGE\nshop +nginx:stable +True +2 +\S+\n$/);
+    expect(await kubectl.run('get wa')).toMatch(
+      /^NAME +IMAGE +READY +REPLICAS +AGE\nshop +nginx:stable +True +2 +\S+\n$/,
+    );
     expect(await kubectl.run('get all')).toContain('webapp.apps.operator.example.com/shop');
     expect(await kubectl.run('get events --field-selector reason=Deployed')).toContain('Deployment shop created');
     expect(await kubectl.run('explain webapp.spec.image')).toContain('The image to run.');
@@ -143,7 +167,9 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
     const uid = await field('old', '.metadata.uid');
     await kubectl.run('delete webapp old --timeout=60s');
     expect(await kubectl.run('get configmap deleted-old -o jsonpath={.data.uid}')).toBe(uid);
-    await eventually('the Deployment is gone', async () => (await kubectl.try('get deployment old')).stderr.includes('NotFound'));
+    await eventually('the Deployment is gone', async () =>
+      (await kubectl.try('get deployment old')).stderr.includes('NotFound'),
+    );
   });
 
   test('without the operator only its own kind suffers', async () => {
@@ -151,7 +177,9 @@ describe.skipIf(missing !== undefined)(named('an operator of controller-runtime'
     const { status, stderr } = await apply(app('late', { image: 'nginx' }));
     expect(status).toBe(1);
     expect(stderr).toContain('failed calling webhook "webapp.apps.operator.example.com"');
-    expect((await kubectl.try('get webapps.v1beta1.apps.operator.example.com')).stderr).toContain('conversion webhook for');
+    expect((await kubectl.try('get webapps.v1beta1.apps.operator.example.com')).stderr).toContain(
+      'conversion webhook for',
+    );
     await kubectl.run('get webapps');
     await kubectl.run('create configmap untouched');
     await kubectl.run('create namespace elsewhere');

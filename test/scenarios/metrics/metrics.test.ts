@@ -59,7 +59,8 @@ const facts = rows('upstream.tsv').map(
 const absences = rows('absent.tsv').flatMap(([name = '', reason = '', components]) =>
   (components === undefined ? PLACES : placesOf(components)).map((place) => ({ name, reason, place })),
 );
-const isAbsent = (metric: string, at: Place): boolean => absences.some(({ name, place }) => name === metric && place === at);
+const isAbsent = (metric: string, at: Place): boolean =>
+  absences.some(({ name, place }) => name === metric && place === at);
 const published = facts.flatMap((fact) =>
   fact.places.filter((place) => !isAbsent(fact.name, place)).map((place) => [place, fact.name, fact] as const),
 );
@@ -223,7 +224,8 @@ const CALLED_IN_VAIN = [
   ['/api/v1/namespaces/default/configmaps', { metadata: { name: 'reviewed' } }],
 ] as const;
 
-const WATCH_LIST = '/api/v1/namespaces?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+const WATCH_LIST =
+  '/api/v1/namespaces?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
 /** A server alone, asked as over a connection, on a store that has a file. */
 async function serverMetrics(): Promise<void> {
@@ -288,7 +290,13 @@ test('resources of pods: what they request and may use, without those that have 
   const pod = (name: string, phase: string, containers: readonly object[]): Pod =>
     ({
       metadata: { name, namespace: 'default', creationTimestamp: new Date(clock.now()).toISOString() },
-      spec: { nodeName: 'node-1', schedulerName: 'default-scheduler', priority: 7, containers, overhead: { memory: '1Mi' } },
+      spec: {
+        nodeName: 'node-1',
+        schedulerName: 'default-scheduler',
+        priority: 7,
+        containers,
+        overhead: { memory: '1Mi' },
+      },
       status: { phase },
     }) as unknown as Pod;
   const text = podResourcesText([

@@ -31,7 +31,9 @@ function ofType(type: TypeRef, value: unknown): string | undefined {
 function ofMessage(message: MessageDescriptor, value: unknown): string | undefined {
   if (goKind(value) !== 'map') return `cannot restore struct from: ${goKind(value)}`;
   const object = value as Readonly<Record<string, unknown>>;
-  return firstOf(message.fields, ({ name, type }) => (Object.hasOwn(object, name) ? ofType(type, object[name]) : undefined));
+  return firstOf(message.fields, ({ name, type }) =>
+    Object.hasOwn(object, name) ? ofType(type, object[name]) : undefined,
+  );
 }
 
 /** Go's kind of a scalar's type; those that are not here read JSON themselves. */
@@ -48,7 +50,8 @@ const KINDS: Readonly<Record<string, string>> = {
 
 function ofScalar(type: TypeRef & { kind: 'scalar' }, value: unknown): string | undefined {
   const given = goKind(value);
-  if (type.scalar === 'bytes') return given === 'string' || given === 'slice' ? undefined : `cannot restore slice from ${given}`;
+  if (type.scalar === 'bytes')
+    return given === 'string' || given === 'slice' ? undefined : `cannot restore slice from ${given}`;
   const wanted = KINDS[type.scalar];
   if (wanted === undefined || wanted === given) return undefined;
   const isNumber = wanted !== 'string' && wanted !== 'bool';

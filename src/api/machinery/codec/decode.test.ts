@@ -46,7 +46,11 @@ describe('decodeObject', () => {
       lastProbeTime: null,
       lastTransitionTime: null,
     });
-    expect(emptyObject(allSchemas.message('core/v1.TypedLocalObjectReference'))).toEqual({ apiGroup: null, kind: '', name: '' });
+    expect(emptyObject(allSchemas.message('core/v1.TypedLocalObjectReference'))).toEqual({
+      apiGroup: null,
+      kind: '',
+      name: '',
+    });
     expect(emptyObject(allSchemas.message('core/v1.ServicePort'))).toEqual({ port: 0, targetPort: 0 });
   });
 
@@ -117,8 +121,12 @@ describe('decodeObject', () => {
     expect(errorOf(allSchemas.message('core/v1.Service'), { spec: { ports: [{ targetPort: true }] } })).toBe(
       'json: cannot unmarshal bool into Go value of type int32',
     );
-    expect(errorOf(allSchemas.message('core/v1.Secret'), { data: { a: 'x' } })).toBe('illegal base64 data at input byte 0');
-    expect(errorOf(pod, { spec: { overhead: { cpu: 'lots' } } })).toContain('quantities must match the regular expression');
+    expect(errorOf(allSchemas.message('core/v1.Secret'), { data: { a: 'x' } })).toBe(
+      'illegal base64 data at input byte 0',
+    );
+    expect(errorOf(pod, { spec: { overhead: { cpu: 'lots' } } })).toContain(
+      'quantities must match the regular expression',
+    );
   });
 
   it('refuses integers that a number cannot hold', () => {
@@ -143,15 +151,17 @@ describe('decodeObject', () => {
     });
     expect(object.spec.overhead).toEqual({ cpu: '500m', memory: '1Mi', storage: '0' });
     expect(object.metadata).toEqual({ creationTimestamp: '2026-01-02T01:04:05Z' });
-    const secret = decodeObject(allSchemas.message('core/v1.Secret'), { data: { a: 'QUJD\nRA==', b: [65, 66], c: '', d: null } });
+    const secret = decodeObject(allSchemas.message('core/v1.Secret'), {
+      data: { a: 'QUJD\nRA==', b: [65, 66], c: '', d: null },
+    });
     expect(secret.object['data']).toEqual({ a: 'QUJDRA==', b: 'QUI=', c: '', d: '' });
     const lease = decodeObject(allSchemas.message('coordination/v1.Lease'), {
       spec: { renewTime: '2026-01-02T03:04:05.123456Z' },
     });
     expect(lease.object['spec']).toEqual({ renewTime: '2026-01-02T03:04:05.123456Z' });
-    expect(errorOf(allSchemas.message('coordination/v1.Lease'), { spec: { renewTime: '2026-01-02T03:04:05Z' } })).toContain(
-      'cannot parse "Z" as ".000000"',
-    );
+    expect(
+      errorOf(allSchemas.message('coordination/v1.Lease'), { spec: { renewTime: '2026-01-02T03:04:05Z' } }),
+    ).toContain('cannot parse "Z" as ".000000"');
     expect(errorOf(pod, { metadata: { creationTimestamp: '2025-02-29T00:00:00Z' } })).toBe(
       'parsing time "2025-02-29T00:00:00Z": day out of range',
     );

@@ -105,7 +105,11 @@ class MessageDecoder {
   }
 
   /** The present values (those from `from` on) and, between them, those that are always written. */
-  #build(fields: readonly CompiledField[], { places, values, length }: FieldStack, from: number): Record<string, unknown> {
+  #build(
+    fields: readonly CompiledField[],
+    { places, values, length }: FieldStack,
+    from: number,
+  ): Record<string, unknown> {
     const object: Record<string, unknown> = {};
     let at = from;
     for (const always of this.#always) {

@@ -10,7 +10,13 @@ export const HEADER_BYTES = 4;
 export const BIGINTS_FLAG = 0x80;
 
 /** ObjectMeta's fields before resourceVersion, in the schema's order. */
-export const BEFORE_RESOURCE_VERSION: ReadonlySet<string> = new Set(['name', 'generateName', 'namespace', 'selfLink', 'uid']);
+export const BEFORE_RESOURCE_VERSION: ReadonlySet<string> = new Set([
+  'name',
+  'generateName',
+  'namespace',
+  'selfLink',
+  'uid',
+]);
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -20,7 +26,9 @@ type Members = Readonly<Record<string, unknown>>;
  */
 export function encodePlain(object: Members, metadata: Members): Uint8Array {
   const stored =
-    metadata['resourceVersion'] === undefined ? object : { ...object, metadata: { ...metadata, resourceVersion: undefined } };
+    metadata['resourceVersion'] === undefined
+      ? object
+      : { ...object, metadata: { ...metadata, resourceVersion: undefined } };
   const { text, bigints } = encodeJson(stored);
   const at = insertionPoint(object, metadata);
   const length = Buffer.byteLength(text);

@@ -168,7 +168,11 @@ const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
   fieldsV1: anyCodec,
 };
 
-function timeOf(normalize: (text: string) => string | undefined, text: string, context: DecodeContext): string | undefined {
+function timeOf(
+  normalize: (text: string) => string | undefined,
+  text: string,
+  context: DecodeContext,
+): string | undefined {
   try {
     return normalize(text);
   } catch (error) {

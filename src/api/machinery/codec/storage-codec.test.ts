@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFromStorage, encodeForStorage, spliceInto, splicedLength, spliceResourceVersion } from './storage-codec.ts';
+import {
+  decodeFromStorage,
+  encodeForStorage,
+  spliceInto,
+  splicedLength,
+  spliceResourceVersion,
+} from './storage-codec.ts';
 
 function text(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();
@@ -25,7 +31,10 @@ describe('the stored form', () => {
     expect(text(value.subarray(4))).not.toContain('"7"');
     const spliced = text(spliceResourceVersion(value, 123456789));
     expect(spliced).toBe(JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '123456789' } }));
-    expect(decodeFromStorage(value, 42)).toEqual({ ...object, metadata: { ...object.metadata, resourceVersion: '42' } });
+    expect(decodeFromStorage(value, 42)).toEqual({
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: '42' },
+    });
     expect(JSON.stringify(decodeFromStorage(value, 42))).toBe(text(spliceResourceVersion(value, 42)));
   });
 

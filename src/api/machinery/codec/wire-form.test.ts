@@ -18,14 +18,23 @@ describe('optional lists and maps that are empty', () => {
     [
       'inside of messages, lists and maps',
       'core/v1.Pod',
-      { spec: { containers: [{ name: 'a', env: [], resources: { limits: {}, requests: { cpu: '1' } } }], tolerations: [] } },
+      {
+        spec: {
+          containers: [{ name: 'a', env: [], resources: { limits: {}, requests: { cpu: '1' } } }],
+          tolerations: [],
+        },
+      },
       { metadata: {}, spec: { containers: [{ name: 'a', resources: { requests: { cpu: '1' } } }] }, status: {} },
     ],
     [
       'in map values',
       'authorization/v1.SubjectAccessReview',
       { spec: { extra: { a: ['b'], ['__proto__']: [] }, groups: [] } },
-      { metadata: {}, spec: { extra: JSON.parse('{"__proto__":[],"a":["b"]}') as unknown }, status: { allowed: false } },
+      {
+        metadata: {},
+        spec: { extra: JSON.parse('{"__proto__":[],"a":["b"]}') as unknown },
+        status: { allowed: false },
+      },
     ],
   ])('%s are left out', (_, key, json, expected) => {
     const { wire, stored } = formsOf(key, json);
@@ -35,7 +44,9 @@ describe('optional lists and maps that are empty', () => {
 
   it('stay where the object is an empty message, which is a value', () => {
     const given = { metadata: {}, spec: { podSelector: {}, ingress: [{}] } };
-    expect(formsOf('networking/v1.NetworkPolicy', { ...given, spec: { ...given.spec, egress: [] } }).stored).toStrictEqual(given);
+    expect(
+      formsOf('networking/v1.NetworkPolicy', { ...given, spec: { ...given.spec, egress: [] } }).stored,
+    ).toStrictEqual(given);
   });
 });
 
@@ -43,12 +54,18 @@ it('null stands for an empty list that is always written, once it is stored', ()
   const { wire, stored } = formsOf('rbac/v1.Role', { rules: [] });
   expect(wire).toStrictEqual({ metadata: {}, rules: [] });
   expect(stored).toStrictEqual({ metadata: {}, rules: null });
-  expect(formsOf('core/v1.LimitRange', { spec: { limits: [] } }).stored).toStrictEqual({ metadata: {}, spec: { limits: null } });
+  expect(formsOf('core/v1.LimitRange', { spec: { limits: [] } }).stored).toStrictEqual({
+    metadata: {},
+    spec: { limits: null },
+  });
 });
 
 it('an object that has nothing empty is returned itself; one that has is not changed', () => {
   const message = allSchemas.message('core/v1.Pod');
-  const { object } = decodeObject(message, { metadata: { name: 'a' }, spec: { containers: [{ name: 'a', args: ['b'] }] } });
+  const { object } = decodeObject(message, {
+    metadata: { name: 'a' },
+    spec: { containers: [{ name: 'a', args: ['b'] }] },
+  });
   expect(storedForm(message, object)).toBe(object);
   const { object: other } = decodeObject(message, { spec: { containers: [{ name: 'a', args: [] }] } });
   const before = JSON.stringify(other);

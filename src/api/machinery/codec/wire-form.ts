@@ -94,7 +94,8 @@ function compileField(
   { name, type, pointer, omitEmpty, required, nullable }: FieldDescriptor,
 ): [string, CompiledField][] {
   const trim = compileType(form, type);
-  if (pointer || (type.kind !== 'list' && type.kind !== 'map')) return trim === undefined ? [] : [[name, { empty: KEEP, trim }]];
+  if (pointer || (type.kind !== 'list' && type.kind !== 'map'))
+    return trim === undefined ? [] : [[name, { empty: KEEP, trim }]];
   // Validation sees to it that a required list has items.
   const always = required && nullable !== true ? KEEP : form.always;
   return [[name, { empty: omitEmpty ? undefined : always, trim }]];
@@ -120,7 +121,8 @@ function compileType(form: Form, type: TypeRef): Trim | undefined {
   }
 }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function trimmedList(list: readonly unknown[], item: Trim): readonly unknown[] {
   let copy: unknown[] | undefined;

@@ -89,7 +89,9 @@ describe('parseYaml', () => {
   });
 
   it('refuses what is wrong, with its line', () => {
-    expect(() => parseYaml('a: 1\nb: 2\na: 3')).toThrow('yaml: unmarshal errors:\n  line 3: key "a" already set in map');
+    expect(() => parseYaml('a: 1\nb: 2\na: 3')).toThrow(
+      'yaml: unmarshal errors:\n  line 3: key "a" already set in map',
+    );
     expect(parseYaml('a: 1\nb: 2\na: 3', { allowDuplicateKeys: true })).toEqual({ a: 3, b: 2 });
     expect(() => parseYaml('a: [1')).toThrow(/^yaml: line/);
     expect(() => parseYaml('a: .inf')).toThrow('unsupported value: +Inf');

@@ -395,6 +395,8 @@ function allowedAliasRatio(values: number): number {
 
 function isMergeKey(key: unknown): boolean {
   return (
-    isScalar(key) && (key.value === '<<' || typeof key.value === 'symbol') && (key.type === undefined || key.type === 'PLAIN')
+    isScalar(key) &&
+    (key.value === '<<' || typeof key.value === 'symbol') &&
+    (key.type === undefined || key.type === 'PLAIN')
   );
 }

@@ -110,7 +110,13 @@ describe('scalars and sets', () => {
       nothing,
     ],
     ['{"setBool":[true]}', '{"setBool":[false]}', item('setBool', true), nothing, item('setBool', false)],
-    ['{"setNumeric":[1,2,3.14159]}', '{"setNumeric":[1,2,3]}', item('setNumeric', 3.14159), nothing, item('setNumeric', 3)],
+    [
+      '{"setNumeric":[1,2,3.14159]}',
+      '{"setNumeric":[1,2,3]}',
+      item('setNumeric', 3.14159),
+      nothing,
+      item('setNumeric', 3),
+    ],
   ])('%s, then %s', (...pair) => check(type, pair));
 });
 

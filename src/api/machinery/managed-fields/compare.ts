@@ -17,7 +17,12 @@ export interface Comparison {
 }
 
 /** Fields in `except` are not looked at, nor what is below them. Neither value is undefined; null is a value. */
-export function compare(type: MergeType, before: unknown, after: unknown, except: FieldSet = FieldSet.empty): Comparison {
+export function compare(
+  type: MergeType,
+  before: unknown,
+  after: unknown,
+  except: FieldSet = FieldSet.empty,
+): Comparison {
   const root = new Place(undefined, '');
   compareValues(root, '', type, before, after, except);
   // Of something that is only in one state, `everything` does not ask what is excepted.

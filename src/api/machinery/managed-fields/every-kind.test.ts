@@ -44,7 +44,9 @@ describe.each(keys)('%s', (key) => {
   const message = allSchemas.message(key);
   const type = mergeTypeOf(message);
   const random = new SeededRandom(7);
-  const objects = Array.from({ length: FILLS }, () => deepFreeze(decodeObject(message, fuzzObject(message, random)).object));
+  const objects = Array.from({ length: FILLS }, () =>
+    deepFreeze(decodeObject(message, fuzzObject(message, random)).object),
+  );
 
   test('an object does not differ from itself, and merges with itself to itself', () => {
     for (const object of objects) {

@@ -144,12 +144,18 @@ describe('update', () => {
     endpoint.seconds = 60;
     endpoint.update('b', configMap('{x: "1"}'));
     expect(endpoint.entries).toHaveLength(1);
-    expect(endpoint.entries[0]).toMatchObject({ time: '2026-01-01T00:00:00Z', fieldsV1: { 'f:data': { '.': {}, 'f:x': {} } } });
+    expect(endpoint.entries[0]).toMatchObject({
+      time: '2026-01-01T00:00:00Z',
+      fieldsV1: { 'f:data': { '.': {}, 'f:x': {} } },
+    });
   });
 
   test('fields that the endpoint does not write are nobody’s', () => {
     const endpoint = new Endpoint('core/v1.Pod', { reset: FieldSet.of(['f:status']) });
-    endpoint.update('a', '{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: node}, status: {phase: Running}}');
+    endpoint.update(
+      'a',
+      '{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: node}, status: {phase: Running}}',
+    );
     expect(endpoint.fieldsOf('a')).toEqual({ 'f:spec': { 'f:nodeName': {} } });
   });
 
@@ -213,7 +219,8 @@ describe('update', () => {
 
   test('owners in a version that does not exist own nothing', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
-    const entry = '{manager: z, operation: Apply, apiVersion: v0, fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:x": {}}}}';
+    const entry =
+      '{manager: z, operation: Apply, apiVersion: v0, fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:x": {}}}}';
     endpoint.update('b', configMap('{x: "1"}', `, managedFields: [${entry}]`));
     expect(endpoint.entries).toEqual([]);
   });
@@ -284,13 +291,17 @@ describe('apply', () => {
   });
 
   test('conflicts: the message and the causes', () => {
-    const endpoint = new Endpoint('apps/v1.Deployment').update('kubectl-client-side-apply', deployment('a:1', 'replicas: 3'));
+    const endpoint = new Endpoint('apps/v1.Deployment').update(
+      'kubectl-client-side-apply',
+      deployment('a:1', 'replicas: 3'),
+    );
     expect(() => endpoint.apply('me', deployment('a:1', 'replicas: 4'))).toThrow(
       expect.objectContaining({
         status: expect.objectContaining({
           code: 409,
           reason: 'Conflict',
-          message: 'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas',
+          message:
+            'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas',
           details: {
             causes: [
               {
@@ -349,9 +360,13 @@ describe('apply', () => {
   });
 
   test('what was changed since the client-side apply is still a conflict', () => {
-    const lastApplied = '{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a","namespace":"default"}}';
+    const lastApplied =
+      '{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a","namespace":"default"}}';
     const annotations = `, annotations: {kubectl.kubernetes.io/last-applied-configuration: '${lastApplied}'}`;
-    const endpoint = new Endpoint('core/v1.ConfigMap').update('kubectl-client-side-apply', configMap('{x: "1"}', annotations));
+    const endpoint = new Endpoint('core/v1.ConfigMap').update(
+      'kubectl-client-side-apply',
+      configMap('{x: "1"}', annotations),
+    );
     endpoint.update('editor', configMap('{x: "5"}', annotations));
     expect(() => endpoint.apply('kubectl', configMap('{x: "2"}'))).toThrow('conflict with "editor" using v1: .data.x');
   });
@@ -383,7 +398,10 @@ test('new times alone are no change', () => {
   const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
   const live = endpoint.live as TestObject;
   const [entry] = endpoint.entries;
-  const later = { ...live, metadata: { ...live.metadata, managedFields: [{ ...entry, time: '2027-01-01T00:00:00Z' }] } };
+  const later = {
+    ...live,
+    metadata: { ...live.metadata, managedFields: [{ ...entry, time: '2027-01-01T00:00:00Z' }] },
+  };
   expect(withoutNewTimes(later, live)).toEqual(live);
   const changed = { ...later, data: { x: '2' } };
   expect(withoutNewTimes(changed, live)).toBe(changed);

@@ -151,7 +151,8 @@ export class FieldManager {
     const liveEntries = entriesOf(live);
     const entries = entriesOf(object);
     // Rare in new objects, so the rest need not be read.
-    if (live === undefined && entries === undefined) return withEntries(object, yield* this.#entriesOfNew(object, manager));
+    if (live === undefined && entries === undefined)
+      return withEntries(object, yield* this.#entriesOfNew(object, manager));
     const before = this.#managersBefore(liveEntries, entries, reset);
     if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
     if (live === object) return object;
@@ -248,7 +249,13 @@ export class FieldManager {
     // An empty list or map that was given has no owner, unless it is applied.
     const written = this.#config.codec.wireForm(object);
     yield;
-    const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), written, before, id);
+    const { managers, changed } = yield* updateManagers(
+      this.#updating,
+      live ?? this.#emptyObject(),
+      written,
+      before,
+      id,
+    );
     yield;
     const owned = changed.difference(NEVER_OWNED);
     if (owned.isEmpty) return { managers };
@@ -270,7 +277,8 @@ export class FieldManager {
   /** Returns what was made last if the object has its shape, and was made by the same manager in the same second. */
   #madeLike(object: ManagedObject, name: string, time: string): Made | undefined {
     const last = this.#lastMade;
-    const isLike = last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object));
+    const isLike =
+      last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object));
     return isLike ? last.made : undefined;
   }
 
@@ -379,7 +387,9 @@ export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T 
   const liveEntries = entriesOf(live);
   if (entries === undefined || liveEntries === undefined || entries.length !== liveEntries.length) return object;
   if (entries === liveEntries || entries.every(({ time }, index) => time === liveEntries[index]?.time)) return object;
-  const sameButTimes = entries.every((entry, index) => deepEqual({ ...entry, time: '' }, { ...liveEntries[index], time: '' }));
+  const sameButTimes = entries.every((entry, index) =>
+    deepEqual({ ...entry, time: '' }, { ...liveEntries[index], time: '' }),
+  );
   if (!sameButTimes || !deepEqual(unmanaged(object), unmanaged(live))) return object;
   return withEntries(object, liveEntries);
 }

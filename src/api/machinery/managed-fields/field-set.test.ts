@@ -6,7 +6,14 @@ import type { Random } from '#machinery/random.ts';
 import { FieldSet } from './field-set.ts';
 import type { Path } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
-import { describeElement, keyElement, parsePathElement, PathElementError, sortElements, valueElement } from './path-element.ts';
+import {
+  describeElement,
+  keyElement,
+  parsePathElement,
+  PathElementError,
+  sortElements,
+  valueElement,
+} from './path-element.ts';
 import { set } from './testing.ts';
 
 describe('path elements', () => {

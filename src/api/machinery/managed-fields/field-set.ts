@@ -20,7 +20,8 @@ const LEAF: FieldNode = { member: true, children: undefined };
 /** `a` itself if it has all of `b`. */
 function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
   const member = a.member || b.member;
-  const children = a.children === undefined ? b.children : b.children === undefined ? a.children : a.children.union(b.children);
+  const children =
+    a.children === undefined ? b.children : b.children === undefined ? a.children : a.children.union(b.children);
   return member === a.member && children === a.children ? a : { member, children };
 }
 
@@ -135,7 +136,8 @@ export class FieldSet {
     for (const [element, a] of small.#nodes) {
       const b = large.#nodes.get(element);
       if (b === undefined) continue;
-      const children = a.children === undefined || b.children === undefined ? undefined : a.children.intersection(b.children);
+      const children =
+        a.children === undefined || b.children === undefined ? undefined : a.children.intersection(b.children);
       result.put(element, a.member && b.member, children);
     }
     return result;
@@ -200,7 +202,8 @@ export class FieldSet {
   *paths(prefix: Path = []): IterableIterator<Path> {
     const entries = this.entries();
     for (const [element, { member }] of entries) if (member) yield [...prefix, element];
-    for (const [element, { children }] of entries) if (children !== undefined) yield* children.paths([...prefix, element]);
+    for (const [element, { children }] of entries)
+      if (children !== undefined) yield* children.paths([...prefix, element]);
   }
 
   /** One member a line, for tests and messages. */

@@ -79,7 +79,8 @@ export function validateManagedFields(entries: readonly ManagedFieldsEntry[]): v
 
 function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolean): Manager {
   const { manager = '', operation, apiVersion = '', time, fieldsType = '', fieldsV1, subresource = '' } = entry;
-  if (operation !== 'Apply' && operation !== 'Update') throw new ManagedFieldsError('operation must be `Apply` or `Update`');
+  if (operation !== 'Apply' && operation !== 'Update')
+    throw new ManagedFieldsError('operation must be `Apply` or `Update`');
   if (apiVersion === '') throw new ManagedFieldsError('apiVersion must not be empty');
   if (fieldsType === '') throw new ManagedFieldsError(`missing fieldsType in managed fields entry ${index}`);
   if (fieldsType !== 'FieldsV1') {

@@ -135,7 +135,9 @@ function fieldType(field: FieldDescriptor): MergeType {
       return { map: { atomic: field.mapType === 'atomic', fields: NO_FIELDS, values: typeOf(type.values) } };
     case 'message':
       if (field.mapType === undefined) return mergeTypeOf(type.message);
-      return field.mapType === 'atomic' ? cached(atomicTypes, type.message, true) : { map: new StructShape(type.message, false) };
+      return field.mapType === 'atomic'
+        ? cached(atomicTypes, type.message, true)
+        : { map: new StructShape(type.message, false) };
     default:
       return typeOf(type);
   }

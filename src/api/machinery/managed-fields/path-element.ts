@@ -83,7 +83,8 @@ function readElement(text: string): PathElement | undefined {
       return keyElement(Object.entries(keys));
     }
     case 'i': {
-      if (!/^[+-]?[0-9]+$/.test(text.slice(2))) throw new PathElementError(`parsing ${quote(text.slice(2))}: invalid syntax`);
+      if (!/^[+-]?[0-9]+$/.test(text.slice(2)))
+        throw new PathElementError(`parsing ${quote(text.slice(2))}: invalid syntax`);
       return indexElement(Number(text.slice(2)));
     }
     default:

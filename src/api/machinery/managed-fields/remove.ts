@@ -64,7 +64,8 @@ export function extractItems(type: MergeType, value: unknown, items: FieldSet): 
       for (const item of before) {
         const element = itemElement(list, item);
         const node = typeof element === 'string' ? items.node(element) : undefined;
-        if (node !== undefined) after.push(node.children === undefined ? item : extractItems(list.items, item, node.children));
+        if (node !== undefined)
+          after.push(node.children === undefined ? item : extractItems(list.items, item, node.children));
       }
       return after.length === 0 ? undefined : after;
     }
@@ -79,7 +80,9 @@ export function extractItems(type: MergeType, value: unknown, items: FieldSet): 
         const node = items.node(field?.element ?? fieldElement(name));
         if (node === undefined || itemType === undefined) continue;
         const extracted =
-          node.children === undefined ? ownOnly(itemType, before[name]) : extractItems(itemType, before[name], node.children);
+          node.children === undefined
+            ? ownOnly(itemType, before[name])
+            : extractItems(itemType, before[name], node.children);
         if (extracted !== undefined) setOwn(after, name, extracted);
       }
       return isEmptyMap(after) ? undefined : after;

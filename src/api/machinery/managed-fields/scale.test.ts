@@ -35,7 +35,10 @@ describe('from the object to its Scale', () => {
     [
       'several, and who scaled before',
       [entry('a', 'Apply', 'apps/v1', ['replicas']), entry('s', 'Update', 'apps/v1', ['replicas'], 'scale')],
-      [entry('a', 'Apply', 'autoscaling/v1', ['replicas']), entry('s', 'Update', 'autoscaling/v1', ['replicas'], 'scale')],
+      [
+        entry('a', 'Apply', 'autoscaling/v1', ['replicas']),
+        entry('s', 'Update', 'autoscaling/v1', ['replicas'], 'scale'),
+      ],
     ],
     ['who owns them in a version that is not known', [entry('a', 'Apply', 'apps/v10', ['replicas'])], undefined],
   ])('%s', (_, parent, expected) => {
@@ -52,14 +55,17 @@ describe('from the Scale back to the object', () => {
       [entry('a', 'Apply', 'apps/v1', ['replicas', 'selector'])],
     ],
     ...(['Apply', 'Update'] as const).flatMap((before) =>
-      (['Apply', 'Update'] as const).map((after): [string, ManagedFieldsEntry[], ManagedFieldsEntry[], ManagedFieldsEntry[]] => [
-        `an ${after} takes the replicas from an ${before}`,
-        [entry('test', before, 'apps/v1', ['replicas', 'selector'])],
-        [entry('scale', after, 'autoscaling/v1', ['replicas'], 'scale')],
-        [entry('scale', after, 'apps/v1', ['replicas'], 'scale'), entry('test', before, 'apps/v1', ['selector'])].sort((a, b) =>
-          `${a.operation} ${a.manager}` < `${b.operation} ${b.manager}` ? -1 : 1,
-        ),
-      ]),
+      (['Apply', 'Update'] as const).map(
+        (after): [string, ManagedFieldsEntry[], ManagedFieldsEntry[], ManagedFieldsEntry[]] => [
+          `an ${after} takes the replicas from an ${before}`,
+          [entry('test', before, 'apps/v1', ['replicas', 'selector'])],
+          [entry('scale', after, 'autoscaling/v1', ['replicas'], 'scale')],
+          [
+            entry('scale', after, 'apps/v1', ['replicas'], 'scale'),
+            entry('test', before, 'apps/v1', ['selector']),
+          ].sort((a, b) => (`${a.operation} ${a.manager}` < `${b.operation} ${b.manager}` ? -1 : 1)),
+        ],
+      ),
     ),
     [
       'the same manager is another one when it scales',
@@ -70,8 +76,14 @@ describe('from the Scale back to the object', () => {
     [
       'shared, not taken',
       [entry('test', 'Apply', 'apps/v1', ['replicas', 'selector'])],
-      [entry('test', 'Apply', 'autoscaling/v1', ['replicas']), entry('test', 'Apply', 'autoscaling/v1', ['replicas'], 'scale')],
-      [entry('test', 'Apply', 'apps/v1', ['replicas', 'selector']), entry('test', 'Apply', 'apps/v1', ['replicas'], 'scale')],
+      [
+        entry('test', 'Apply', 'autoscaling/v1', ['replicas']),
+        entry('test', 'Apply', 'autoscaling/v1', ['replicas'], 'scale'),
+      ],
+      [
+        entry('test', 'Apply', 'apps/v1', ['replicas', 'selector']),
+        entry('test', 'Apply', 'apps/v1', ['replicas'], 'scale'),
+      ],
     ],
     [
       'who has nothing left goes',

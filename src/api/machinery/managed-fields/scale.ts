@@ -59,7 +59,12 @@ export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind)
   for (const [who, owner] of scalers) {
     if (!owner.fields.has(SCALE_REPLICAS)) continue;
     // Kubernetes gives those who scale no time.
-    managers.set(who, { ...owner, apiVersion, time: undefined, fields: FieldSet.of(paths.get(apiVersion) ?? SCALE_REPLICAS) });
+    managers.set(who, {
+      ...owner,
+      apiVersion,
+      time: undefined,
+      fields: FieldSet.of(paths.get(apiVersion) ?? SCALE_REPLICAS),
+    });
   }
   return runSteps(encodeManagers(managers));
 }

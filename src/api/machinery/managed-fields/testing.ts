@@ -18,7 +18,10 @@ export const number: MergeType = { scalar: 'numeric' };
 export const bool: MergeType = { scalar: 'boolean' };
 export const any: MergeType = { scalar: 'untyped' };
 
-export function struct(fields: Readonly<Record<string, MergeType>>, options: Partial<Pick<MapShape, 'atomic'>> = {}): MergeType {
+export function struct(
+  fields: Readonly<Record<string, MergeType>>,
+  options: Partial<Pick<MapShape, 'atomic'>> = {},
+): MergeType {
   return { map: { atomic: false, values: undefined, fields: mergeFields(fields), ...options } };
 }
 
@@ -56,9 +59,15 @@ export function setOf(items: MergeType): MergeType {
 }
 
 /** `defaults`: of keys that may be left out. */
-export function keyed(keys: readonly string[], items: MergeType, defaults: Readonly<Record<string, unknown>> = {}): MergeType {
+export function keyed(
+  keys: readonly string[],
+  items: MergeType,
+  defaults: Readonly<Record<string, unknown>> = {},
+): MergeType {
   const { map: shape } = items as { map: MapShape };
-  const fields = new Map([...shape.fields].map(([name, field]) => [name, { ...field, keyDefault: defaults[name] }] as const));
+  const fields = new Map(
+    [...shape.fields].map(([name, field]) => [name, { ...field, keyDefault: defaults[name] }] as const),
+  );
   return { list: { atomic: false, keys, items: { map: { ...shape, fields } } } satisfies ListShape };
 }
 
@@ -98,7 +107,9 @@ export class History {
 
   constructor(type: MergeType | Versions, reset: FieldSet = FieldSet.empty) {
     const versions: Versions =
-      'typeOf' in type ? type : { typeOf: (version) => (version === 'v1' ? type : undefined), convert: (values) => values };
+      'typeOf' in type
+        ? type
+        : { typeOf: (version) => (version === 'v1' ? type : undefined), convert: (values) => values };
     this.#merging = { versions, reset };
   }
 
@@ -143,7 +154,8 @@ export class History {
   /** Whose fields are which: 'Apply name' or 'Update name' to the set's text. */
   owners(): Record<string, string> {
     const owners: Record<string, string> = {};
-    for (const { manager, operation, fields } of this.managers.values()) owners[`${operation} ${manager}`] = fields.toString();
+    for (const { manager, operation, fields } of this.managers.values())
+      owners[`${operation} ${manager}`] = fields.toString();
     return owners;
   }
 }

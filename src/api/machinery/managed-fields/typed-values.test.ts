@@ -33,7 +33,10 @@ describe('mentioned fields', () => {
   test.each<[string, FieldSet]>([
     ['{"numeric":1,"string":"a","bool":true,"any":"1Gi"}', set(['numeric'], ['string'], ['bool'], ['any'])],
     ['{"numeric":null}', set(['numeric'])],
-    ['{"atomicMap":{"a":"b"},"atomicStruct":{"x":1},"atomicList":["a"]}', set(['atomicMap'], ['atomicStruct'], ['atomicList'])],
+    [
+      '{"atomicMap":{"a":"b"},"atomicStruct":{"x":1},"atomicList":["a"]}',
+      set(['atomicMap'], ['atomicStruct'], ['atomicList']),
+    ],
     ['{"atomicList":[]}', set(['atomicList'])],
     ['{"map":{"a":"b","c":null}}', set(['map', 'a'], ['map', 'c'])],
     ['{"map":{}}', set(['map'])],
@@ -148,7 +151,10 @@ describe('removing and extracting', () => {
     expect(extractItems(type, value, items)).toEqual(expected);
   });
   test('struct fields on the way are members, map entries are not', () => {
-    const named = withNamedFields(type, set(['struct', 'deep', 'x'], ['maps', 'k', 'l'], ['list', b, 'tags', { '=': 't' }]));
+    const named = withNamedFields(
+      type,
+      set(['struct', 'deep', 'x'], ['maps', 'k', 'l'], ['list', b, 'tags', { '=': 't' }]),
+    );
     expect(named.toString()).toBe(
       set(
         ['struct'],

@@ -129,14 +129,18 @@ describe('one applier, nested types', () => {
       'mapOfLists: {a: [b, c]}',
       'mapOfLists: {a: [a, c]}',
       'mapOfLists: {a: [c, a]}',
-      { 'Apply default': set(['mapOfLists', 'a'], ['mapOfLists', 'a', { '=': 'a' }], ['mapOfLists', 'a', { '=': 'c' }]) },
+      {
+        'Apply default': set(['mapOfLists', 'a'], ['mapOfLists', 'a', { '=': 'a' }], ['mapOfLists', 'a', { '=': 'c' }]),
+      },
     ],
     [
       'another key, another list in it',
       'mapOfLists: {a: [b, c]}',
       'mapOfLists: {b: [a, c]}',
       'mapOfLists: {b: [a, c]}',
-      { 'Apply default': set(['mapOfLists', 'b'], ['mapOfLists', 'b', { '=': 'a' }], ['mapOfLists', 'b', { '=': 'c' }]) },
+      {
+        'Apply default': set(['mapOfLists', 'b'], ['mapOfLists', 'b', { '=': 'a' }], ['mapOfLists', 'b', { '=': 'c' }]),
+      },
     ],
     [
       'a map in a map changes',
@@ -225,7 +229,9 @@ describe('many appliers', () => {
 
   test('another value is one', () => {
     const first: Step = ['apply', 'one', 'list: [{name: a, value: 0}]'];
-    expect(conflicts(nested, [first], ['apply', 'two', 'list: [{name: a, value: 1}]'])).toEqual(['one .list[name="a"].value']);
+    expect(conflicts(nested, [first], ['apply', 'two', 'list: [{name: a, value: 1}]'])).toEqual([
+      'one .list[name="a"].value',
+    ]);
     check(nested, [first, ['force', 'two', 'list: [{name: a, value: 1}]']], 'list: [{name: a, value: 1}]', {
       'Apply one': set(['list', a], ['list', a, 'name']),
       'Apply two': set(['list', a], ['list', a, 'name'], ['list', a, 'value']),
@@ -510,11 +516,21 @@ describe('keys with defaults', () => {
   });
   test('another value of it is another item', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}, {port: 80, protocol: UDP}]']], undefined, {
-      'Apply a': set(['ports', tcp], ['ports', tcp, 'port'], ['ports', udp], ['ports', udp, 'port'], ['ports', udp, 'protocol']),
+      'Apply a': set(
+        ['ports', tcp],
+        ['ports', tcp, 'port'],
+        ['ports', udp],
+        ['ports', udp, 'port'],
+        ['ports', udp, 'protocol'],
+      ),
     });
   });
   test.each([
-    ['twice', 'ports: [{port: 80}, {port: 80, protocol: TCP}]', '.ports: duplicate entries for key [port=80,protocol="TCP"]'],
+    [
+      'twice',
+      'ports: [{port: 80}, {port: 80, protocol: TCP}]',
+      '.ports: duplicate entries for key [port=80,protocol="TCP"]',
+    ],
     ['null', 'ports: [null]', '.ports: element 0: associative list with keys may not have a null element'],
     ['a scalar', 'ports: [a]', '.ports: element 0: associative list with keys may not have non-map elements'],
   ])('%s', (_, object, message) => {
@@ -540,7 +556,8 @@ describe('without a schema', () => {
 
 describe('versions', () => {
   // The same field has another name in each version, as after a rename.
-  const renamed = (version: string): MergeType => struct({ struct: struct({ name: string, [`field_${version}`]: string }) });
+  const renamed = (version: string): MergeType =>
+    struct({ struct: struct({ name: string, [`field_${version}`]: string }) });
   const known = ['v1', 'v2', 'v3'];
   const convertedAtOnce = (values: readonly unknown[], from: string, to: string): readonly unknown[] =>
     JSON.parse(JSON.stringify(values).replaceAll(`field_${from}`, `field_${to}`)) as unknown[];
@@ -601,10 +618,14 @@ describe('versions', () => {
       const merging = (apiVersion: string): Merging => ({ apiVersion, versions: each, reset: FieldSet.empty });
       const applier = { id: managerId(one), force: false };
       const config = { struct: { name: 'a', field_v1: 'a' } };
-      const first = await runWaitingSteps(applyManagers(merging('v1'), {}, config, new Map(), { ...applier, manager: one }));
+      const first = await runWaitingSteps(
+        applyManagers(merging('v1'), {}, config, new Map(), { ...applier, manager: one }),
+      );
       const [live] = convertedAtOnce([first.object], 'v1', 'v2');
       const changed = { struct: { name: 'b', field_v2: 'a' } };
-      const second = await runWaitingSteps(updateManagers(merging('v2'), live, changed, first.managers, managerId(two)));
+      const second = await runWaitingSteps(
+        updateManagers(merging('v2'), live, changed, first.managers, managerId(two)),
+      );
       const third = await runWaitingSteps(
         applyManagers(merging('v3'), convertedAtOnce([changed], 'v2', 'v3')[0], { struct: {} }, second.managers, {
           ...applier,
@@ -623,14 +644,22 @@ describe('versions', () => {
       typeOf: (version) => versions.typeOf(version),
       convert: () => Promise.reject(new Error('no route')),
     };
-    const history = new History(versions).apply({ manager: 'one', object: 'struct: {name: a, field_v1: a}', version: 'v1' });
+    const history = new History(versions).apply({
+      manager: 'one',
+      object: 'struct: {name: a, field_v1: a}',
+      version: 'v1',
+    });
     const merging: Merging = { apiVersion: 'v2', versions: failing, reset: FieldSet.empty };
     const steps = updateManagers(merging, { struct: { name: 'a' } }, { struct: { name: 'b' } }, history.managers);
     await expect(runWaitingSteps(steps)).rejects.toThrow('no route');
   });
 
   test('who owns in a version that is gone owns nothing, and prunes nothing', () => {
-    const history = new History(versions).apply({ manager: 'one', object: 'struct: {name: a, field_v1: a}', version: 'v1' });
+    const history = new History(versions).apply({
+      manager: 'one',
+      object: 'struct: {name: a, field_v1: a}',
+      version: 'v1',
+    });
     const gone = new Map([...history.managers].map(([id, owner]) => [id, { ...owner, apiVersion: 'v0' }]));
     history.managers = gone;
     history.apply({ manager: 'one', object: 'struct: {name: a}', version: 'v1' });

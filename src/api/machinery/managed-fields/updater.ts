@@ -52,7 +52,11 @@ export function* updateManagers(
   const comparison = compare(typeIn(merging, apiVersion), live, updated, reset);
   yield;
   const changed = comparison.modified.union(comparison.added);
-  if (changed.isEmpty && comparison.removed.isEmpty && [...managers.values()].every((owner) => owner.apiVersion === apiVersion)) {
+  if (
+    changed.isEmpty &&
+    comparison.removed.isEmpty &&
+    [...managers.values()].every((owner) => owner.apiVersion === apiVersion)
+  ) {
     return { managers, changed };
   }
   const comparisons = new Map([[apiVersion, comparison]]);

@@ -90,36 +90,41 @@ const reference = fileURLToPath(new URL('../../../../../shared/reference/openapi
 /** Descriptions are our own; unions are published for no reader; DeleteOptions and WatchEvent name groups that we do not serve. */
 function comparable(schema: OpenApiSchema): unknown {
   return JSON.parse(
-    JSON.stringify(schema, (key, value: unknown) => (key === 'description' || key === 'x-kubernetes-unions' ? undefined : value)),
+    JSON.stringify(schema, (key, value: unknown) =>
+      key === 'description' || key === 'x-kubernetes-unions' ? undefined : value,
+    ),
   );
 }
 
-describe.skipIf(!existsSync(reference))('the published document (skipped where ../shared/reference is not at hand)', () => {
-  it('says the same of every type that we have', () => {
-    const { definitions: published } = JSON.parse(readFileSync(reference, 'utf8')) as {
-      definitions: Record<string, OpenApiSchema>;
-    };
-    const ours = definitionsOf(
-      2,
-      allSchemas.schemas.flatMap((schema) => allSchemas.messagesOf(schema)),
-    );
-    let compared = 0;
-    for (const [name, schema] of Object.entries(published)) {
-      if (ours[name] === undefined || /\.(DeleteOptions|WatchEvent)$/.test(name)) continue;
-      // A field named description is a field.
-      const { properties: expected, ...rest } = schema as { properties?: Record<string, OpenApiSchema> };
-      const { properties: actual, ...ourRest } = ours[name] as { properties?: Record<string, OpenApiSchema> };
-      expect({ name, ...(comparable(ourRest) as object) }).toEqual({ name, ...(comparable(rest) as object) });
-      expect(Object.keys(actual ?? {}).sort()).toEqual(Object.keys(expected ?? {}).sort());
-      for (const field of Object.keys(expected ?? {})) {
-        expect({ name, field, schema: comparable(actual?.[field] ?? {}) }).toEqual({
-          name,
-          field,
-          schema: comparable(expected?.[field] ?? {}),
-        });
+describe.skipIf(!existsSync(reference))(
+  'the published document (skipped where ../shared/reference is not at hand)',
+  () => {
+    it('says the same of every type that we have', () => {
+      const { definitions: published } = JSON.parse(readFileSync(reference, 'utf8')) as {
+        definitions: Record<string, OpenApiSchema>;
+      };
+      const ours = definitionsOf(
+        2,
+        allSchemas.schemas.flatMap((schema) => allSchemas.messagesOf(schema)),
+      );
+      let compared = 0;
+      for (const [name, schema] of Object.entries(published)) {
+        if (ours[name] === undefined || /\.(DeleteOptions|WatchEvent)$/.test(name)) continue;
+        // A field named description is a field.
+        const { properties: expected, ...rest } = schema as { properties?: Record<string, OpenApiSchema> };
+        const { properties: actual, ...ourRest } = ours[name] as { properties?: Record<string, OpenApiSchema> };
+        expect({ name, ...(comparable(ourRest) as object) }).toEqual({ name, ...(comparable(rest) as object) });
+        expect(Object.keys(actual ?? {}).sort()).toEqual(Object.keys(expected ?? {}).sort());
+        for (const field of Object.keys(expected ?? {})) {
+          expect({ name, field, schema: comparable(actual?.[field] ?? {}) }).toEqual({
+            name,
+            field,
+            schema: comparable(expected?.[field] ?? {}),
+          });
+        }
+        compared++;
       }
-      compared++;
-    }
-    expect(compared).toBeGreaterThan(550);
-  });
-});
+      expect(compared).toBeGreaterThan(550);
+    });
+  },
+);

@@ -181,7 +181,8 @@ export class OpenApiDefinitions {
     const named = namedScalars[type.scalar];
     if (named === undefined) {
       const schema = { ...plainScalars[type.scalar] };
-      if (this.version === 3 && type.closed === true && type.values !== undefined) schema['enum'] = [...type.values].sort();
+      if (this.version === 3 && type.closed === true && type.values !== undefined)
+        schema['enum'] = [...type.values].sort();
       return schema;
     }
     const schema = this.version === 3 ? (named.v3 ?? named.schema) : named.schema;
@@ -215,5 +216,8 @@ function shortName(name: string): string {
 function unionOf(message: MessageDescriptor, discriminator: string | undefined): OpenApiSchema {
   const members = message.fields.map(({ name }) => name).filter((name) => name !== discriminator);
   const goNames = members.toSorted().map((name) => [name, `${name.charAt(0).toUpperCase()}${name.slice(1)}`]);
-  return { ...(discriminator !== undefined && { discriminator }), 'fields-to-discriminateBy': Object.fromEntries(goNames) };
+  return {
+    ...(discriminator !== undefined && { discriminator }),
+    'fields-to-discriminateBy': Object.fromEntries(goNames),
+  };
 }

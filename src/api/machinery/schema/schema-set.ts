@@ -1,7 +1,14 @@
 // Turns the data of schema.ts files into MessageDescriptors, one type at a time and only when its fields are first
 // asked for: types refer to each other in circles, and most of a run never needs most of them.
 
-import type { FieldDescriptor, GroupVersionKind, MessageDescriptor, ResourceType, Scalar, TypeRef } from '../descriptor.ts';
+import type {
+  FieldDescriptor,
+  GroupVersionKind,
+  MessageDescriptor,
+  ResourceType,
+  Scalar,
+  TypeRef,
+} from '../descriptor.ts';
 import { resourceType } from './resource-type.ts';
 import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from './builder.ts';
 
@@ -47,7 +54,13 @@ export const everywhereKinds: ReadonlySet<string> = new Set([
 ]);
 
 /** Kinds of meta/v1 that have no group. */
-const ungroupedKinds: ReadonlySet<string> = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
+const ungroupedKinds: ReadonlySet<string> = new Set([
+  'Status',
+  'APIVersions',
+  'APIGroupList',
+  'APIGroup',
+  'APIResourceList',
+]);
 
 /** A kind that a schema describes. */
 export interface KnownKind {
@@ -242,7 +255,8 @@ function compileField(
   const pointer = spec.type.startsWith('*');
   const type = set.typeRef(schema, spec.type);
   const struct =
-    !pointer && (type.kind === 'message' || type.kind === 'either' || (type.kind === 'scalar' && structScalars.has(type.scalar)));
+    !pointer &&
+    (type.kind === 'message' || type.kind === 'either' || (type.kind === 'scalar' && structScalars.has(type.scalar)));
   return {
     name: optionalName ? spec.name.slice(0, -1) : spec.name,
     type,

@@ -30,7 +30,9 @@ const MERGE = { 'content-type': 'application/merge-patch+json' };
 let t: TestServer;
 let nodeUid: string;
 beforeEach(async () => {
-  t = await startTestServer({ serviceAccounts: { signingKey: (await makeTestAuthority().then((a) => a.client('sa'))).key } });
+  t = await startTestServer({
+    serviceAccounts: { signingKey: (await makeTestAuthority().then((a) => a.client('sa'))).key },
+  });
   await t.client.resource(namespaces).create({ metadata: { name: 'x' } });
   nodeUid = (await t.client.resource(nodes).create({ metadata: { name: 'n1' } })).metadata.uid;
   await t.client.resource(nodes).create({ metadata: { name: 'n2' } });
@@ -42,7 +44,8 @@ afterEach(async () => {
 
 const asNode = (raw: RawRequest): Promise<RawResponse> => send(t.server, { ...raw, user: NODE });
 const post = (path: string, body: object): Promise<RawResponse> => asNode({ method: 'POST', path, body });
-const patch = (path: string, body: object): Promise<RawResponse> => asNode({ method: 'PATCH', path, headers: MERGE, body });
+const patch = (path: string, body: object): Promise<RawResponse> =>
+  asNode({ method: 'PATCH', path, headers: MERGE, body });
 
 /** '' if it was done. */
 async function why(answer: Promise<RawResponse>): Promise<string> {
@@ -93,7 +96,9 @@ describe('a node', () => {
   });
 
   test('changes itself, but neither its taints, nor its owners, nor labels that are others’', async () => {
-    expect(await why(patch('/api/v1/nodes/n1', { metadata: { labels: { 'kubernetes.io/os': 'linux', a: 'b' } } }))).toBe('');
+    expect(
+      await why(patch('/api/v1/nodes/n1', { metadata: { labels: { 'kubernetes.io/os': 'linux', a: 'b' } } })),
+    ).toBe('');
     expect(await why(patch('/api/v1/nodes/n1/status', { status: { phase: 'Running' } }))).toBe('');
     const n1 = (reason: string) => forbidden('nodes "n1"', reason);
     expect(await why(patch('/api/v1/nodes/n2', { metadata: { labels: { a: 'b' } } }))).toBe(
@@ -113,9 +118,9 @@ describe('a node', () => {
     // One that an administrator has given it stays.
     const restricted = { 'node-restriction.kubernetes.io/x': 'y' };
     await t.client.resource(nodes).patch('n1', 'application/merge-patch+json', { metadata: { labels: restricted } });
-    expect(await why(patch('/api/v1/nodes/n1', { metadata: { labels: { 'node-restriction.kubernetes.io/x': null } } }))).toBe(
-      n1('is not allowed to modify labels: node-restriction.kubernetes.io/x'),
-    );
+    expect(
+      await why(patch('/api/v1/nodes/n1', { metadata: { labels: { 'node-restriction.kubernetes.io/x': null } } })),
+    ).toBe(n1('is not allowed to modify labels: node-restriction.kubernetes.io/x'));
     expect(await why(patch('/api/v1/nodes/n1', { metadata: { labels: { c: 'd' } } }))).toBe('');
     const source = { configMap: { name: 'a', namespace: 'x', kubeletConfigKey: 'k' } };
     expect(await why(patch('/api/v1/nodes/n1', { spec: { configSource: source } }))).toBe(
@@ -128,7 +133,12 @@ describe('a pod', () => {
   const PATH = '/api/v1/namespaces/x/pods';
   const owner = () => ({ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: nodeUid, controller: true });
   const mirror = (metadata: object = {}, spec: object = {}) => ({
-    metadata: { name: 'm', annotations: { 'kubernetes.io/config.mirror': 'm' }, ownerReferences: [owner()], ...metadata },
+    metadata: {
+      name: 'm',
+      annotations: { 'kubernetes.io/config.mirror': 'm' },
+      ownerReferences: [owner()],
+      ...metadata,
+    },
     spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }], ...spec },
   });
   const m = (reason: string) => forbidden('pods "m"', `node "n1" ${reason}`);
@@ -140,7 +150,10 @@ describe('a pod', () => {
 
   test('may be made as nothing else', async () => {
     expect(await why(post(PATH, mirror({ annotations: {} })))).toBe(
-      forbidden('pods "m"', 'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods'),
+      forbidden(
+        'pods "m"',
+        'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods',
+      ),
     );
     expect(await why(post(PATH, mirror({}, { nodeName: 'n2' })))).toBe(
       m('can only create pods with spec.nodeName set to itself'),
@@ -195,10 +208,13 @@ describe('a pod', () => {
     );
     const evict = (name: string) =>
       why(post(`${PATH}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }));
-    expect(await evict('other')).toBe(forbidden('pods "other"', 'node n1 can only evict pods with spec.nodeName set to itself'));
+    expect(await evict('other')).toBe(
+      forbidden('pods "other"', 'node n1 can only evict pods with spec.nodeName set to itself'),
+    );
     expect(await evict('none')).toBe('404 pods "none" not found');
     expect(await evict('mine')).toBe('');
-    const remove = (name: string) => why(asNode({ method: 'DELETE', path: `${PATH}/${name}`, body: { gracePeriodSeconds: 0 } }));
+    const remove = (name: string) =>
+      why(asNode({ method: 'DELETE', path: `${PATH}/${name}`, body: { gracePeriodSeconds: 0 } }));
     expect(await remove('other')).toBe(
       forbidden('pods "other"', 'node "n1" can only delete pods with spec.nodeName set to itself'),
     );
@@ -218,7 +234,9 @@ describe('a token', () => {
   const bound = (uid: string, name = 'mine') => ({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid } });
   const refused = (reason: string) => forbidden('serviceaccounts "default"', reason);
   const token = (audience?: string) => ({
-    volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'p', ...(audience && { audience }) } }] } }],
+    volumes: [
+      { name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'p', ...(audience && { audience }) } }] } },
+    ],
   });
 
   beforeEach(async () => {
@@ -246,13 +264,17 @@ describe('a token', () => {
           'The object might have been deleted and then recreated',
       ),
     );
-    expect(await ask(bound(other, 'other'))).toBe(refused('node requested token bound to a pod scheduled on a different node'));
+    expect(await ask(bound(other, 'other'))).toBe(
+      refused('node requested token bound to a pod scheduled on a different node'),
+    );
   });
 
   test('is for an audience that a volume asks for', async () => {
     const uid = await pod('mine', 'n1', token('vault'));
     expect(await ask({ ...bound(uid), audiences: ['vault'] })).toBe('');
-    expect(await ask({ ...bound(uid), audiences: ['vault', 'b'] })).toBe(refused('node may only request 0 or 1 audiences'));
+    expect(await ask({ ...bound(uid), audiences: ['vault', 'b'] })).toBe(
+      refused('node may only request 0 or 1 audiences'),
+    );
     const no = (audience: string) =>
       refused(
         `audience "${audience}" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`,
@@ -318,7 +340,10 @@ test('leases, CSINodes and slices are the node’s own', async () => {
   const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
   expect(await make(LEASES, 'n1', {})).toBe('');
   expect(await make(LEASES, 'n2', {})).toBe(
-    forbidden('leases.coordination.k8s.io "n2"', 'can only access node lease with the same name as the requesting node'),
+    forbidden(
+      'leases.coordination.k8s.io "n2"',
+      'can only access node lease with the same name as the requesting node',
+    ),
   );
   const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
   expect(await make(CSI_NODES, 'n1', { drivers: [] })).toBe('');
@@ -337,7 +362,9 @@ test('leases, CSINodes and slices are the node’s own', async () => {
   );
   await t.client.resource(resourceSlices).create({ metadata: { name: 'other' }, spec: other });
   expect(await why(asNode({ method: 'DELETE', path: `${SLICES}?fieldSelector=spec.nodeName%3Dn1` }))).toBe('');
-  expect((await t.client.resource(resourceSlices).list()).items.map(({ metadata }) => metadata.name)).toEqual(['other']);
+  expect((await t.client.resource(resourceSlices).list()).items.map(({ metadata }) => metadata.name)).toEqual([
+    'other',
+  ]);
 });
 
 test('a node without a name writes nothing', async () => {
@@ -351,13 +378,22 @@ test('a certificate for a kubelet is asked for by that kubelet', async () => {
   const ask = async (commonName: string, signerName: string) => {
     const name = `O=system:nodes, CN=${commonName}`;
     const pem = (await Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: EC })).toString('pem');
-    const spec = { request: Buffer.from(pem).toString('base64'), signerName, usages: ['digital signature', 'client auth'] };
-    return why(post('/apis/certificates.k8s.io/v1/certificatesigningrequests', { metadata: { generateName: 'csr-' }, spec }));
+    const spec = {
+      request: Buffer.from(pem).toString('base64'),
+      signerName,
+      usages: ['digital signature', 'client auth'],
+    };
+    return why(
+      post('/apis/certificates.k8s.io/v1/certificatesigningrequests', { metadata: { generateName: 'csr-' }, spec }),
+    );
   };
   const CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
   expect(await ask('system:node:n1', CLIENT)).toBe('');
   expect(await ask('system:node:n2', CLIENT)).toBe(
-    forbidden('certificatesigningrequests.certificates.k8s.io "csr-"', 'can only create a node CSR with CN=system:node:n1'),
+    forbidden(
+      'certificatesigningrequests.certificates.k8s.io "csr-"',
+      'can only create a node CSR with CN=system:node:n1',
+    ),
   );
   // What others sign is no concern of nodes.
   expect(await ask('anybody', 'example.com/other')).toBe('');

@@ -36,7 +36,8 @@ export function nodeObjection({ attributes, node }: NodeRequest): Objection {
 }
 
 function createObjection({ metadata, spec }: ReadNode, node: string): Objection {
-  if (spec.configSource !== undefined) return `node ${quote(node)} is not allowed to create pods with a non-nil configSource`;
+  if (spec.configSource !== undefined)
+    return `node ${quote(node)} is not allowed to create pods with a non-nil configSource`;
   const forbidden = changedLabels(metadata.labels, {}).filter(isForbidden);
   if (forbidden.length === 0) return undefined;
   return `node ${quote(node)} is not allowed to set the following labels: ${forbidden.join(', ')}`;
@@ -46,7 +47,8 @@ function updateObjection({ metadata, spec }: ReadNode, old: ReadNode, node: stri
   if (spec.configSource !== undefined && !deepEqual(spec.configSource, old.spec.configSource)) {
     return `node ${quote(node)} is not allowed to update configSource to a new non-nil configSource`;
   }
-  if (!deepEqual(spec.taints ?? [], old.spec.taints ?? [])) return `node ${quote(node)} is not allowed to modify taints`;
+  if (!deepEqual(spec.taints ?? [], old.spec.taints ?? []))
+    return `node ${quote(node)} is not allowed to modify taints`;
   if (!deepEqual(metadata.ownerReferences ?? [], old.metadata.ownerReferences ?? [])) {
     return `node ${quote(node)} is not allowed to modify ownerReferences`;
   }
@@ -65,7 +67,10 @@ function isForbidden(label: string): boolean {
   const namespace = slash < 0 ? '' : label.slice(0, slash);
   if (isWithin(namespace, RESTRICTED)) return true;
   const ofKubernetes = isWithin(namespace, 'kubernetes.io') || isWithin(namespace, 'k8s.io');
-  return ofKubernetes && !KUBELET_LABELS.has(label) && !KUBELET_NAMESPACES.some((allowed) => isWithin(namespace, allowed));
+  return (
+    ofKubernetes && !KUBELET_LABELS.has(label) && !KUBELET_NAMESPACES.some((allowed) => isWithin(namespace, allowed))
+  );
 }
 
-const isWithin = (namespace: string, domain: string): boolean => namespace === domain || namespace.endsWith(`.${domain}`);
+const isWithin = (namespace: string, domain: string): boolean =>
+  namespace === domain || namespace.endsWith(`.${domain}`);

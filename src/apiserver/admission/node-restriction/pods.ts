@@ -30,7 +30,8 @@ export async function podObjection(request: NodeRequest): Promise<Objection> {
 export function podStatusObjection({ attributes, node }: NodeRequest): Objection {
   const pod = attributes.object as ImmutablePod;
   const old = attributes.oldObject as ImmutablePod;
-  if (!ofNode(old, node)) return `node ${quote(node)} can only update pod status for pods with spec.nodeName set to itself`;
+  if (!ofNode(old, node))
+    return `node ${quote(node)} can only update pod status for pods with spec.nodeName set to itself`;
   if (!deepEqual(pod.metadata.labels ?? {}, old.metadata.labels ?? {})) {
     return `node ${quote(node)} cannot update labels through pod status`;
   }
@@ -78,7 +79,8 @@ function ownerObjection(owner: Immutable<OwnerReference> | undefined, node: stri
   if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
     return `node ${self} can only create pods with an owner reference set to itself`;
   }
-  if (owner.controller !== true) return `node ${self} can only create pods with a controller owner reference set to itself`;
+  if (owner.controller !== true)
+    return `node ${self} can only create pods with a controller owner reference set to itself`;
   if (owner.blockOwnerDeletion === true) return `node ${self} must not set blockOwnerDeletion on an owner reference`;
   return undefined;
 }

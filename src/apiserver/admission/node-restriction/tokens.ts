@@ -79,7 +79,12 @@ async function audienceObjection(
 }
 
 /** Throws NotFound if an object on the way to the driver is missing. */
-async function isAskedByDriver(services: Services, pod: ReadPod, volume: Immutable<Volume>, audience: string): Promise<boolean> {
+async function isAskedByDriver(
+  services: Services,
+  pod: ReadPod,
+  volume: Immutable<Volume>,
+  audience: string,
+): Promise<boolean> {
   const driver = await driverOf(services, pod, volume);
   if (driver === undefined) return false;
   const { spec } = await get<Immutable<CSIDriver>>(services, 'storage.k8s.io', 'csidrivers', '', driver);
@@ -88,7 +93,8 @@ async function isAskedByDriver(services: Services, pod: ReadPod, volume: Immutab
 
 async function driverOf(services: Services, pod: ReadPod, volume: Immutable<Volume>): Promise<string | undefined> {
   const { ephemeral, persistentVolumeClaim, csi } = volume;
-  if (ephemeral?.volumeClaimTemplate !== undefined) return driverOfClaim(services, pod, `${pod.metadata.name}-${volume.name}`);
+  if (ephemeral?.volumeClaimTemplate !== undefined)
+    return driverOfClaim(services, pod, `${pod.metadata.name}-${volume.name}`);
   if (persistentVolumeClaim !== undefined) return driverOfClaim(services, pod, persistentVolumeClaim.claimName);
   return csi?.driver ?? REPLACED_BY.find(([source]) => volume[source] !== undefined)?.[1];
 }
@@ -96,7 +102,13 @@ async function driverOf(services: Services, pod: ReadPod, volume: Immutable<Volu
 async function driverOfClaim(services: Services, { metadata }: ReadPod, name: string): Promise<string | undefined> {
   const namespace = metadata.namespace ?? '';
   const claim = await get<Immutable<PersistentVolumeClaim>>(services, '', 'persistentvolumeclaims', namespace, name);
-  const { spec } = await get<Immutable<PersistentVolume>>(services, '', 'persistentvolumes', '', claim.spec.volumeName ?? '');
+  const { spec } = await get<Immutable<PersistentVolume>>(
+    services,
+    '',
+    'persistentvolumes',
+    '',
+    claim.spec.volumeName ?? '',
+  );
   return spec.csi?.driver ?? REPLACED_BY.find(([source]) => spec[source] !== undefined)?.[1];
 }
 

@@ -35,7 +35,11 @@ export interface Control {
   readonly replaces?: string;
 }
 
-export function containersOf({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): readonly Container[] {
+export function containersOf({
+  initContainers = [],
+  containers,
+  ephemeralContainers = [],
+}: PodSpec): readonly Container[] {
   return [...initContainers, ...containers, ...ephemeralContainers];
 }
 

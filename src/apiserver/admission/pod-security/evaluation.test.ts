@@ -32,13 +32,19 @@ const SYSCTL = (name: string) => withPodContext(`sysctls: [{name: ${name}, value
 const AS_WINDOWS = '{spec: {os: {name: windows}, containers: [{name: c}]}}';
 const IN_USER_NAMESPACE = (context: string) =>
   `{spec: {hostUsers: false, containers: [{name: c, securityContext: {${context}}}]}}`;
-const ANNOTATED = (annotations: string) => `{metadata: {annotations: {${annotations}}}, spec: {containers: [{name: c}]}}`;
+const ANNOTATED = (annotations: string) =>
+  `{metadata: {annotations: {${annotations}}}, spec: {containers: [{name: c}]}}`;
 
 type Case = readonly [id: string, minor: number, yaml: string, said: string | undefined];
 
 const CASES: readonly Case[] = [
   ['hostNamespaces', 0, PLAIN, undefined],
-  ['hostNamespaces', 0, '{spec: {hostNetwork: false, hostPID: true, containers: []}}', 'host namespaces (hostPID=true)'],
+  [
+    'hostNamespaces',
+    0,
+    '{spec: {hostNetwork: false, hostPID: true, containers: []}}',
+    'host namespaces (hostPID=true)',
+  ],
   [
     'hostNamespaces',
     0,
@@ -53,7 +59,12 @@ const CASES: readonly Case[] = [
     'hostPath volumes (volumes "a", "b")',
   ],
   ['hostPorts', 0, withContainer('ports: [{containerPort: 80, hostPort: 0}]'), undefined],
-  ['hostPorts', 0, withContainer('ports: [{containerPort: 80, hostPort: 8080}]'), 'hostPort (container "c" uses hostPort 8080)'],
+  [
+    'hostPorts',
+    0,
+    withContainer('ports: [{containerPort: 80, hostPort: 8080}]'),
+    'hostPort (container "c" uses hostPort 8080)',
+  ],
   [
     'hostPorts',
     0,
@@ -258,7 +269,8 @@ function sinceOf(id: string, minor: number): number | undefined {
 }
 
 describe('levels', () => {
-  const reasons = (level: Level, version: Version, yaml: string) => reasonsText(violationsOf(pod(yaml), { level, version }));
+  const reasons = (level: Level, version: Version, yaml: string) =>
+    reasonsText(violationsOf(pod(yaml), { level, version }));
   const BAD = `{spec: {hostNetwork: true, volumes: [{name: v, hostPath: {path: /}}],
     containers: [{name: c, securityContext: {privileged: true, capabilities: {add: [NET_RAW]}, procMount: Unmasked}}]}}`;
 

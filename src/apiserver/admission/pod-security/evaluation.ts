@@ -12,8 +12,8 @@ import type { LevelVersion } from './policy.ts';
 type Check = Control['versions'][number]['check'];
 
 /** Every control there is; each of those modules exports nothing else. */
-export const CONTROLS: readonly Control[] = [capabilities, host, privileges, profiles, volumesAndSysctls].flatMap((module) =>
-  Object.values(module),
+export const CONTROLS: readonly Control[] = [capabilities, host, privileges, profiles, volumesAndSysctls].flatMap(
+  (module) => Object.values(module),
 );
 
 /** No definition has changed since. */

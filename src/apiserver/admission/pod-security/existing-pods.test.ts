@@ -32,7 +32,14 @@ test('where all is well nothing is said', () => {
 });
 
 test('pods that break the same rules are told of together, by the first name', () => {
-  const pods = [pod('z', ['x']), pod('b', ['x']), pod('c', ['x']), pod('e', ['x', 'y']), pod('d', ['x', 'y']), pod('a', ['y'])];
+  const pods = [
+    pod('z', ['x']),
+    pod('b', ['x']),
+    pod('c', ['x']),
+    pod('e', ['x', 'y']),
+    pod('d', ['x', 'y']),
+    pod('a', ['y']),
+  ];
   expect(warnings([...pods, pod('good', [])])).toEqual([
     VIOLATES,
     'a: y',

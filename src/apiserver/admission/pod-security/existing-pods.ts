@@ -43,7 +43,9 @@ export function existingPodsWarnings<Pod extends ExistingPod>(question: Existing
   }
   const warnings: string[] = [];
   if (checked < pods.length) {
-    warnings.push(`new PodSecurity enforce level only checked against the first ${checked} of ${pods.length} existing pods`);
+    warnings.push(
+      `new PodSecurity enforce level only checked against the first ${checked} of ${pods.length} existing pods`,
+    );
   }
   if (namesByReasons.size > 0) {
     warnings.push(

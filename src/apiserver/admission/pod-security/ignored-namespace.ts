@@ -14,7 +14,8 @@ export function ignoredNamespaceWarning(
   if (isFullyPrivileged(policy) || equivalentPolicies(policy, defaults)) return undefined;
   const asked = MODES.filter(
     (mode) =>
-      policy[mode].level !== 'privileged' && (labels[levelLabel(mode)] !== undefined || labels[versionLabel(mode)] !== undefined),
+      policy[mode].level !== 'privileged' &&
+      (labels[levelLabel(mode)] !== undefined || labels[versionLabel(mode)] !== undefined),
   ).map((mode) => `${mode}=${levelVersionText(policy[mode])}`);
   return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${asked.join(', ')}) will be ignored`;
 }

@@ -15,7 +15,14 @@ import { detailsText, violationsOf } from './evaluation.ts';
 import { existingPodsWarnings, MAX_MS } from './existing-pods.ts';
 import { ignoredNamespaceWarning } from './ignored-namespace.ts';
 import type { PodSecurityMetrics } from './metrics.ts';
-import { compareLevels, isFullyPrivileged, levelVersionText, policyOf, PRIVILEGED_POLICY, sameLevelVersion } from './policy.ts';
+import {
+  compareLevels,
+  isFullyPrivileged,
+  levelVersionText,
+  policyOf,
+  PRIVILEGED_POLICY,
+  sameLevelVersion,
+} from './policy.ts';
 import type { LabelledPolicy, LevelVersion, Labels, Policy } from './policy.ts';
 import { isSignificantUpdate } from './significance.ts';
 import { hasTemplate, podToCheck, templateOf } from './templates.ts';
@@ -152,7 +159,11 @@ export class PodSecurity implements AdmissionPlugin {
     if (isPod) this.#metrics.evaluated(refusing.length > 0 ? 'deny' : 'allow', enforce, 'enforce', attributes);
     if (evaluate(audit).length > 0) this.#metrics.evaluated('deny', audit, 'audit', attributes);
     if (refusing.length > 0) {
-      throw apierrors.forbidden(attributes.resource, attributes.name, `violates ${policyAndDetails(enforce, refusing)}`);
+      throw apierrors.forbidden(
+        attributes.resource,
+        attributes.name,
+        `violates ${policyAndDetails(enforce, refusing)}`,
+      );
     }
     const warnings = evaluate(warn);
     if (warnings.length === 0) return;
@@ -163,7 +174,8 @@ export class PodSecurity implements AdmissionPlugin {
   #validateNamespace(attributes: AdmissionAttributes): Awaitable<void> {
     const namespace = attributes.object as Immutable<Namespace>;
     const { policy, errors } = this.#policyOf(namespace);
-    const old = attributes.operation === 'UPDATE' ? this.#policyOf(attributes.oldObject as Immutable<Namespace>) : undefined;
+    const old =
+      attributes.operation === 'UPDATE' ? this.#policyOf(attributes.oldObject as Immutable<Namespace>) : undefined;
     // What was wrong before may stay so, until somebody touches it.
     if (errors.length > 0 && (old === undefined || !deepEqual(errors, old.errors))) {
       throw apierrors.invalid({ group: '', kind: 'Namespace' }, attributes.name, errors);

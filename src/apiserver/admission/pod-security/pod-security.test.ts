@@ -92,7 +92,9 @@ describe('pods', () => {
     expect((await api.patch(`${PODS}/p`, { metadata: { labels: { a: 'b' } } })).code).toBe(200);
     expect((await api.patch(`${PODS}/p/status`, { status: { phase: 'Running' } })).code).toBe(200);
     const refusal = `403 Forbidden: pods "p" is forbidden: violates ${NOT_BASELINE}`;
-    expect(outcome(await api.patch(`${PODS}/p`, { spec: { containers: [{ name: 'c', image: 'other' }] } }))).toBe(refusal);
+    expect(outcome(await api.patch(`${PODS}/p`, { spec: { containers: [{ name: 'c', image: 'other' }] } }))).toBe(
+      refusal,
+    );
     const debug = { spec: { ephemeralContainers: [{ name: 'd', image: 'i' }] } };
     expect(outcome(await api.patch(`${PODS}/p/ephemeralcontainers`, debug))).toBe(refusal);
   });
@@ -102,7 +104,9 @@ describe('pods', () => {
     await api.post(NAMESPACES, namespace({ enforce: 'baseline' }));
     await api.post(PODS, pod('p', PLAIN));
     const add = (securityContext: object) =>
-      api.patch(`${PODS}/p/ephemeralcontainers`, { spec: { ephemeralContainers: [{ name: 'd', image: 'i', securityContext }] } });
+      api.patch(`${PODS}/p/ephemeralcontainers`, {
+        spec: { ephemeralContainers: [{ name: 'd', image: 'i', securityContext }] },
+      });
     expect(outcome(await add({ privileged: true }))).toBe(
       '403 Forbidden: pods "p" is forbidden: violates PodSecurity "baseline:latest": ' +
         'privileged (container "d" must not set securityContext.privileged=true)',
@@ -130,7 +134,9 @@ describe('pods', () => {
   test('of a namespace whose labels cannot be read fall under restricted', async () => {
     await startOver(namespace({ enforce: 'none' }));
     const answer = await api.post(PODS, pod('p', HOST));
-    expect(answer.json.message).toContain('pods "p" is forbidden: violates PodSecurity "restricted:latest": host namespaces');
+    expect(answer.json.message).toContain(
+      'pods "p" is forbidden: violates PodSecurity "restricted:latest": host namespaces',
+    );
     expect(await metrics()).toContain(
       'pod_security_errors_total{fatal="false",request_operation="create",resource="pod",subresource=""} 1',
     );
@@ -153,7 +159,10 @@ describe('what makes pods', () => {
     ['/apis/apps/v1/namespaces/ns/statefulsets', { spec: { selector, template, serviceName: 's' } }],
     ['/apis/apps/v1/namespaces/ns/daemonsets', { spec: { selector, template } }],
     ['/apis/batch/v1/namespaces/ns/jobs', { spec: { template: ofJob } }],
-    ['/apis/batch/v1/namespaces/ns/cronjobs', { spec: { schedule: '* * * * *', jobTemplate: { spec: { template: ofJob } } } }],
+    [
+      '/apis/batch/v1/namespaces/ns/cronjobs',
+      { spec: { schedule: '* * * * *', jobTemplate: { spec: { template: ofJob } } } },
+    ],
   ])('%s: is not refused, but warned of', async (path, fields) => {
     await start();
     await api.post(NAMESPACES, namespace({ enforce: 'baseline' }));
@@ -161,7 +170,9 @@ describe('what makes pods', () => {
     expect([code, warnings]).toEqual([201, [warning]]);
     const patched = await api.patch(`${path}/x`, { metadata: { labels: { a: 'b' } } });
     expect([patched.code, patched.warnings]).toEqual([200, [warning]]);
-    expect((await metrics()).every((line) => line.includes('mode="warn"') && line.includes('resource="controller"'))).toBe(true);
+    expect(
+      (await metrics()).every((line) => line.includes('mode="warn"') && line.includes('resource="controller"')),
+    ).toBe(true);
   });
 
   test('is not looked at by its subresources', async () => {
@@ -199,7 +210,8 @@ describe('namespaces', () => {
     await api.post(NAMESPACES, namespace({}));
     for (const name of ['b', 'a']) await api.post(PODS, pod(name, HOST));
     await api.post(PODS, pod('good', PLAIN));
-    const change = async (labels: Record<string, string>) => (await api.patch(`${NAMESPACES}/ns`, namespace(labels))).warnings;
+    const change = async (labels: Record<string, string>) =>
+      (await api.patch(`${NAMESPACES}/ns`, namespace(labels))).warnings;
     expect(await change({ warn: 'restricted' })).toEqual([]);
     expect(await change({ enforce: 'baseline' })).toEqual([
       'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"',
@@ -220,7 +232,10 @@ describe('namespaces', () => {
     const ignored = (policy: string) => [
       `namespace "ns" is exempt from Pod Security, and the policy (${policy}) will be ignored`,
     ];
-    const created = await api.post(NAMESPACES, namespace({ enforce: 'baseline', 'audit-version': 'v1.2', warn: 'restricted' }));
+    const created = await api.post(
+      NAMESPACES,
+      namespace({ enforce: 'baseline', 'audit-version': 'v1.2', warn: 'restricted' }),
+    );
     expect(created.warnings).toEqual(ignored('enforce=baseline:latest, warn=restricted:latest'));
     expect((await api.patch(`${NAMESPACES}/ns`, { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
     const patched = await api.patch(`${NAMESPACES}/ns`, namespace({ enforce: 'restricted', audit: 'baseline' }));

@@ -9,7 +9,8 @@ type Images = readonly { readonly name: string; readonly image?: string }[];
 
 export function isSignificantUpdate(pod: ImmutablePod, old: ImmutablePod): boolean {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-  if (!sameImages(containers, old.spec.containers) || !sameImages(initContainers, old.spec.initContainers ?? [])) return true;
+  if (!sameImages(containers, old.spec.containers) || !sameImages(initContainers, old.spec.initContainers ?? []))
+    return true;
   const before = old.spec.ephemeralContainers ?? [];
   return ephemeralContainers.some(({ name, image }) => {
     const known = before.find((each) => each.name === name);

@@ -9,7 +9,8 @@ export function expressionAuthorizer(authorizer: Authorizer, requester: UserInfo
   return {
     async authorize({ verb, path, group = '', resource = '', subresource = '', namespace = '', name = '', ...rest }) {
       const { serviceAccount, fieldSelector } = rest;
-      const user = serviceAccount === undefined ? requester : accountUser(serviceAccount.namespace, serviceAccount.name);
+      const user =
+        serviceAccount === undefined ? requester : accountUser(serviceAccount.namespace, serviceAccount.name);
       try {
         const { decision, reason } = await authorizer.authorize({
           user,

@@ -54,7 +54,10 @@ export class CelMetrics implements RuleTimes {
 }
 
 function durations(what: string, help: string): Family<Histogram> {
-  const family = new Family({ name: `apiserver_cel_${what}_duration_seconds`, help }, () => new Histogram(BUCKETS_SECONDS));
+  const family = new Family(
+    { name: `apiserver_cel_${what}_duration_seconds`, help },
+    () => new Histogram(BUCKETS_SECONDS),
+  );
   // There from the beginning, as upstream's, which have no labels.
   family.with();
   return family;

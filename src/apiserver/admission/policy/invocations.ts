@@ -55,7 +55,8 @@ export async function findInvocations<Policy extends AnyPolicy, Binding extends 
     }
     for (const binding of hook.bindings) {
       try {
-        for (const invocation of await invocationsOf(request, hook, binding, matched, params)) found.push({ invocation });
+        for (const invocation of await invocationsOf(request, hook, binding, matched, params))
+          found.push({ invocation });
       } catch (error) {
         wrong(error, binding);
       }

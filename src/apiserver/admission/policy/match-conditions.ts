@@ -15,7 +15,10 @@ export type Matched =
   | { readonly matches: boolean; readonly failures: number; readonly problem?: undefined }
   | { readonly problem: string; readonly failures: number };
 
-export async function evaluateMatchConditions(evaluation: Evaluation, conditions: readonly Expression[]): Promise<Matched> {
+export async function evaluateMatchConditions(
+  evaluation: Evaluation,
+  conditions: readonly Expression[],
+): Promise<Matched> {
   const budget = new Budget(MATCH_CONDITIONS_BUDGET);
   const problems = new Set<string>();
   let matches = true;

@@ -15,13 +15,17 @@ type Rule = Immutable<admission.NamedRuleWithOperations>;
  * Under which name the request matches: as it was asked, or as the same thing in a version that a rule names. Undefined: it does
  * not. Throws an Error if that cannot be said: a selector makes no sense, the namespace is not there.
  */
-export async function matchRequest(match: MatchResources, request: PolicyRequest): Promise<ResourceAndKind | undefined> {
+export async function matchRequest(
+  match: MatchResources,
+  request: PolicyRequest,
+): Promise<ResourceAndKind | undefined> {
   const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match;
   const rules = resourceRules ?? [];
   const equivalent = matchPolicy === 'Equivalent';
   // Rules first: they need nobody else, and say no to most requests.
   const found = rules.length === 0 ? request.requested : matchRules(rules, equivalent, request);
-  if (found === undefined || matchRules(excludeResourceRules ?? [], equivalent, request) !== undefined) return undefined;
+  if (found === undefined || matchRules(excludeResourceRules ?? [], equivalent, request) !== undefined)
+    return undefined;
   // One that says no outweighs one that cannot be read.
   const namespace = await attempt(() => namespaceMatches(match, request));
   if (namespace === false) return undefined;

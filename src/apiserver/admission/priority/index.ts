@@ -40,7 +40,9 @@ export class Priority implements AdmissionPlugin {
   admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
     if (isClassWrite(attributes)) return attributes.object;
     const pod = attributes.object as ImmutablePod;
-    return attributes.operation === 'CREATE' ? this.#admitNew(attributes, pod) : keepPriority(pod, attributes.oldObject);
+    return attributes.operation === 'CREATE'
+      ? this.#admitNew(attributes, pod)
+      : keepPriority(pod, attributes.oldObject);
   }
 
   /** Only one class may be the default. */
@@ -67,7 +69,8 @@ export class Priority implements AdmissionPlugin {
 
   #withPriority(attributes: AdmissionAttributes, pod: ImmutablePod, computed: PodPriority): ImmutablePod {
     const { priority, preemptionPolicy } = computed;
-    const refuse = (why: string): apierrors.StatusError => apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
+    const refuse = (why: string): apierrors.StatusError =>
+      apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
     if (pod.spec.priority !== undefined && pod.spec.priority !== priority) {
       throw refuse(
         `the integer value of priority (${pod.spec.priority}) must not be provided in pod spec; ` +

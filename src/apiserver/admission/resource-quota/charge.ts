@@ -25,7 +25,12 @@ export type Charge =
 
 const NONE: Charge = { kind: 'none' };
 
-export function chargeOf(quota: ReadQuota, evaluator: QuotaEvaluator, attributes: AdmissionAttributes, nowMs: number): Charge {
+export function chargeOf(
+  quota: ReadQuota,
+  evaluator: QuotaEvaluator,
+  attributes: AdmissionAttributes,
+  nowMs: number,
+): Charge {
   const { object, oldObject, operation, resource } = attributes;
   const { name } = quota.metadata;
   const names = limitedNames(quota, evaluator);
@@ -55,5 +60,8 @@ export function chargeOf(quota: ReadQuota, evaluator: QuotaEvaluator, attributes
   );
   if (exceeded.size === 0) return { kind: 'charged', used: total };
   const [asked, had, limited] = [requested, used, hard].map((amounts) => amountsText(only(amounts, exceeded)));
-  return { kind: 'refused', message: `exceeded quota: ${name}, requested: ${asked}, used: ${had}, limited: ${limited}` };
+  return {
+    kind: 'refused',
+    message: `exceeded quota: ${name}, requested: ${asked}, used: ${had}, limited: ${limited}`,
+  };
 }

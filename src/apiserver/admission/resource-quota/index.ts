@@ -30,7 +30,8 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
 
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     const { operation, subresource, resource, object, oldObject } = attributes;
-    if (operation === 'UPDATE' && evaluatorOf(resource).handlesUpdate?.(subresource, object, oldObject) === false) return;
+    if (operation === 'UPDATE' && evaluatorOf(resource).handlesUpdate?.(subresource, object, oldObject) === false)
+      return;
     const found = this.#services.findAll<ReadQuota>('', 'resourcequotas', attributes.namespace);
     return andThen(found, (quotas) => (quotas.length === 0 ? undefined : this.#charge(attributes, quotas)));
   }

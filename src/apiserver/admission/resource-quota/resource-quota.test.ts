@@ -19,7 +19,10 @@ describe('quotas', () => {
     const client = server.client.resource(resourceQuotas).namespace('default');
     const created = await client.create({ metadata: { name }, spec });
     const nothing = Object.fromEntries(Object.keys(spec.hard ?? {}).map((key) => [key, '0']));
-    await client.updateStatus({ ...created, status: { hard: { ...created.spec.hard }, used: { ...nothing, ...used } } });
+    await client.updateStatus({
+      ...created,
+      status: { hard: { ...created.spec.hard }, used: { ...nothing, ...used } },
+    });
   };
   const usedOf = async (name: string) =>
     (await server.client.resource(resourceQuotas).namespace('default').get(name)).status.used;
@@ -77,7 +80,11 @@ describe('quotas', () => {
     ['PriorityClass', { scopes: ['PriorityClass'] }, {}, {}, false],
     [
       'a priority class',
-      { scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['system-node-critical'] }] } },
+      {
+        scopeSelector: {
+          matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['system-node-critical'] }],
+        },
+      },
       { priorityClassName: 'system-node-critical' },
       {},
       true,
@@ -98,7 +105,9 @@ describe('quotas', () => {
       { scopes: ['CrossNamespacePodAffinity'] },
       {
         affinity: {
-          podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', namespaces: ['other'] }] },
+          podAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', namespaces: ['other'] }],
+          },
         },
       },
       {},
@@ -112,7 +121,8 @@ describe('quotas', () => {
 
   it('count objects of every kind, some under two names', async () => {
     await quota('q', { hard: { configmaps: '1', 'count/configmaps': '2', 'count/deployments.apps': '0' } });
-    const create = (name: string) => server.client.resource(configMaps).namespace('default').create({ metadata: { name } });
+    const create = (name: string) =>
+      server.client.resource(configMaps).namespace('default').create({ metadata: { name } });
     await create('one');
     expect(await usedOf('q')).toEqual({ configmaps: '1', 'count/configmaps': '1', 'count/deployments.apps': '0' });
     await expect(create('two')).rejects.toThrow(
@@ -152,7 +162,8 @@ describe('quotas', () => {
     await quota('terminating', { hard: { pods: '1' }, ...scoped('Terminating') });
     await quota('running', { hard: { pods: '5' }, ...scoped('NotTerminating') });
     const client = server.client.resource(pods).namespace('default');
-    const limit = (name: string) => client.patch(name, 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 3600 } });
+    const limit = (name: string) =>
+      client.patch(name, 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 3600 } });
     const [first, second] = [await pod(), await pod()];
     expect([await usedOf('terminating'), await usedOf('running')]).toEqual([{ pods: '0' }, { pods: '2' }]);
     await limit(first.metadata.name);

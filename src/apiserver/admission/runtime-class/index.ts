@@ -84,7 +84,9 @@ function scheduled(spec: ImmutablePod['spec'], scheduling: Scheduling, refuse: R
   for (const [key, value] of Object.entries(wanted)) {
     const found = Object.hasOwn(own, key) ? own[key] : value;
     if (found !== value) {
-      throw refuse(`conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${found}`);
+      throw refuse(
+        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${found}`,
+      );
     }
   }
   const nodeSelector = { ...own, ...wanted };

@@ -8,7 +8,10 @@ import type { TestServer } from '#apiserver/testing/server.ts';
 import { mergeTolerations } from './tolerations.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
-const pod = (spec: object = {}) => ({ metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }], ...spec } });
+const pod = (spec: object = {}) => ({
+  metadata: { name: 'p' },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+});
 
 let t: TestServer;
 let api: Api;
@@ -74,7 +77,10 @@ describe('priority classes', () => {
 
   test('two are there from the start, and stay', async () => {
     const { json } = await api.get(CLASSES);
-    expect(json.items.map(({ metadata }) => metadata.name)).toEqual(['system-cluster-critical', 'system-node-critical']);
+    expect(json.items.map(({ metadata }) => metadata.name)).toEqual([
+      'system-cluster-critical',
+      'system-node-critical',
+    ]);
     expect(outcome(await api.delete(`${CLASSES}/system-node-critical`))).toContain('403 Forbidden');
   });
 

@@ -50,7 +50,8 @@ export async function callWebhook(
     response = verifiedResponse(version, type, uid, decodeReview(services.scheme, version, json));
   } catch (error) {
     if (error instanceof DecodeError) throw failure(name, `failed to call webhook: ${error.message}`, error);
-    if (error instanceof InvalidResponseError) throw failure(name, `received invalid webhook response: ${error.message}`, error);
+    if (error instanceof InvalidResponseError)
+      throw failure(name, `received invalid webhook response: ${error.message}`, error);
     throw error;
   }
   attributes.warnings.push(...(response.warnings ?? []));
@@ -63,7 +64,12 @@ function failure(name: string, reason: string, cause: unknown, code = UNAVAILABL
 }
 
 /** Rejects with CallingWebhookError. */
-async function post({ hook }: Invocation, review: object, request: PolicyRequest, services: WebhookServices): Promise<unknown> {
+async function post(
+  { hook }: Invocation,
+  review: object,
+  request: PolicyRequest,
+  services: WebhookServices,
+): Promise<unknown> {
   const { name, clientConfig, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = hook.webhook;
   const { caller } = request.attributes;
   const left = caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();

@@ -94,5 +94,8 @@ export class WebhookConfigurations {
 
 function compileConditions(conditions: readonly Immutable<admission.MatchCondition>[]): readonly Expression[] {
   const compiler = new ExpressionCompiler();
-  return conditions.map(({ expression }) => ({ source: expression, compiled: compiler.compile(expression, 'matchCondition') }));
+  return conditions.map(({ expression }) => ({
+    source: expression,
+    compiled: compiler.compile(expression, 'matchCondition'),
+  }));
 }

@@ -97,7 +97,12 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     if (attributes.object === undefined) return { ...attributes, connectOptions: () => object };
     const { scheme } = this.#services;
     try {
-      const own = await convertVersion({ scheme, snapshot }, object as unknown as KubeObject, matched.kind, attributes.kind);
+      const own = await convertVersion(
+        { scheme, snapshot },
+        object as unknown as KubeObject,
+        matched.kind,
+        attributes.kind,
+      );
       return { ...attributes, object: own };
     } catch (error) {
       throw apierrors.internalError(errorMessage(error));

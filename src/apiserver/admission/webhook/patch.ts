@@ -83,7 +83,8 @@ function decodePatch(name: string, bytes: Buffer): readonly Readonly<Record<stri
   }
   // JSON null is a patch without operations.
   if (value === null) return [];
-  if (!Array.isArray(value)) throw undecodable(`json: cannot unmarshal ${jsonType(value)} into Go value of type jsonpatch.Patch`);
+  if (!Array.isArray(value))
+    throw undecodable(`json: cannot unmarshal ${jsonType(value)} into Go value of type jsonpatch.Patch`);
   const other: unknown = value.find((operation) => !isPlainObject(operation));
   if (other !== undefined)
     throw undecodable(`json: cannot unmarshal ${jsonType(other)} into Go value of type jsonpatch.Operation`);
@@ -93,10 +94,12 @@ function decodePatch(name: string, bytes: Buffer): readonly Readonly<Record<stri
 /** Returns what is wrong with an operation that is an object, in the words of upstream's library. */
 function problemOf(operation: Readonly<Record<string, unknown>>): string | undefined {
   const { op, path, from, value } = operation;
-  if (typeof op !== 'string' || !OPERATIONS.has(op)) return `Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`;
+  if (typeof op !== 'string' || !OPERATIONS.has(op))
+    return `Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`;
   const undecodable = (name: string, given: unknown): string | undefined => {
     if (typeof given === 'string') return undefined;
-    const why = given === undefined ? 'missing value' : `json: cannot unmarshal ${jsonType(given)} into Go value of type string`;
+    const why =
+      given === undefined ? 'missing value' : `json: cannot unmarshal ${jsonType(given)} into Go value of type string`;
     return `${op} operation failed to decode ${name}: ${why}`;
   };
   const problem = op === 'move' || op === 'copy' ? undecodable('from', from) : undefined;
@@ -108,7 +111,10 @@ function problemOf(operation: Readonly<Record<string, unknown>>): string | undef
 }
 
 /** Throws StatusError (500). */
-function apply(operations: readonly Readonly<Record<string, unknown>>[], object: Readonly<Record<string, unknown>>): unknown {
+function apply(
+  operations: readonly Readonly<Record<string, unknown>>[],
+  object: Readonly<Record<string, unknown>>,
+): unknown {
   for (const operation of operations) {
     const problem = problemOf(operation);
     if (problem !== undefined) throw apierrors.internalError(problem);

@@ -27,7 +27,12 @@ export function reviewVersionOf(versions: readonly string[]): ReviewVersion | un
 }
 
 /** Returns the review of a request, to be sent as JSON. */
-export function reviewOf(version: ReviewVersion, uid: string, request: PolicyRequest, { matched, objects }: Invocation): object {
+export function reviewOf(
+  version: ReviewVersion,
+  uid: string,
+  request: PolicyRequest,
+  { matched, objects }: Invocation,
+): object {
   const { dryRun, options, ...value } = requestValue(request, matched);
   return {
     kind: REVIEW.kind,
@@ -38,7 +43,8 @@ export function reviewOf(version: ReviewVersion, uid: string, request: PolicyReq
 
 /** Decodes a response to a review of the version. Throws DecodeError. */
 export function decodeReview(scheme: Scheme, version: ReviewVersion, json: unknown): Immutable<AdmissionReview> {
-  const problem = typeof json === 'object' ? kindProblem(version, (json ?? {}) as Readonly<Record<string, unknown>>) : undefined;
+  const problem =
+    typeof json === 'object' ? kindProblem(version, (json ?? {}) as Readonly<Record<string, unknown>>) : undefined;
   if (problem !== undefined) throw new DecodeError(problem, '');
   return typedCodec(scheme, REVIEW).decode(json).object;
 }
@@ -75,7 +81,8 @@ export function verifiedResponse(
   if (response === undefined) throw new InvalidResponseError('webhook response was absent');
   // Reviews of the old version have never been looked at as closely.
   if (version === 'v1beta1') return betaResponse(type, response);
-  if (response.uid !== uid) throw new InvalidResponseError(`expected response.uid=${quote(uid)}, got ${quote(response.uid)}`);
+  if (response.uid !== uid)
+    throw new InvalidResponseError(`expected response.uid=${quote(uid)}, got ${quote(response.uid)}`);
   const { apiVersion = '', kind = '' } = review;
   if (apiVersion !== `${GROUP}/v1` || kind !== REVIEW.kind) {
     const expected = `${GROUP}/v1, Kind=${REVIEW.kind}`;

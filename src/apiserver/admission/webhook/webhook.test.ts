@@ -3,7 +3,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
-import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
+import {
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+} from '#api/groups/admissionregistration/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import { handle, send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -180,7 +183,10 @@ test('a patch that is too large is refused', async () => {
 test('a dry run is refused if the webhook has side effects', async () => {
   // Configurations of old may say so; new ones may not.
   for (const sideEffects of ['Some', 'Unknown']) {
-    const hook = { webhook: { name: 'h.example.com', sideEffects, admissionReviewVersions: ['v1'] }, type: 'validating' };
+    const hook = {
+      webhook: { name: 'h.example.com', sideEffects, admissionReviewVersions: ['v1'] },
+      type: 'validating',
+    };
     const call = callWebhook({ hook } as never, { attributes: { dryRun: true } } as never, {} as never);
     expect(await refusal(call)).toMatchObject({
       code: 400,
@@ -191,7 +197,10 @@ test('a dry run is refused if the webhook has side effects', async () => {
 });
 
 test('a webhook that knows no version of reviews is not called', async () => {
-  const hook = { webhook: { name: 'h.example.com', sideEffects: 'None', admissionReviewVersions: ['v9'] }, type: 'validating' };
+  const hook = {
+    webhook: { name: 'h.example.com', sideEffects: 'None', admissionReviewVersions: ['v9'] },
+    type: 'validating',
+  };
   await expect(callWebhook({ hook } as never, { attributes: { dryRun: false } } as never, {} as never)).rejects.toThrow(
     'failed calling webhook "h.example.com": could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
   );

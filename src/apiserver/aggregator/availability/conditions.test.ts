@@ -8,7 +8,10 @@ import { LOCAL, PASSED, serviceProblem, withAvailability } from './conditions.ts
 
 const reference = { namespace: 'ns', name: 'api', port: 443 };
 const service = (spec: object = {}): ServiceState['service'] =>
-  ({ metadata: { name: 'api' }, spec: { ports: [{ port: 443, name: 'https' }], ...spec } }) as unknown as ServiceState['service'];
+  ({
+    metadata: { name: 'api' },
+    spec: { ports: [{ port: 443, name: 'https' }], ...spec },
+  }) as unknown as ServiceState['service'];
 const slice = (ready: boolean | undefined, name = 'https'): ServiceState['slices'][number] =>
   ({
     metadata: { name: 'api' },
@@ -19,7 +22,12 @@ const slice = (ready: boolean | undefined, name = 'https'): ServiceState['slices
 
 describe('a service', () => {
   test.each<[string, ServiceState, string | undefined, string]>([
-    ['that does not exist', { service: undefined, slices: [] }, 'ServiceNotFound', 'service/api in "ns" is not present'],
+    [
+      'that does not exist',
+      { service: undefined, slices: [] },
+      'ServiceNotFound',
+      'service/api in "ns" is not present',
+    ],
     [
       'without the port',
       { service: service({ ports: [{ port: 80 }] }), slices: [slice(true)] },
@@ -48,7 +56,9 @@ describe('a service', () => {
     ['with an endpoint that does not say', { service: service(), slices: [slice(undefined)] }, undefined, ''],
     ['of another type', { service: service({ type: 'ExternalName', ports: [] }), slices: [] }, undefined, ''],
   ])('%s', (_name, state, reason, message) => {
-    expect(serviceProblem(reference, state)).toEqual(reason === undefined ? undefined : { status: 'False', reason, message });
+    expect(serviceProblem(reference, state)).toEqual(
+      reason === undefined ? undefined : { status: 'False', reason, message },
+    );
   });
 });
 

@@ -22,7 +22,10 @@ export const LOCAL: Availability = {
 export const PASSED: Availability = { status: 'True', reason: 'Passed', message: 'all checks passed' };
 
 /** Returns why no request can reach the service; undefined if one may. */
-export function serviceProblem(reference: ServiceReference, { service, slices }: ServiceState): Availability | undefined {
+export function serviceProblem(
+  reference: ServiceReference,
+  { service, slices }: ServiceState,
+): Availability | undefined {
   const { name = '', namespace = '', port = 443 } = reference;
   const subject = `service/${name} in ${quote(namespace)}`;
   if (service === undefined) return unavailable('ServiceNotFound', `${subject} is not present`);
@@ -38,7 +41,10 @@ export function serviceProblem(reference: ServiceReference, { service, slices }:
       .some(({ ready }) => ready)
   )
     return undefined;
-  return unavailable('MissingEndpoints', `endpointslices for ${subject} have no addresses with port name ${quote(portName)}`);
+  return unavailable(
+    'MissingEndpoints',
+    `endpointslices for ${subject} have no addresses with port name ${quote(portName)}`,
+  );
 }
 
 export function failedDiscovery(message: string): Availability {
@@ -50,7 +56,11 @@ function unavailable(reason: string, message: string): Availability {
 }
 
 /** Returns the APIService with the condition; the same object if nothing changes. The time changes with the status only. */
-export function withAvailability(service: APIService, { status, reason, message }: Availability, now: number): APIService {
+export function withAvailability(
+  service: APIService,
+  { status, reason, message }: Availability,
+  now: number,
+): APIService {
   const conditions = service.status?.conditions ?? [];
   const existing = conditions.find(({ type }) => type === 'Available');
   if (existing?.status === status && existing.reason === reason && existing.message === message) return service;

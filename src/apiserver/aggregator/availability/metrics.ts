@@ -21,7 +21,10 @@ export class AvailabilityMetrics {
         help: '1 for an APIService that is unavailable, 0 for others.',
         labels: ['name'],
       },
-      () => [...this.#available].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, available]) => [[name], available ? 0 : 1]),
+      () =>
+        [...this.#available]
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, available]) => [[name], available ? 0 : 1]),
     );
   }
 

@@ -16,7 +16,11 @@ export interface ProbeConfig {
 }
 
 /** Resolves with why no attempt succeeded; undefined if one did. Throws TransportError. */
-export async function probe(config: ProbeConfig, service: RemoteApiService, signal: AbortSignal): Promise<string | undefined> {
+export async function probe(
+  config: ProbeConfig,
+  service: RemoteApiService,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   config.backends.tlsOf(service);
   if ((await attempt(config, service, signal)) === undefined) return undefined;
   const finished = new AbortController();
@@ -55,7 +59,12 @@ async function attempt(
     url = `https://${backend.host}${path}`;
     const user = { name: 'system:kube-aggregator', groups: ['system:masters'] };
     const headers = { host: backend.host, 'user-agent': 'Go-http-client/1.1', ...userHeaders(user) };
-    const answer = await backend.send({ method: 'GET', path, headers, signal: AbortSignal.any([signal, timeout.signal]) });
+    const answer = await backend.send({
+      method: 'GET',
+      path,
+      headers,
+      signal: AbortSignal.any([signal, timeout.signal]),
+    });
     answer.message.destroy();
     const code = answer.message.statusCode ?? 0;
     if (code >= 200 && code < 300) return undefined;
@@ -63,7 +72,8 @@ async function attempt(
   } catch (error) {
     if (error instanceof NoEndpointError) return error.message;
     const prefix = `failing or missing response from ${url}: Get ${JSON.stringify(url)}: `;
-    if (timeout.signal.aborted) return `${prefix}context deadline exceeded (Client.Timeout exceeded while awaiting headers)`;
+    if (timeout.signal.aborted)
+      return `${prefix}context deadline exceeded (Client.Timeout exceeded while awaiting headers)`;
     if (error instanceof BackendError) return prefix + error.message;
     throw error;
   } finally {

@@ -56,7 +56,8 @@ export class GroupsView {
 
   #priorityOf(name: string, service: APIService | undefined): Priority | undefined {
     const { group, version } = groupVersionOf(name);
-    if (service !== undefined) return { group: service.spec.groupPriorityMinimum, version: service.spec.versionPriority };
+    if (service !== undefined)
+      return { group: service.spec.groupPriorityMinimum, version: service.spec.versionPriority };
     const builtIn = builtInPriority(group, version);
     return builtIn !== undefined && this.#registered && group !== apiServiceType.group
       ? undefined

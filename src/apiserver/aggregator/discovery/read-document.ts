@@ -1,7 +1,11 @@
 // Reads discovery documents of other API servers, which may contain anything: only fields of the right types are taken over.
 
 import { allSchemas } from '#api/all-schemas.ts';
-import type { APIGroupDiscoveryList, APIResourceDiscovery, APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
+import type {
+  APIGroupDiscoveryList,
+  APIResourceDiscovery,
+  APIVersionDiscovery,
+} from '#api/groups/apidiscovery/v2/index.ts';
 import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import type { APIResourceList } from '#api/machinery/meta/v1/index.ts';
 
@@ -11,7 +15,12 @@ function codecOf(group: string, version: string, kind: string, message: string):
   return new DescriptorCodec({ kind: { group, version, kind }, message: allSchemas.message(message) });
 }
 
-const aggregated = codecOf('apidiscovery.k8s.io', 'v2', 'APIGroupDiscoveryList', 'apidiscovery/v2.APIGroupDiscoveryList');
+const aggregated = codecOf(
+  'apidiscovery.k8s.io',
+  'v2',
+  'APIGroupDiscoveryList',
+  'apidiscovery/v2.APIGroupDiscoveryList',
+);
 const legacy = codecOf('', 'v1', 'APIResourceList', 'meta/v1.APIResourceList');
 
 /** Reports whether a media type is aggregated discovery, in version v2 or v2beta1, which have the same fields. */
@@ -63,7 +72,17 @@ export function readLegacy(body: Buffer, version: string): APIVersionDiscovery {
     return resource;
   };
   const all = listed ?? [];
-  for (const { name, namespaced, kind, verbs, shortNames, categories, singularName, group = '', version: of = '' } of all) {
+  for (const {
+    name,
+    namespaced,
+    kind,
+    verbs,
+    shortNames,
+    categories,
+    singularName,
+    group = '',
+    version: of = '',
+  } of all) {
     if (name.includes('/')) continue;
     add({
       resource: name,

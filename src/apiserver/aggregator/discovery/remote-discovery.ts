@@ -3,7 +3,13 @@
 // not answer.
 
 import type { APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
-import { ExponentialRateLimiter, RateLimitingQueue, requeueAfter, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import {
+  ExponentialRateLimiter,
+  RateLimitingQueue,
+  requeueAfter,
+  reconciled,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import { semanticEqual } from '#machinery/deep.ts';
@@ -110,7 +116,11 @@ export class RemoteDiscovery {
     this.#config.onChange();
   }
 
-  async #read(name: string, service: RemoteApiService, signal: AbortSignal): Promise<ReadonlyMap<string, APIVersionDiscovery>> {
+  async #read(
+    name: string,
+    service: RemoteApiService,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, APIVersionDiscovery>> {
     const key = keyOf(service);
     const cached = this.#documents.get(key);
     if (cached !== undefined && cached.askedAt > (this.#dirtyAt.get(name) ?? 0)) return cached.versions;

@@ -66,7 +66,10 @@ function convertOperation({ consumes, produces, parameters, responses, schemes: 
     responses: mapValues(record(responses), (response) => {
       const { schema, ...of } = record(response);
       // As upstream: an operation that says no media type has no content.
-      return { ...of, ...(schema !== undefined && list(produces).length > 0 && { content: content(schema, produces) }) };
+      return {
+        ...of,
+        ...(schema !== undefined && list(produces).length > 0 && { content: content(schema, produces) }),
+      };
     }),
   };
 }
@@ -75,7 +78,10 @@ function convertParameter(parameter: unknown): Values {
   const entries = Object.entries(record(parameter)).filter(([key]) => key !== 'collectionFormat');
   const ofSchema = entries.filter(([key]) => IN_SCHEMA.includes(key));
   const own = entries.filter(([key]) => !IN_SCHEMA.includes(key));
-  return { ...Object.fromEntries(own), ...(ofSchema.length > 0 && { schema: convertSchema(Object.fromEntries(ofSchema)) }) };
+  return {
+    ...Object.fromEntries(own),
+    ...(ofSchema.length > 0 && { schema: convertSchema(Object.fromEntries(ofSchema)) }),
+  };
 }
 
 /** Rewrites references; the rest of a schema is the same in both versions. */

@@ -65,7 +65,11 @@ export class RemoteOpenApi implements RemoteDocuments {
     config.apiServices.onChange((name, now, before) => {
       const documents = this.#documents.get(name);
       if (now === undefined || !isRemote(now)) this.#documents.delete(name);
-      else if (documents !== undefined && before !== undefined && now.metadata.generation === before.metadata.generation) {
+      else if (
+        documents !== undefined &&
+        before !== undefined &&
+        now.metadata.generation === before.metadata.generation
+      ) {
         documents.v3.expire();
         documents.v2.expire();
       }
@@ -113,7 +117,8 @@ export class RemoteOpenApi implements RemoteDocuments {
       const common = {
         clock,
         onChange: () => this.#changed(),
-        onFailure: (err: unknown) => logger.warn('aggregator: reading OpenAPI failed, will retry', { apiService: name, err }),
+        onFailure: (err: unknown) =>
+          logger.warn('aggregator: reading OpenAPI failed, will retry', { apiService: name, err }),
       };
       documents = {
         v3: new PolledDocument<V3Root>({ ...common, read: () => this.#readV3(name) }),
@@ -129,7 +134,8 @@ export class RemoteOpenApi implements RemoteDocuments {
     if (service === undefined) return { entries: NONE };
     const { code, body } = await this.#fetch(service, '/openapi/v3', '', MAX_INDEX_BYTES);
     if (code === 404) return this.#convertedRoot(service);
-    if (code !== 200) throw new BackendError(`could not get list of group versions for APIService: status code ${code}`);
+    if (code !== 200)
+      throw new BackendError(`could not get list of group versions for APIService: status code ${code}`);
     return { entries: readIndex(body) };
   }
 
@@ -196,7 +202,9 @@ export class RemoteOpenApi implements RemoteDocuments {
 
   /** The server of the APIService that names the path comes before others that claim it. */
   #ownerOf(path: string): RemoteApiService | undefined {
-    const claiming = this.#ordered().filter(({ metadata }) => this.#documents.get(metadata.name)?.v3.value?.entries.has(path));
+    const claiming = this.#ordered().filter(({ metadata }) =>
+      this.#documents.get(metadata.name)?.v3.value?.entries.has(path),
+    );
     return claiming.find((service) => pathOf(service) === path) ?? claiming[0];
   }
 }

@@ -7,7 +7,11 @@ import type { ConnectionOptions } from 'node:tls';
 import type { ServiceAddress } from '../../service-resolver/resolve.ts';
 
 /** Opens a connection with TLS. Rejects with the socket's error. */
-export type DialBackend = (address: ServiceAddress, tls: ConnectionOptions, signal: AbortSignal | undefined) => Promise<Duplex>;
+export type DialBackend = (
+  address: ServiceAddress,
+  tls: ConnectionOptions,
+  signal: AbortSignal | undefined,
+) => Promise<Duplex>;
 
 export interface BackendRequest {
   readonly method: string;

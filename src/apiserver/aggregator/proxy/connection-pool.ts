@@ -30,7 +30,10 @@ export class BackendAgent extends Agent {
     this.#tls = tls;
   }
 
-  override createConnection(options: PooledOptions, callback?: (error: Error | null, stream: Duplex) => void): undefined {
+  override createConnection(
+    options: PooledOptions,
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): undefined {
     const { host, port, dialSignal } = options;
     const connected = callback as ((error: Error | null, stream?: Duplex) => void) | undefined;
     this.#dial({ host: host ?? '', port: Number(port) }, this.#tls, dialSignal).then(

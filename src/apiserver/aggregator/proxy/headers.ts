@@ -40,7 +40,11 @@ export interface OutgoingConfig {
 
 /** Throws Error for a user that cannot be named in a header. */
 export function outgoingHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = { ...clientHeaders(request, config), host: config.host, ...userHeaders(config.user) };
+  const headers: OutgoingHttpHeaders = {
+    ...clientHeaders(request, config),
+    host: config.host,
+    ...userHeaders(config.user),
+  };
   headers['x-forwarded-for'] = appended(request.headers['x-forwarded-for'], request.remoteAddress);
   if (request.auditId !== undefined) headers['audit-id'] = request.auditId;
   return headers;
@@ -119,7 +123,9 @@ function escapeKey(key: string): string {
   let escaped = '';
   for (const byte of Buffer.from(key, 'utf8')) {
     const character = String.fromCharCode(byte);
-    escaped += /[A-Za-z0-9!#$&'*+\-.^_`|~]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    escaped += /[A-Za-z0-9!#$&'*+\-.^_`|~]/.test(character)
+      ? character
+      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }
   return escaped;
 }

@@ -88,7 +88,8 @@ function isBlank(line: Buffer): boolean {
 
 async function eventOf(line: Buffer): Promise<EncodedWatchEvent> {
   const { type, object } = (await parsed(line)) as { readonly type?: unknown; readonly object?: unknown };
-  if (typeof type !== 'string' || !EVENT_TYPES.has(type) || typeof object !== 'object') throw unusable('it is no watch event');
+  if (typeof type !== 'string' || !EVENT_TYPES.has(type) || typeof object !== 'object')
+    throw unusable('it is no watch event');
   const encoded = new FreshObject(object);
   return {
     type: type as WatchEventType,

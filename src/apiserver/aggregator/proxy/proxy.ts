@@ -21,7 +21,8 @@ import { decodePath, encodePath, encodeQuery } from './target-path.ts';
 const DISCOVERY_TIMEOUT_MS = 5_000;
 const UPGRADE_TIMEOUT_MS = 30_000;
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
-const HOP_BY_HOP = /^(connection|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/;
+const HOP_BY_HOP =
+  /^(connection|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/;
 const NOSNIFF = { 'x-content-type-options': 'nosniff' };
 const TEXT = 'text/plain; charset=utf-8';
 const REDIRECTED = 'the backend attempted to redirect this request, which is not permitted';
@@ -87,7 +88,11 @@ export class AggregationProxy {
     const body = await bodyOf(request);
     const length = body instanceof Uint8Array ? String(body.length) : request.headers['content-length'];
     const withBody =
-      body === undefined ? {} : length === undefined ? { 'transfer-encoding': 'chunked' } : { 'content-length': length };
+      body === undefined
+        ? {}
+        : length === undefined
+          ? { 'transfer-encoding': 'chunked' }
+          : { 'content-length': length };
     try {
       const answer = await backend.send({
         method,
@@ -110,7 +115,11 @@ export class AggregationProxy {
       answer = await backend.send({
         method,
         path: withQuery(path, query),
-        headers: { ...this.#headers(request, backend), connection: 'Upgrade', upgrade: request.headers['upgrade'] ?? '' },
+        headers: {
+          ...this.#headers(request, backend),
+          connection: 'Upgrade',
+          upgrade: request.headers['upgrade'] ?? '',
+        },
         signal,
         headTimeoutMs: UPGRADE_TIMEOUT_MS,
         upgrade: true,
@@ -131,7 +140,12 @@ export class AggregationProxy {
 
   #headers(request: ApiRequest, backend: Backend): ReturnType<typeof outgoingHeaders> {
     const { identityHeaders, identityPrefixes } = this.#config;
-    return outgoingHeaders(request, { user: request.user as UserInfo, host: backend.host, identityHeaders, identityPrefixes });
+    return outgoingHeaders(request, {
+      user: request.user as UserInfo,
+      host: backend.host,
+      identityHeaders,
+      identityPrefixes,
+    });
   }
 
   #unreachable(request: ApiRequest, error: unknown, prefix: string): ApiResponse {

@@ -67,7 +67,9 @@ export class FakeServer {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head));
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    );
     this.#addDocuments();
   }
 
@@ -98,7 +100,13 @@ export class FakeServer {
 
   #addDocuments(): void {
     const { group, version } = this;
-    const resource = { name: 'things', singularName: 'thing', namespaced: true, kind: 'Thing', verbs: ['get', 'list', 'watch'] };
+    const resource = {
+      name: 'things',
+      singularName: 'thing',
+      namespaced: true,
+      kind: 'Thing',
+      verbs: ['get', 'list', 'watch'],
+    };
     const json = (value: unknown, type = 'application/json'): Document => {
       return (_request, response) => response.writeHead(200, { 'content-type': type }).end(JSON.stringify(value));
     };
@@ -135,7 +143,10 @@ export class FakeServer {
     );
     const key = this.root.slice(1);
     this.documents.set('/openapi/v3', json({ paths: { [key]: { serverRelativeURL: `/openapi/v3/${key}?hash=1` } } }));
-    this.documents.set(`/openapi/v3/${key}`, json({ openapi: '3.0.0', info: { title: 'Fake', version: 'v1' }, paths: {} }));
+    this.documents.set(
+      `/openapi/v3/${key}`,
+      json({ openapi: '3.0.0', info: { title: 'Fake', version: 'v1' }, paths: {} }),
+    );
     this.documents.set(
       '/openapi/v2',
       json({
@@ -143,7 +154,9 @@ export class FakeServer {
         info: { title: 'Fake', version: 'v1' },
         paths: {
           [`${this.root}/namespaces/{namespace}/things`]: {
-            get: { responses: { 200: { description: 'OK', schema: { $ref: '#/definitions/com.example.fake.v1.Thing' } } } },
+            get: {
+              responses: { 200: { description: 'OK', schema: { $ref: '#/definitions/com.example.fake.v1.Thing' } } },
+            },
           },
         },
         definitions: {
@@ -178,7 +191,8 @@ export class FakeServer {
     if (document !== undefined) document(request, response);
     else if (mode.startsWith('echo'))
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(arrived));
-    else if (mode === 'things' || mode.endsWith('/things')) this.#things(searchParams.get('watch') === 'true', response);
+    else if (mode === 'things' || mode.endsWith('/things'))
+      this.#things(searchParams.get('watch') === 'true', response);
     else if (MODES[mode] !== undefined) MODES[mode](response, searchParams);
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found\n');
   }
@@ -189,7 +203,12 @@ export class FakeServer {
     if (watch) response.write(`${JSON.stringify({ type: 'ADDED', object: thing })}\n`);
     else
       response.end(
-        JSON.stringify({ kind: 'ThingList', apiVersion: thing.apiVersion, metadata: { resourceVersion: '7' }, items: [thing] }),
+        JSON.stringify({
+          kind: 'ThingList',
+          apiVersion: thing.apiVersion,
+          metadata: { resourceVersion: '7' },
+          items: [thing],
+        }),
       );
   }
 
@@ -225,7 +244,9 @@ const MODES: Readonly<Record<string, (response: ServerResponse, query: URLSearch
   redirect: (response, query) => response.writeHead(302, { location: query.get('to') ?? '/elsewhere' }).end('moved'),
   'redirect-nowhere': (response) => response.writeHead(302).end('moved'),
   cors: (response) => {
-    response.writeHead(200, { 'access-control-allow-origin': '*', 'access-control-max-age': '5', 'x-own': 'kept' }).end('{}');
+    response
+      .writeHead(200, { 'access-control-allow-origin': '*', 'access-control-max-age': '5', 'x-own': 'kept' })
+      .end('{}');
   },
   'no-type': (response) => response.writeHead(200).end('plain words'),
   page: (response) => {

@@ -26,7 +26,10 @@ export class NodeGraphFollower {
       [pods, { set: (pod) => graph.setPod(pod as Immutable<Pod>), delete: (key) => graph.deletePod(key) }],
       [
         persistentVolumes,
-        { set: (volume) => graph.setVolume(volume as Immutable<PersistentVolume>), delete: (name) => graph.deleteVolume(name) },
+        {
+          set: (volume) => graph.setVolume(volume as Immutable<PersistentVolume>),
+          delete: (name) => graph.deleteVolume(name),
+        },
       ],
       [
         volumeAttachments,

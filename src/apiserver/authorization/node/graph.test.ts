@@ -6,7 +6,12 @@ import { NodeGraph } from './graph.ts';
 
 const DEFAULTS = { creationTimestamp: '', resourceVersion: '1' };
 
-function pod(name: string, nodeName: string | undefined, spec: object = {}, more: { status?: object; metadata?: object } = {}) {
+function pod(
+  name: string,
+  nodeName: string | undefined,
+  spec: object = {},
+  more: { status?: object; metadata?: object } = {},
+) {
   return {
     metadata: { ...DEFAULTS, uid: `uid-${name}`, name, namespace: 'x', ...more.metadata },
     spec: { containers: [{ name: 'c' }], ...(nodeName !== undefined && { nodeName }), ...spec },
@@ -33,7 +38,11 @@ describe('a pod', () => {
           serviceAccountName: 'account',
           imagePullSecrets: [{ name: 'pull' }, {}],
           containers: [
-            { name: 'c', envFrom: [{ configMapRef: { name: 'all' } }], env: [{ name: 'E', valueFrom: reference('one') }] },
+            {
+              name: 'c',
+              envFrom: [{ configMapRef: { name: 'all' } }],
+              env: [{ name: 'E', valueFrom: reference('one') }],
+            },
           ],
           initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: 'early' } }] }],
           volumes: [

@@ -56,7 +56,9 @@ export class NodeGraph {
         return claim !== undefined && this.#refersTo(node, 'pvc', claim);
       }
       case 'secret':
-        return this.#refersTo(node, 'secret', key) || (this.#volumeSecrets.has(key) && this.#volumeOfNodeNames(node, key));
+        return (
+          this.#refersTo(node, 'secret', key) || (this.#volumeSecrets.has(key) && this.#volumeOfNodeNames(node, key))
+        );
       case 'volumeattachment':
       case 'resourceslice':
         return this.#owned[kind].get(name) === node;
@@ -92,7 +94,10 @@ export class NodeGraph {
     this.deleteVolume(name);
     const { claimRef } = volume.spec;
     if (claimRef === undefined) return;
-    const known: KnownVolume = { claim: `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`, secrets: secretsOfVolume(volume) };
+    const known: KnownVolume = {
+      claim: `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`,
+      secrets: secretsOfVolume(volume),
+    };
     this.#volumes.set(name, known);
     const ofClaim = this.#volumesOf.get(known.claim);
     if (ofClaim === undefined) this.#volumesOf.set(known.claim, new Set([name]));

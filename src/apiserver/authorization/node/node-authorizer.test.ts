@@ -37,7 +37,9 @@ beforeAll(async () => {
     spec: { attacher: 'a', nodeName: 'n1', source: { persistentVolumeName: 'v' } },
   });
   const pool = { name: 'p', generation: 1, resourceSliceCount: 1 };
-  await client.resource(resourceSlices).create({ metadata: { name: 'mine' }, spec: { nodeName: 'n1', driver: 'd.io', pool } });
+  await client
+    .resource(resourceSlices)
+    .create({ metadata: { name: 'mine' }, spec: { nodeName: 'n1', driver: 'd.io', pool } });
 });
 afterAll(async () => {
   await t.stop();
@@ -90,7 +92,14 @@ describe('n1', () => {
     ['create', 'serviceaccounts', 'x', 'mine', '', 'can only create token subresource of serviceaccount'],
     ['get', 'leases', 'kube-node-lease', 'n1', '', ''],
     ['create', 'leases', 'kube-node-lease', '', '', ''],
-    ['get', 'leases', 'kube-node-lease', 'n2', '', 'can only access node lease with the same name as the requesting node'],
+    [
+      'get',
+      'leases',
+      'kube-node-lease',
+      'n2',
+      '',
+      'can only access node lease with the same name as the requesting node',
+    ],
     ['get', 'leases', 'x', 'n1', '', 'can only access leases in the "kube-node-lease" system namespace'],
     ['list', 'leases', 'kube-node-lease', '', '', 'can only get, create, update, patch, or delete a node lease'],
     ['patch', 'csinodes', '', 'n1', '', ''],
@@ -102,7 +111,14 @@ describe('n1', () => {
     ['get', 'resourceslices', '', 'mine', '', ''],
     ['delete', 'resourceslices', '', 'other', '', UNRELATED],
     ['deletecollection', 'resourceslices', '', '', 'spec.nodeName=n1', ''],
-    ['list', 'resourceslices', '', '', '', 'can only list/watch/deletecollection resourceslices with nodeName field selector'],
+    [
+      'list',
+      'resourceslices',
+      '',
+      '',
+      '',
+      'can only list/watch/deletecollection resourceslices with nodeName field selector',
+    ],
     ['get', 'resourceslices/x', '', 'mine', '', 'cannot authorize ResourceSlice subresources'],
     ['get', 'nodes', '', 'n1', '', ''],
     ['watch', 'nodes', '', 'n1', '', ''],

@@ -52,7 +52,9 @@ export class NodeAuthorizer implements Authorizer {
       case 'configmaps':
         return this.#read(node, 'configmap', attributes);
       case 'persistentvolumeclaims':
-        return subresource === 'status' ? this.#updateStatus(node, 'pvc', attributes) : this.#get(node, 'pvc', attributes);
+        return subresource === 'status'
+          ? this.#updateStatus(node, 'pvc', attributes)
+          : this.#get(node, 'pvc', attributes);
       case 'persistentvolumes':
         return this.#get(node, 'pv', attributes);
       case 'resourceclaims.resource.k8s.io':
@@ -159,7 +161,8 @@ export class NodeAuthorizer implements Authorizer {
   }
 }
 
-const byRules = (attributes: Attributes): Decision => (RULES.some((rule) => allows(rule, attributes)) ? ALLOW : NO_OPINION);
+const byRules = (attributes: Attributes): Decision =>
+  RULES.some((rule) => allows(rule, attributes)) ? ALLOW : NO_OPINION;
 
 function isReadOrWriteOfOne(verb: string): boolean {
   return verb === 'get' || verb === 'create' || verb === 'update' || verb === 'patch' || verb === 'delete';
@@ -168,14 +171,19 @@ function isReadOrWriteOfOne(verb: string): boolean {
 /** The name of what is to be created is in the object: NodeRestriction looks there. */
 function lease(node: string, { verb, namespace, name }: Attributes): Decision {
   if (!isReadOrWriteOfOne(verb)) return no('can only get, create, update, patch, or delete a node lease');
-  if (namespace !== LEASE_NAMESPACE) return no(`can only access leases in the ${quote(LEASE_NAMESPACE)} system namespace`);
-  return verb === 'create' || name === node ? ALLOW : no('can only access node lease with the same name as the requesting node');
+  if (namespace !== LEASE_NAMESPACE)
+    return no(`can only access leases in the ${quote(LEASE_NAMESPACE)} system namespace`);
+  return verb === 'create' || name === node
+    ? ALLOW
+    : no('can only access node lease with the same name as the requesting node');
 }
 
 function csiNode(node: string, { verb, subresource, name }: Attributes): Decision {
   if (!isReadOrWriteOfOne(verb)) return no('can only get, create, update, patch, or delete a CSINode');
   if (subresource !== '') return no('cannot authorize CSINode subresources');
-  return verb === 'create' || name === node ? ALLOW : no('can only access CSINode with the same name as the requesting node');
+  return verb === 'create' || name === node
+    ? ALLOW
+    : no('can only access CSINode with the same name as the requesting node');
 }
 
 /** By name, not by the graph: a kubelet may look for its node before that is there. */

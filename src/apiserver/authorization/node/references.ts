@@ -16,7 +16,8 @@ export function* referencesOf(pod: ReadPod): Iterable<readonly [ReferredKind, st
   for (const claim of spec.resourceClaims ?? []) {
     // One that is made from a template is known when it has been made, and by the name that it got.
     const name =
-      claim.resourceClaimName ?? status.resourceClaimStatuses?.find((noted) => noted.name === claim.name)?.resourceClaimName;
+      claim.resourceClaimName ??
+      status.resourceClaimStatuses?.find((noted) => noted.name === claim.name)?.resourceClaimName;
     if (name !== undefined && name !== '') yield ['resourceclaim', name];
   }
   const extended = status.extendedResourceClaimStatus?.resourceClaimName ?? '';

@@ -172,7 +172,9 @@ const SCHEDULER = [
 ];
 
 const approver = (name: string): NewClusterRole =>
-  clusterRole(`system:certificates.k8s.io:${name}-approver`, [can('approve', CERTIFICATES, 'signers', `kubernetes.io/${name}`)]);
+  clusterRole(`system:certificates.k8s.io:${name}-approver`, [
+    can('approve', CERTIFICATES, 'signers', `kubernetes.io/${name}`),
+  ]);
 
 export const CLUSTER_ROLES: readonly NewClusterRole[] = [
   clusterRole('cluster-admin', [can('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]),
@@ -203,7 +205,11 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
   clusterRole('system:aggregate-to-view', VIEW, aggregateTo('view')),
   clusterRole('system:heapster', [can(READ, '', 'events pods nodes namespaces'), can(READ, EXTENSIONS, 'deployments')]),
   clusterRole('system:node', NODE_RULES),
-  clusterRole('system:node-problem-detector', [can('get', '', 'nodes'), can('patch', '', 'nodes/status'), WRITE_EVENTS]),
+  clusterRole('system:node-problem-detector', [
+    can('get', '', 'nodes'),
+    can('patch', '', 'nodes/status'),
+    WRITE_EVENTS,
+  ]),
   clusterRole('system:kubelet-api-admin', [
     can(READ, '', 'nodes'),
     can('proxy', '', 'nodes'),
@@ -249,7 +255,10 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
   ]),
   clusterRole('system:kube-scheduler', SCHEDULER),
   // Not upstream's: what enforces network policies on a node.
-  clusterRole(NETWORK_POLICY, [can('list watch', '', 'namespaces pods'), can('list watch', NETWORKING, 'networkpolicies')]),
+  clusterRole(NETWORK_POLICY, [
+    can('list watch', '', 'namespaces pods'),
+    can('list watch', NETWORKING, 'networkpolicies'),
+  ]),
 ];
 
 const AUTHENTICATED = group('system:authenticated');

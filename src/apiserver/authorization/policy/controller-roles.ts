@@ -152,7 +152,11 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     WRITE_EVENTS,
     can('watch', '', 'events'),
   ],
-  'pod-garbage-collector': [can('list watch delete', '', 'pods'), can(READ, '', 'nodes'), can('patch', '', 'pods/status')],
+  'pod-garbage-collector': [
+    can('list watch delete', '', 'pods'),
+    can(READ, '', 'nodes'),
+    can('patch', '', 'pods/status'),
+  ],
   'replicaset-controller': [
     can('get list watch update', WORKLOADS, 'replicasets'),
     can('update', WORKLOADS, 'replicasets/status'),

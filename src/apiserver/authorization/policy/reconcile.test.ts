@@ -13,7 +13,8 @@ beforeEach(async () => {
 afterEach(() => t.stop());
 
 const MERGE = 'application/merge-patch+json';
-const revision = async () => Number((await t.client.resource(clusterRoles).list({ limit: 1 })).metadata.resourceVersion);
+const revision = async () =>
+  Number((await t.client.resource(clusterRoles).list({ limit: 1 })).metadata.resourceVersion);
 
 test('they are there, marked, and written once', async () => {
   const view = await t.client.resource(clusterRoles).get('view');
@@ -22,7 +23,9 @@ test('they are there, marked, and written once', async () => {
       labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' },
       annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
     },
-    aggregationRule: { clusterRoleSelectors: [{ matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } }] },
+    aggregationRule: {
+      clusterRoleSelectors: [{ matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } }],
+    },
   });
   expect(await t.client.resource(clusterRoleBindings).get('system:controller:job-controller')).toMatchObject({
     roleRef: { kind: 'ClusterRole', name: 'system:controller:job-controller' },
@@ -91,7 +94,10 @@ test('a binding to another role is made anew', async () => {
 
 test('who says so keeps his own', async () => {
   const all = t.client.resource(clusterRoles);
-  await all.patch('system:basic-user', MERGE, { metadata: { annotations: { [AUTO_UPDATE_ANNOTATION]: 'false' } }, rules: [] });
+  await all.patch('system:basic-user', MERGE, {
+    metadata: { annotations: { [AUTO_UPDATE_ANNOTATION]: 'false' } },
+    rules: [],
+  });
   await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   expect((await all.get('system:basic-user')).rules ?? []).toEqual([]);
 });

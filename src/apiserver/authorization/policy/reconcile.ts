@@ -124,7 +124,10 @@ function mendRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | u
   };
 }
 
-function mendBinding(current: KeptBinding, wanted: KeptBinding): { object: KeptBinding; replace?: boolean } | undefined {
+function mendBinding(
+  current: KeptBinding,
+  wanted: KeptBinding,
+): { object: KeptBinding; replace?: boolean } | undefined {
   // To which role it binds cannot be changed.
   if (!semanticEqual(current.roleRef, wanted.roleRef)) return { object: wanted, replace: true };
   const metadata = mendMetadata(current, wanted);

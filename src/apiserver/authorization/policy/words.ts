@@ -1,6 +1,13 @@
 // How the roles that every cluster begins with are written down: words with spaces between, as many fit a line.
 
-import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '#api/groups/rbac/v1/index.ts';
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  PolicyRule,
+  Role,
+  RoleBinding,
+  Subject,
+} from '#api/groups/rbac/v1/index.ts';
 import { GROUP } from '#api/groups/rbac/v1/defaults.ts';
 
 type Metadata = { readonly metadata: { readonly name: string; readonly namespace?: string } };
@@ -83,7 +90,12 @@ export function role(namespace: string, name: string, rules: readonly PolicyRule
   return { metadata: { ...bootstrapMetadata(name), namespace }, rules: [...rules] };
 }
 
-export function bind(namespace: string, roleName: string, subjects: readonly Subject[], name = roleName): NewRoleBinding {
+export function bind(
+  namespace: string,
+  roleName: string,
+  subjects: readonly Subject[],
+  name = roleName,
+): NewRoleBinding {
   return {
     metadata: { ...bootstrapMetadata(name), namespace },
     roleRef: ref('Role', roleName),

@@ -31,7 +31,9 @@ export class RbacAuthorizer implements Authorizer {
     const rules = this.rulesIn(user, namespace);
     return {
       resourceRules: rules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
-        resources.length === 0 ? [] : [{ verbs, apiGroups, resources, ...(resourceNames !== undefined && { resourceNames }) }],
+        resources.length === 0
+          ? []
+          : [{ verbs, apiGroups, resources, ...(resourceNames !== undefined && { resourceNames }) }],
       ),
       nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs = [] }) =>
         nonResourceURLs.length === 0 ? [] : [{ verbs, nonResourceURLs }],

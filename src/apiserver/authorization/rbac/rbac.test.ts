@@ -67,7 +67,11 @@ describe('a role', () => {
     await t.client
       .resource(roleBindings)
       .namespace('a')
-      .create({ metadata: { name: 'dev' }, subjects: [{ ...joe, kind: 'Group', name: 'dev' }], roleRef: toClusterRole('look') });
+      .create({
+        metadata: { name: 'dev' },
+        subjects: [{ ...joe, kind: 'Group', name: 'dev' }],
+        roleRef: toClusterRole('look'),
+      });
     expect(await why(asJoe('dev').resource(pods).namespace('a').list())).toBe('');
     expect(await why(asJoe('dev').resource(pods).namespace('b').list())).toContain('forbidden');
     expect(await why(asJoe().resource(pods).namespace('a').list())).toContain('forbidden');
@@ -91,7 +95,11 @@ describe('a role', () => {
     await t.client
       .resource(roleBindings)
       .namespace('a')
-      .create({ metadata: { name: 'robot' }, subjects: [{ kind: 'ServiceAccount', name: 'robot' }], roleRef: toRole('look') });
+      .create({
+        metadata: { name: 'robot' },
+        subjects: [{ kind: 'ServiceAccount', name: 'robot' }],
+        roleRef: toRole('look'),
+      });
     const robot = (namespace: string) =>
       t.clientOf({ name: `system:serviceaccount:${namespace}:robot`, groups: ['system:authenticated'] });
     expect(await why(robot('a').resource(pods).namespace('a').list())).toBe('');

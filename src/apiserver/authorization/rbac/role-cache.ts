@@ -2,7 +2,14 @@
 // registry, so that it is behind by as little as any watcher is.
 
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
-import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '#api/groups/rbac/v1/index.ts';
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  PolicyRule,
+  Role,
+  RoleBinding,
+  Subject,
+} from '#api/groups/rbac/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { Follower, keyOf } from '#apiserver/catalog/follow.ts';
@@ -35,13 +42,18 @@ export class RoleCache {
     const kept: readonly (readonly [{ readonly resource: string }, Keeper])[] = [
       [
         clusterRoles,
-        { set: (role) => this.#clusterRoles.set(keyOf(role), rulesOf(role)), delete: (key) => this.#clusterRoles.delete(key) },
+        {
+          set: (role) => this.#clusterRoles.set(keyOf(role), rulesOf(role)),
+          delete: (key) => this.#clusterRoles.delete(key),
+        },
       ],
       [roles, { set: (role) => this.#roles.set(keyOf(role), rulesOf(role)), delete: (key) => this.#roles.delete(key) }],
       [clusterRoleBindings, this.#keepBindings(clusterRoleBindings.resource)],
       [roleBindings, this.#keepBindings(roleBindings.resource)],
     ];
-    await Promise.all(kept.map(([{ resource }, keeper]) => this.#follower.follow(clusterRoles.group, resource, keeper)));
+    await Promise.all(
+      kept.map(([{ resource }, keeper]) => this.#follower.follow(clusterRoles.group, resource, keeper)),
+    );
   }
 
   stop(): void {
@@ -50,7 +62,9 @@ export class RoleCache {
 
   /** The rules of a binding's role; undefined if there is none. */
   rulesOf({ namespace, role }: Binding): Rules | undefined {
-    return role.kind === 'ClusterRole' ? this.#clusterRoles.get(role.name) : this.#roles.get(`${namespace ?? ''}/${role.name}`);
+    return role.kind === 'ClusterRole'
+      ? this.#clusterRoles.get(role.name)
+      : this.#roles.get(`${namespace ?? ''}/${role.name}`);
   }
 
   /** The bindings that apply to a user, wherever they hold. */

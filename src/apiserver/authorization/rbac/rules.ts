@@ -38,7 +38,8 @@ export function uncovered(held: readonly Rule[], wanted: readonly Rule[]): Polic
 function covers(held: Rule, part: Rule): boolean {
   if (!covered(part.verbs, held.verbs)) return false;
   const paths = part.nonResourceURLs ?? NONE;
-  if (paths.length > 0) return paths.every((path) => (held.nonResourceURLs ?? NONE).some((pattern) => pathCovers(pattern, path)));
+  if (paths.length > 0)
+    return paths.every((path) => (held.nonResourceURLs ?? NONE).some((pattern) => pathCovers(pattern, path)));
   if (!covered(part.apiGroups ?? NONE, held.apiGroups ?? NONE)) return false;
   const resources = held.resources ?? NONE;
   const all = (part.resources ?? NONE).every((each) => {
@@ -52,11 +53,14 @@ function covers(held: Rule, part: Rule): boolean {
   return wantedNames.length > 0 && wantedNames.every((name) => names.includes(name));
 }
 
-const covered = (wanted: readonly string[], held: readonly string[]): boolean => wanted.every((each) => includes(held, each));
+const covered = (wanted: readonly string[], held: readonly string[]): boolean =>
+  wanted.every((each) => includes(held, each));
 
 function parts(rule: Rule): PolicyRule[] {
   const { verbs, apiGroups = NONE, resources = NONE, resourceNames = NONE, nonResourceURLs = NONE } = rule;
-  const ofPaths = nonResourceURLs.flatMap((path) => (verbs ?? NONE).map((verb) => ({ verbs: [verb], nonResourceURLs: [path] })));
+  const ofPaths = nonResourceURLs.flatMap((path) =>
+    (verbs ?? NONE).map((verb) => ({ verbs: [verb], nonResourceURLs: [path] })),
+  );
   const ofResources = apiGroups.flatMap((group) =>
     resources.flatMap((resource) =>
       (verbs ?? NONE).flatMap((verb): PolicyRule[] => {

@@ -74,7 +74,11 @@ export class Cleanup {
     const { name, uid } = definition.metadata;
     let progress = this.#progress.get(name);
     if (progress?.uid !== uid) {
-      const begun = await this.#update(definition, 'InstanceDeletionInProgress', 'CustomResource deletion is in progress');
+      const begun = await this.#update(
+        definition,
+        'InstanceDeletionInProgress',
+        'CustomResource deletion is in progress',
+      );
       if (begun === undefined) return requeue;
       progress = { uid, since: clock.monotonic(), delayMs: FIRST_LOOK_MS };
       this.#progress.set(name, progress);
@@ -82,7 +86,11 @@ export class Cleanup {
     }
     const { group, names } = definition.spec;
     if (BUILT_IN.has(`${names.plural}.${group}`)) {
-      return this.#finish(definition, 'OverlappingBuiltInResource', 'instances overlap with built-in resources in storage');
+      return this.#finish(
+        definition,
+        'OverlappingBuiltInResource',
+        'instances overlap with built-in resources in storage',
+      );
     }
     if (!isConditionTrue(definition.status, 'Established')) {
       return this.#finish(definition, 'NeverEstablished', 'resource was never established');
@@ -151,7 +159,13 @@ export class Cleanup {
   }
 }
 
-const FIRST_PAGE = { selection: everything, limit: PAGE, continue: '', resourceVersion: '', resourceVersionMatch: '' } as const;
+const FIRST_PAGE = {
+  selection: everything,
+  limit: PAGE,
+  continue: '',
+  resourceVersion: '',
+  resourceVersionMatch: '',
+} as const;
 
 type Instances = Required<Pick<Rest, 'list' | 'deleteCollection'>>;
 

@@ -60,7 +60,13 @@ test('a definition is established', async () => {
   const { status, metadata, spec } = await when('widgets.example.com', isEstablished);
   expect(status).toEqual({
     conditions: [
-      { type: 'NamesAccepted', status: 'True', lastTransitionTime, reason: 'NoConflicts', message: 'no conflicts found' },
+      {
+        type: 'NamesAccepted',
+        status: 'True',
+        lastTransitionTime,
+        reason: 'NoConflicts',
+        message: 'no conflicts found',
+      },
       {
         type: 'Established',
         status: 'True',
@@ -99,8 +105,13 @@ test('a name that is given up is free for others', async () => {
   await when('widgets.example.com', isEstablished);
   await definitions().create(definition('wizards', { shortNames: ['wi'] }));
   const refused = await when('wizards.example.com', hasNames('False'));
-  expect(condition(refused, 'NamesAccepted')).toMatchObject({ reason: 'ShortNamesConflict', message: '"wi" is already in use' });
-  await definitions().patch('widgets.example.com', 'application/merge-patch+json', { spec: { names: { shortNames: null } } });
+  expect(condition(refused, 'NamesAccepted')).toMatchObject({
+    reason: 'ShortNamesConflict',
+    message: '"wi" is already in use',
+  });
+  await definitions().patch('widgets.example.com', 'application/merge-patch+json', {
+    spec: { names: { shortNames: null } },
+  });
   await when('wizards.example.com', isEstablished);
 });
 
@@ -118,7 +129,10 @@ test('finalizers of others keep a definition', async () => {
 });
 
 test.each([
-  ['unapproved, testing', { status: 'False', reason: 'UnapprovedAnnotation', message: 'not approved: "unapproved, testing"' }],
+  [
+    'unapproved, testing',
+    { status: 'False', reason: 'UnapprovedAnnotation', message: 'not approved: "unapproved, testing"' },
+  ],
   ['https://k8s.io/1', { status: 'True', reason: 'ApprovedAnnotation', message: 'approved in https://k8s.io/1' }],
 ])('protected group with the approval %s', async (approval, expected) => {
   const wanted = definition('widgets', {}, { annotations: { 'api-approved.kubernetes.io': approval } });

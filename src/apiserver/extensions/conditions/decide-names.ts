@@ -44,7 +44,9 @@ export function decideNames(definition: Definition, taken: TakenNames): NamesDec
   const { shortNames } = requested;
   if (!deepEqual(shortNames, accepted.shortNames)) {
     const own = new Set(accepted.shortNames);
-    const conflicts = new Set((shortNames ?? []).filter((name) => !own.has(name) && taken.hasResource(name)).map(inUse));
+    const conflicts = new Set(
+      (shortNames ?? []).filter((name) => !own.has(name) && taken.hasResource(name)).map(inUse),
+    );
     if (conflicts.size > 0) conflict('ShortNamesConflict', joinMessages(conflicts));
     else if (shortNames === undefined) delete decided.shortNames;
     else decided.shortNames = shortNames;

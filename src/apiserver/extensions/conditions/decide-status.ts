@@ -4,7 +4,12 @@
 import { approvalOf, isProtectedGroup } from '#api/groups/apiextensions/v1/approval.ts';
 import type { Approval } from '#api/groups/apiextensions/v1/approval.ts';
 import { caBundleProblem } from '#api/groups/apiextensions/v1/ca-bundle.ts';
-import { findCondition, isConditionTrue, withCondition, withoutCondition } from '#api/groups/apiextensions/v1/conditions.ts';
+import {
+  findCondition,
+  isConditionTrue,
+  withCondition,
+  withoutCondition,
+} from '#api/groups/apiextensions/v1/conditions.ts';
 import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { deepEqual, semanticEqual } from '#machinery/deep.ts';
 import { decideNames } from './decide-names.ts';
@@ -58,7 +63,12 @@ function isEquivalent(a: NewCondition, b: NewCondition): boolean {
 function beforeEstablished(status: Status): NewCondition | undefined {
   if (isConditionTrue(status, 'Established')) return undefined;
   if (isConditionTrue(status, 'NamesAccepted')) {
-    return { type: 'Established', status: 'False', reason: 'Installing', message: 'the initial names have been accepted' };
+    return {
+      type: 'Established',
+      status: 'False',
+      reason: 'Installing',
+      message: 'the initial names have been accepted',
+    };
   }
   if (findCondition(status, 'Established') !== undefined) return undefined;
   return { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };

@@ -13,7 +13,8 @@ import type { Definition } from './definition.ts';
 /** Returns the condition, or undefined if all schemas are structural. */
 export function decideStructural({ spec, status }: Definition): NewCondition | undefined {
   // The schemas of all others were checked when they were written, and checking takes milliseconds.
-  if (spec.preserveUnknownFields !== true && findCondition(status, 'NonStructuralSchema') === undefined) return undefined;
+  if (spec.preserveUnknownFields !== true && findCondition(status, 'NonStructuralSchema') === undefined)
+    return undefined;
   const errors: field.FieldErrorList = [];
   if (spec.preserveUnknownFields === true) {
     errors.push(field.invalid(field.path('spec', 'preserveUnknownFields'), true, 'must be false'));

@@ -81,7 +81,9 @@ export class GroupNames {
     if (semanticEqual(definition.spec.names, names)) group.waiting.delete(name);
     else group.waiting.add(name);
     // A name that is given up is free for others.
-    return before === undefined || semanticEqual(before.names, names) ? [] : [...group.waiting].filter((each) => each !== name);
+    return before === undefined || semanticEqual(before.names, names)
+      ? []
+      : [...group.waiting].filter((each) => each !== name);
   }
 
   /** Forgets a definition that is gone. Returns the definitions that may get its names now. */

@@ -32,7 +32,9 @@ export interface ConversionResult {
 export function checkedConversion({ original, converted, apiVersion, index }: ConversionResult): KubeObject {
   // Upstream does not say whose mistake this is.
   if (!isPlainObject(converted)) {
-    throw new ConversionError(`json: cannot unmarshal ${jsonType(converted)} into Go value of type map[string]interface {}`);
+    throw new ConversionError(
+      `json: cannot unmarshal ${jsonType(converted)} into Go value of type map[string]interface {}`,
+    );
   }
   if (typeof converted['kind'] !== 'string' || converted['kind'] === '') {
     throw new ConversionError(`Object 'Kind' is missing in '${stringifyJson(converted)}'`);
@@ -42,7 +44,8 @@ export function checkedConversion({ original, converted, apiVersion, index }: Co
   if (received !== apiVersion) {
     throw invalid(` at index ${index}: invalid groupVersion (expected ${apiVersion}, received ${String(received)})`);
   }
-  if (kind !== original.kind) throw invalid(` at index ${index}: invalid kind (expected ${original.kind}, received ${kind})`);
+  if (kind !== original.kind)
+    throw invalid(` at index ${index}: invalid kind (expected ${original.kind}, received ${kind})`);
   const metadata = metadataOf(converted);
   for (const [name, field_] of [
     ['name', 'name'],
@@ -89,7 +92,9 @@ function checkedTexts(name: 'labels' | 'annotations', value: unknown, before: Js
   const keys = Object.keys(value);
   for (const key of keys) {
     if (typeof value[key] === 'string') continue;
-    throw new MetadataError(`metadata.${name}[${key}] must be a string, but is ${goTypeName(value[key])} in converted object`);
+    throw new MetadataError(
+      `metadata.${name}[${key}] must be a string, but is ${goTypeName(value[key])} in converted object`,
+    );
   }
   const isSame = keys.length === Object.keys(before).length && keys.every((key) => before[key] === value[key]);
   const errors = isSame ? [] : errorsOf(name, value as Readonly<Record<string, string>>);

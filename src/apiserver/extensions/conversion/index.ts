@@ -18,7 +18,10 @@ export interface ConversionServices {
 }
 
 /** Returns the converter of a resource, by the strategy of its definition. */
-export function converterOf(resource: CustomResource, { webhooks, random, metrics }: ConversionServices): ObjectConverter {
+export function converterOf(
+  resource: CustomResource,
+  { webhooks, random, metrics }: ConversionServices,
+): ObjectConverter {
   const { name, conversion } = resource;
   const client = conversion.webhook?.clientConfig;
   if (conversion.strategy !== 'Webhook' || client === undefined) return betweenVersions(resource, noConversion);
@@ -30,7 +33,9 @@ export function converterOf(resource: CustomResource, { webhooks, random, metric
 }
 
 /** A caBundle of white space alone counts as none. */
-function trimmed(client: NonNullable<NonNullable<CustomResource['conversion']['webhook']>['clientConfig']>): typeof client {
+function trimmed(
+  client: NonNullable<NonNullable<CustomResource['conversion']['webhook']>['clientConfig']>,
+): typeof client {
   const { caBundle = '', ...rest } = client;
   return Buffer.from(caBundle, 'base64').toString('latin1').trim() === '' ? rest : client;
 }

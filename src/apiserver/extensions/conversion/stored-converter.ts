@@ -34,7 +34,10 @@ export function storedConverter(
 }
 
 /** Maps objects; many of them in several turns of the event loop. */
-function inSlices(objects: readonly KubeObject[], map: (object: KubeObject) => KubeObject): Awaitable<readonly KubeObject[]> {
+function inSlices(
+  objects: readonly KubeObject[],
+  map: (object: KubeObject) => KubeObject,
+): Awaitable<readonly KubeObject[]> {
   if (objects.length <= SLICE) return objects.map(map);
   const mapAll = async (): Promise<readonly KubeObject[]> => {
     const mapped: KubeObject[] = [];

@@ -18,7 +18,11 @@ interface Converted extends Json {
 interface Review {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly request: { readonly uid: string; readonly desiredAPIVersion: string; readonly objects: readonly Converted[] };
+  readonly request: {
+    readonly uid: string;
+    readonly desiredAPIVersion: string;
+    readonly objects: readonly Converted[];
+  };
 }
 
 let t: TestServer;
@@ -76,7 +80,10 @@ beforeEach(async () => {
       clientConfig: { url: `${webhook.url}/convert`, caBundle: webhook.caBundle },
     },
   };
-  await define(t.client, definitionOf([definitionVersion('v1'), definitionVersion('v2', { storage: false })], { conversion }));
+  await define(
+    t.client,
+    definitionOf([definitionVersion('v1'), definitionVersion('v2', { storage: false })], { conversion }),
+  );
 });
 afterEach(async () => {
   await t.stop();
@@ -138,7 +145,11 @@ test('labels and annotations may change, other metadata does not', async () => {
 
 const FAILED = '500 : conversion webhook for example.com/v1, Kind=Widget failed: ';
 const RETURNED = '500 : conversion webhook for example.com/v1, Kind=Widget returned ';
-const reviewOf = (response: unknown): Json => ({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', response });
+const reviewOf = (response: unknown): Json => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'ConversionReview',
+  response,
+});
 
 describe('a response that is refused', () => {
   const responses: readonly [string, (review: Review) => unknown, string | RegExp][] = [
@@ -245,7 +256,9 @@ test('metrics say how many requests failed, how, and how long they took', async 
   const counts = text.split('\n').filter((line) => /^apiserver_.*conversion_webhook.*(total|count)[{ ]/.test(line));
   const failure = (type: string): string => `{result="failure",failure_type="conversion_webhook_${type}_failure"} 1`;
   const ofCalls = (metric: string): string[] => [
-    ...['invalid_converted_object', 'malformed_response', 'partial_response', 'call'].map((type) => metric + failure(type)),
+    ...['invalid_converted_object', 'malformed_response', 'partial_response', 'call'].map(
+      (type) => metric + failure(type),
+    ),
     `${metric}{result="success",failure_type=""} 1`,
   ];
   const conversions = 'apiserver_crd_conversion_webhook_duration_seconds_count';

@@ -81,7 +81,9 @@ async function request(
   const start = metrics.now();
   let outcome: FailureType | '' = 'conversion_webhook_call_failure';
   try {
-    const response = await webhooks.call(`conversion_webhook_for_${name}`, client, reviewBody(review), { timeoutMs: TIMEOUT_MS });
+    const response = await webhooks.call(`conversion_webhook_for_${name}`, client, reviewBody(review), {
+      timeoutMs: TIMEOUT_MS,
+    });
     outcome = 'conversion_webhook_malformed_response_failure';
     const converted = convertedObjects(response, review);
     outcome = 'conversion_webhook_partial_response_failure';
@@ -89,7 +91,9 @@ async function request(
       throw failure(first, `returned ${converted.length} objects, expected ${objects.length}`);
     }
     outcome = 'conversion_webhook_invalid_converted_object_failure';
-    const checked = objects.map((original, index) => checkedObject(original, converted[index], desiredAPIVersion, index));
+    const checked = objects.map((original, index) =>
+      checkedObject(original, converted[index], desiredAPIVersion, index),
+    );
     outcome = '';
     return checked;
   } catch (error) {

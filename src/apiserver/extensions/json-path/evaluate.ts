@@ -80,7 +80,10 @@ function descend(values: readonly unknown[], found: unknown[]): void {
   }
 }
 
-function sliced({ start: givenStart = 0, end: givenEnd, step: every }: Slice, list: readonly unknown[]): readonly unknown[] {
+function sliced(
+  { start: givenStart = 0, end: givenEnd, step: every }: Slice,
+  list: readonly unknown[],
+): readonly unknown[] {
   const { length } = list;
   const start = givenStart < 0 ? givenStart + length : givenStart;
   let end = givenEnd === 'next' ? givenStart + 1 : (givenEnd ?? length);

@@ -3,7 +3,12 @@
 
 export type PathNode =
   | { readonly type: 'field'; readonly name: string }
-  | { readonly type: 'slice'; readonly start: number | undefined; readonly end: SliceEnd; readonly step: number | undefined }
+  | {
+      readonly type: 'slice';
+      readonly start: number | undefined;
+      readonly end: SliceEnd;
+      readonly step: number | undefined;
+    }
   | { readonly type: 'union'; readonly paths: readonly (readonly PathNode[])[] }
   | {
       readonly type: 'filter';

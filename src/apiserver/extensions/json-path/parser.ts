@@ -94,7 +94,10 @@ class Parser {
       if (character === quote && this.#text[this.#at - 1] !== '\\') break;
     }
     const inside = this.#text.slice(start + 1, this.#at++);
-    this.#nodes.push({ type: 'literal', value: inside.replace(/\\(.)/gs, (_, escaped: string) => ESCAPES[escaped] ?? escaped) });
+    this.#nodes.push({
+      type: 'literal',
+      value: inside.replace(/\\(.)/gs, (_, escaped: string) => ESCAPES[escaped] ?? escaped),
+    });
   }
 
   #parseArray(): void {

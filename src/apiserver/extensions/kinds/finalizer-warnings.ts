@@ -11,7 +11,9 @@ const AVOID = 'to avoid accidental conflicts with other finalizer writers';
 export function finalizerWarnings(object: KubeObject, old?: KubeObject): readonly string[] {
   const before = new Set(old?.metadata.finalizers ?? []);
   const added = [...new Set(object.metadata.finalizers ?? [])].filter((name) => !before.has(name));
-  return added.toSorted().flatMap((name) => problemsOf(name).map((why) => `metadata.finalizers: ${quote(name)}: ${why}`));
+  return added
+    .toSorted()
+    .flatMap((name) => problemsOf(name).map((why) => `metadata.finalizers: ${quote(name)}: ${why}`));
 }
 
 function problemsOf(name: string): readonly string[] {

@@ -48,7 +48,8 @@ export class LazyStore implements Rest {
     return {
       ...(strategy.resetFields !== undefined && { resetFields: strategy.resetFields }),
       get: (context, name, options) => this.get(context, name, options),
-      update: (context, name, update, options) => (view ??= this.store.view(strategy)).update(context, name, update, options),
+      update: (context, name, update, options) =>
+        (view ??= this.store.view(strategy)).update(context, name, update, options),
     };
   }
 

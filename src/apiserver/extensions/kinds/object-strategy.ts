@@ -61,7 +61,8 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
     validate: (object, context) => runSteps(validateNew(object, context, [])),
     validateInSteps: (...given) => field.boundedSteps(validateNew(...given)),
     warningsOnCreate: (object) => finalizerWarnings(object),
-    prepareForUpdate: (object, old) => (hasStatus ? withSortedField(object, 'status', fieldsOf(old)['status']) : object),
+    prepareForUpdate: (object, old) =>
+      hasStatus ? withSortedField(object, 'status', fieldsOf(old)['status']) : object,
     validateUpdate: (object, old, context) => runSteps(validateChanged(object, old, context, [])),
     validateUpdateInSteps: (...given) => field.boundedSteps(validateChanged(...given)),
     warningsOnUpdate: (object, old) => finalizerWarnings(object, old),
@@ -77,7 +78,10 @@ export function statusStrategy(codec: CustomCodec, { scale }: CustomVersion): Su
   ): Steps<FieldErrorList> {
     const prior = scale === undefined ? [] : validateScaleStatus(object, scale);
     const options = { prior: [...ofMetadata, ...prior], warn: (text: string) => void request.warnings.push(text) };
-    return [...(yield* codec.structural.validateStatusUpdateInSteps(fieldsOf(object), fieldsOf(old), options)), ...prior];
+    return [
+      ...(yield* codec.structural.validateStatusUpdateInSteps(fieldsOf(object), fieldsOf(old), options)),
+      ...prior,
+    ];
   }
   return {
     resetFields: [['metadata'], ['spec']],

@@ -63,13 +63,17 @@ function tableOf(columns: readonly PrinterColumn[]): TableConvertor {
       name,
       type: type as TableColumn['type'],
       ...(format !== undefined && { format }),
-      description: description === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
+      description:
+        description === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
       ...(priority !== undefined && { priority }),
     });
   }
   return {
     columns: headers,
-    cells: (object: KubeObject, now: number) => [object.metadata.name, ...read.map((column) => cellOf(column, object, now))],
+    cells: (object: KubeObject, now: number) => [
+      object.metadata.name,
+      ...read.map((column) => cellOf(column, object, now)),
+    ],
   };
 }
 

@@ -13,7 +13,10 @@ export function validateScaleSpec(object: object, { specReplicasPath }: ScalePat
   return validateReplicas(object as JsonObject, specReplicasPath);
 }
 
-export function validateScaleStatus(object: object, { statusReplicasPath, labelSelectorPath }: ScalePaths): FieldErrorList {
+export function validateScaleStatus(
+  object: object,
+  { statusReplicasPath, labelSelectorPath }: ScalePaths,
+): FieldErrorList {
   const errors = validateReplicas(object as JsonObject, statusReplicasPath);
   if (labelSelectorPath !== undefined) {
     const problem = problemOf(() => nestedString(object as JsonObject, namesOfPath(labelSelectorPath)));

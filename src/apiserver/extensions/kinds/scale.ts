@@ -83,7 +83,8 @@ class ScaleView {
     const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
     const replicas = this.#replicasOf(object) ?? 0;
     const status = read(() => nestedInteger(fields, namesOfPath(statusReplicasPath))) ?? 0;
-    const selector = labelSelectorPath === '' ? '' : (read(() => nestedString(fields, namesOfPath(labelSelectorPath))) ?? '');
+    const selector =
+      labelSelectorPath === '' ? '' : (read(() => nestedString(fields, namesOfPath(labelSelectorPath))) ?? '');
     return {
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',

@@ -47,8 +47,15 @@ afterEach(async () => {
 });
 
 const create = (name: string, spec: object = {}, status?: object) =>
-  api.post(WIDGETS, { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name }, spec, ...(status && { status }) });
-const scaleOf = async (name: string): Promise<Scale> => (await api.get(`${WIDGETS}/${name}/scale`)).json as unknown as Scale;
+  api.post(WIDGETS, {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name },
+    spec,
+    ...(status && { status }),
+  });
+const scaleOf = async (name: string): Promise<Scale> =>
+  (await api.get(`${WIDGETS}/${name}/scale`)).json as unknown as Scale;
 
 test('the status has an endpoint of its own, which changes nothing else', async () => {
   expect((await create('a', { color: 'red' }, { replicas: 1 })).json.status).toBeUndefined();
@@ -68,8 +75,14 @@ test('the status has an endpoint of its own, which changes nothing else', async 
 test('a scale reads and writes the fields that the definition names', async () => {
   await create('a', { replicas: 2 });
   await api.patch(`${WIDGETS}/a/status`, { status: { replicas: 1, selector: 'a=b' } });
-  expect(await scaleOf('a')).toMatchObject({ kind: 'Scale', spec: { replicas: 2 }, status: { replicas: 1, selector: 'a=b' } });
-  expect((await api.patch(`${WIDGETS}/a/scale`, { spec: { replicas: 5 } })).json).toMatchObject({ spec: { replicas: 5 } });
+  expect(await scaleOf('a')).toMatchObject({
+    kind: 'Scale',
+    spec: { replicas: 2 },
+    status: { replicas: 1, selector: 'a=b' },
+  });
+  expect((await api.patch(`${WIDGETS}/a/scale`, { spec: { replicas: 5 } })).json).toMatchObject({
+    spec: { replicas: 5 },
+  });
   const { spec, metadata } = (await api.get(`${WIDGETS}/a`)).json;
   expect([spec, metadata.generation]).toEqual([{ replicas: 5 }, 2]);
   expect(metadata.managedFields?.find(({ subresource }) => subresource === 'scale')).toMatchObject({

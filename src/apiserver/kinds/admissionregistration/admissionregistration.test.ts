@@ -65,7 +65,10 @@ test('validating policies', async () => {
     'spec.validations',
     'spec.auditAnnotations',
   ]);
-  const written = await policies.patch('it/status', { spec: { failurePolicy: 'Ignore' }, status: { observedGeneration: 1 } });
+  const written = await policies.patch('it/status', {
+    spec: { failurePolicy: 'Ignore' },
+    status: { observedGeneration: 1 },
+  });
   expect([written.object.spec['failurePolicy'], written.object.status]).toEqual(['Fail', { observedGeneration: 1 }]);
   const bad = await policies.patch('it/status', { status: { conditions: [{ type: 'a', status: 'x' }] } });
   expect(bad.causes).toContain('status.conditions[0].status');

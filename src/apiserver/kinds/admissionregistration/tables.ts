@@ -46,7 +46,12 @@ export const mutatingPolicyTable: TableConvertor<Immutable<admission.MutatingAdm
 export const policyBindingTable: TableConvertor<
   Immutable<admission.ValidatingAdmissionPolicyBinding | admission.MutatingAdmissionPolicyBinding>
 > = {
-  columns: [NAME, column('PolicyName', 'The policy that it puts to work.'), column('ParamRef', 'Where the parameters are.'), AGE],
+  columns: [
+    NAME,
+    column('PolicyName', 'The policy that it puts to work.'),
+    column('ParamRef', 'Where the parameters are.'),
+    AGE,
+  ],
   cells: ({ metadata, spec }, now) => [
     metadata.name,
     spec.policyName ?? '',

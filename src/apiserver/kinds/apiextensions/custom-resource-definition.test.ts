@@ -31,7 +31,11 @@ const spec = {
 };
 
 test('the server fills in names, the conversion and the stored version', async () => {
-  const made = await definitions().create({ metadata: { name: NAME, generation: 7 }, spec, status: { storedVersions: ['v7'] } });
+  const made = await definitions().create({
+    metadata: { name: NAME, generation: 7 },
+    spec,
+    status: { storedVersions: ['v7'] },
+  });
   expect(made.code).toBe(201);
   expect(made.object.metadata.generation).toBe(1);
   expect(made.object.spec).toEqual({
@@ -39,7 +43,11 @@ test('the server fills in names, the conversion and the stored version', async (
     names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
     conversion: { strategy: 'None' },
   });
-  expect(made.object.status).toEqual({ conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: ['v1'] });
+  expect(made.object.status).toEqual({
+    conditions: null,
+    acceptedNames: { plural: '', kind: '' },
+    storedVersions: ['v1'],
+  });
 });
 
 test('a new storage version is recorded', async () => {

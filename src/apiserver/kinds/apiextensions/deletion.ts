@@ -9,7 +9,10 @@ import type { StrategyContext } from '#apiserver/registry/strategy.ts';
 type CustomResourceDefinition = Immutable<apiextensions.CustomResourceDefinition>;
 
 /** Returns the definition as it is stored when its deletion begins. `definition` is marked as being deleted already. */
-export function withCleanupFinalizer(definition: CustomResourceDefinition, { now }: StrategyContext): CustomResourceDefinition {
+export function withCleanupFinalizer(
+  definition: CustomResourceDefinition,
+  { now }: StrategyContext,
+): CustomResourceDefinition {
   // Definitions have no grace period, and the beginning of their deletion does not count as a change of the desired state.
   const { deletionGracePeriodSeconds: _, generation = 1, finalizers = [], ...metadata } = definition.metadata;
   const condition = {

@@ -18,7 +18,10 @@ const apiServiceStrategy: ResourceStrategy<APIService> = {
   allowUnconditionalUpdate: false,
   validateName: pathSegmentName,
   // What this server answers for itself is there at once.
-  prepareForCreate: (service, { now }) => ({ ...service, status: service.spec.service === undefined ? local(now) : {} }),
+  prepareForCreate: (service, { now }) => ({
+    ...service,
+    status: service.spec.service === undefined ? local(now) : {},
+  }),
   validate: (service) => validateAPIService(service),
   prepareForUpdate: (service, old) => ({ ...service, status: old.status }),
   validateUpdate: (service) => validateAPIService(service),

@@ -48,7 +48,9 @@ test.each([
 test('what was made here is put right at the next start, unless somebody has taken it over', async () => {
   expect((await services().patch('v1.apps', { spec: { versionPriority: 3 } })).code).toBe(200);
   const label = { 'kube-aggregator.kubernetes.io/automanaged': null };
-  expect((await services().patch('v1.batch', { metadata: { labels: label }, spec: { versionPriority: 3 } })).code).toBe(200);
+  expect((await services().patch('v1.batch', { metadata: { labels: label }, spec: { versionPriority: 3 } })).code).toBe(
+    200,
+  );
   const { resourceVersion } = (await services().get('v1.policy')).object.metadata;
   await services().delete('v1.autoscaling');
   await t.server.start();
@@ -60,12 +62,18 @@ test('what was made here is put right at the next start, unless somebody has tak
 
 test('group versions that are not built in have API services while they are served', async () => {
   const name = 'v1.w.example.com';
-  const has = (code: number): Promise<void> => vi.waitFor(async () => expect((await services().get(name)).code).toBe(code));
+  const has = (code: number): Promise<void> =>
+    vi.waitFor(async () => expect((await services().get(name)).code).toBe(code));
   const installed = t.server.catalog.install([widgetKind(t, widgetType('v1', 'w.example.com'))]);
   await has(200);
   const { object } = await services().get(name);
   expect(object.metadata.labels).toEqual({ 'kube-aggregator.kubernetes.io/automanaged': 'true' });
-  expect(object.spec).toEqual({ group: 'w.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 100 });
+  expect(object.spec).toEqual({
+    group: 'w.example.com',
+    version: 'v1',
+    groupPriorityMinimum: 1000,
+    versionPriority: 100,
+  });
   expect(object.status['conditions']).toMatchObject([{ type: 'Available', status: 'True', reason: 'Local' }]);
   const { uid } = object.metadata;
   await services().delete(name);

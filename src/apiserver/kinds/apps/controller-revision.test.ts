@@ -14,7 +14,12 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const revision = (more: object = {}) => ({ metadata: { name: 'r' }, revision: 1, data: { spec: { any: ['thing'] } }, ...more });
+const revision = (more: object = {}) => ({
+  metadata: { name: 'r' },
+  revision: 1,
+  data: { spec: { any: ['thing'] } },
+  ...more,
+});
 
 test('revisions keep what they are of; their number can change', async () => {
   const { code, object } = await revisions.create(revision());

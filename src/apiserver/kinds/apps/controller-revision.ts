@@ -19,7 +19,12 @@ const controllerRevisionStrategy: ResourceStrategy<ControllerRevision> = {
 };
 
 export const controllerRevisionTable: TableConvertor<ControllerRevision> = {
-  columns: [NAME, column('Controller', 'The object whose state it is.'), column('Revision', 'Which of its states.'), AGE],
+  columns: [
+    NAME,
+    column('Controller', 'The object whose state it is.'),
+    column('Revision', 'Which of its states.'),
+    AGE,
+  ],
   cells: ({ metadata, revision }, now) => [
     metadata.name,
     controllerOf(metadata.ownerReferences),

@@ -40,7 +40,10 @@ const KINDS: readonly (readonly [kind: string, group: string, resource: string, 
         template: template(),
         serviceName: 's',
         volumeClaimTemplates: [
-          { metadata: { name: 'd' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1024Mi' } } } },
+          {
+            metadata: { name: 'd' },
+            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1024Mi' } } },
+          },
         ],
       },
     },

@@ -38,7 +38,9 @@ describe('replica sets', () => {
 
   test('count what is desired, and keep their selector', async () => {
     await replicaSets.create(replicaSet());
-    expect((await replicaSets.patch('web', { metadata: { annotations: { a: 'b' } } })).object.metadata.generation).toBe(1);
+    expect((await replicaSets.patch('web', { metadata: { annotations: { a: 'b' } } })).object.metadata.generation).toBe(
+      1,
+    );
     expect((await replicaSets.patch('web', { spec: { replicas: 3 } })).object.metadata.generation).toBe(2);
     const labels = { more: 'labels' };
     const refused = await replicaSets.patch('web', {
@@ -50,7 +52,10 @@ describe('replica sets', () => {
   test('have a status that is written on its own, and can be selected by it', async () => {
     await replicaSets.create(replicaSet());
     await replicaSets.create(replicaSet('other'));
-    const changed = await replicaSets.patch('web/status', { spec: { replicas: 9 }, status: { replicas: 2, readyReplicas: 1 } });
+    const changed = await replicaSets.patch('web/status', {
+      spec: { replicas: 9 },
+      status: { replicas: 2, readyReplicas: 1 },
+    });
     expect(changed.object.status).toEqual({ replicas: 2, readyReplicas: 1 });
     expect(changed.object.spec['replicas']).toBe(1);
     const refused = await replicaSets.patch('web/status', { status: { readyReplicas: 3 } });

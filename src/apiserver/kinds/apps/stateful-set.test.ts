@@ -34,7 +34,10 @@ const statefulSet = (name = 'db', spec: object = {}) => ({
 
 describe('stateful sets', () => {
   test('are made with defaults and without a status', async () => {
-    const { code, object } = await statefulSets.create({ ...statefulSet(), status: { replicas: 7, currentRevision: 'x' } });
+    const { code, object } = await statefulSets.create({
+      ...statefulSet(),
+      status: { replicas: 7, currentRevision: 'x' },
+    });
     expect(code).toBe(201);
     expect(object.metadata.generation).toBe(1);
     expect(object.status).toEqual({ replicas: 0, availableReplicas: 0 });
@@ -52,13 +55,17 @@ describe('stateful sets', () => {
 
   test('warn of what is hardly meant, each time', async () => {
     const claims = 'fractional byte value "1500m" is invalid, must be an integer';
-    const history = 'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
+    const history =
+      'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
     const made = await statefulSets.create(
       statefulSet('db', { volumeClaimTemplates: [claim('1500m')], revisionHistoryLimit: -1 }),
     );
     expect(made.warnings).toEqual([`spec.volumeClaimTemplates[0].resources.requests[storage]: ${claims}`, history]);
     const changed = await statefulSets.patch('db', { metadata: { labels: { a: 'b' } } });
-    expect(changed.warnings).toEqual([`spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: ${claims}`, history]);
+    expect(changed.warnings).toEqual([
+      `spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: ${claims}`,
+      history,
+    ]);
   });
 
   test('let some things be changed, and count that', async () => {
@@ -75,13 +82,18 @@ describe('stateful sets', () => {
     const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1, maxUnavailable: -1 } };
     const made = await statefulSets.create(statefulSet('db', { updateStrategy }));
     expect(made.object.spec['updateStrategy']).toEqual({ type: 'RollingUpdate', rollingUpdate: { partition: 1 } });
-    const changed = await statefulSets.patch('db', { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } } });
+    const changed = await statefulSets.patch('db', {
+      spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } },
+    });
     expect(changed.object.spec['updateStrategy']).toEqual({ type: 'RollingUpdate', rollingUpdate: { partition: 1 } });
   });
 
   test('have a status that is written on its own', async () => {
     await statefulSets.create(statefulSet());
-    const changed = await statefulSets.patch('db/status', { spec: { replicas: 9 }, status: { replicas: 1, readyReplicas: 1 } });
+    const changed = await statefulSets.patch('db/status', {
+      spec: { replicas: 9 },
+      status: { replicas: 1, readyReplicas: 1 },
+    });
     expect(changed.object.status).toEqual({ replicas: 1, readyReplicas: 1, availableReplicas: 0 });
     expect(changed.object.spec).toMatchObject({ replicas: 1 });
     const refused = await statefulSets.patch('db/status', { status: { currentReplicas: 2 } });

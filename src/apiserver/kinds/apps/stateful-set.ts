@@ -51,7 +51,8 @@ const statefulSetStrategy: ResourceStrategy<StatefulSet> = {
   generation: true,
   // Its pods have its name in theirs, which are host names.
   validateName: labelName,
-  prepareForCreate: (statefulSet) => withEnabledFields({ ...statefulSet, status: { replicas: 0, availableReplicas: 0 } }),
+  prepareForCreate: (statefulSet) =>
+    withEnabledFields({ ...statefulSet, status: { replicas: 0, availableReplicas: 0 } }),
   validate: (statefulSet) => validateStatefulSet(statefulSet),
   warningsOnCreate: (statefulSet) => [
     ...podTemplateWarnings(statefulSet.spec.template, TEMPLATE),

@@ -26,11 +26,14 @@ function rowOf<T extends KubeObject>(table: TableConvertor<T>, key: string, yaml
 }
 
 const METADATA = 'metadata: {name: x, creationTimestamp: "2026-01-01T00:00:00Z"}';
-const template = 'template: {spec: {nodeSelector: {d: e, a: b}, containers: [{name: c, image: i}, {name: d, image: j}]}}';
+const template =
+  'template: {spec: {nodeSelector: {d: e, a: b}, containers: [{name: c, image: i}, {name: d, image: j}]}}';
 const selector = 'selector: {matchLabels: {a: b}}';
 
 test('deployments', () => {
-  expect(columnsOf(deploymentTable)).toBe('Name | Ready | Up-to-date | Available | Age | [Containers] | [Images] | [Selector]');
+  expect(columnsOf(deploymentTable)).toBe(
+    'Name | Ready | Up-to-date | Available | Age | [Containers] | [Images] | [Selector]',
+  );
   const row = (more: string): string => rowOf(deploymentTable, 'apps/v1.Deployment', more);
   expect(
     row(
@@ -45,7 +48,11 @@ test('deployments', () => {
 test('stateful sets', () => {
   expect(columnsOf(statefulSetTable)).toBe('Name | Ready | Age | [Containers] | [Images]');
   expect(
-    rowOf(statefulSetTable, 'apps/v1.StatefulSet', `spec: {replicas: 3, ${selector}, ${template}}\nstatus: {readyReplicas: 2}`),
+    rowOf(
+      statefulSetTable,
+      'apps/v1.StatefulSet',
+      `spec: {replicas: 3, ${selector}, ${template}}\nstatus: {readyReplicas: 2}`,
+    ),
   ).toBe('x | 2/3 | 60m | c,d | i,j');
 });
 
@@ -59,7 +66,11 @@ test('daemon sets', () => {
     'x | 3 | 2 | 1 | 4 | 5 | a=b,d=e | 60m | c,d | i,j | a=b',
   );
   expect(
-    rowOf(daemonSetTable, 'apps/v1.DaemonSet', `spec: {${selector}, template: {spec: {containers: [{name: c, image: i}]}}}`),
+    rowOf(
+      daemonSetTable,
+      'apps/v1.DaemonSet',
+      `spec: {${selector}, template: {spec: {containers: [{name: c, image: i}]}}}`,
+    ),
   ).toBe('x | 0 | 0 | 0 | 0 | 0 | <none> | 60m | c | i | a=b');
 });
 
@@ -86,7 +97,9 @@ test('controller revisions', () => {
 
 describe('jobs', () => {
   test('columns', () => {
-    expect(columnsOf(jobTable)).toBe('Name | Status | Completions | Duration | Age | [Containers] | [Images] | [Selector]');
+    expect(columnsOf(jobTable)).toBe(
+      'Name | Status | Completions | Duration | Age | [Containers] | [Images] | [Selector]',
+    );
   });
 
   const condition = (type: string, status = 'True'): string => `conditions: [{type: ${type}, status: "${status}"}]`;

@@ -33,7 +33,8 @@ function selfSubjectReview(clock: Clock): Rest {
 function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
   return {
     create: async (context, _name, object, { validate }) => {
-      if (context.namespace !== '') throw apierrors.badRequest('namespace is not allowed on this type: ' + context.namespace);
+      if (context.namespace !== '')
+        throw apierrors.badRequest('namespace is not allowed on this type: ' + context.namespace);
       const review = object as Immutable<TokenReview>;
       const { token = '', audiences = [] } = review.spec;
       if (token === '') throw apierrors.badRequest('token is required for TokenReview in authentication');

@@ -91,7 +91,10 @@ function userOf({ user = '', groups = [], uid, extra }: WhoSpec): UserInfo {
   return { name: user, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
 }
 
-function attributesOf(user: UserInfo, { resourceAttributes: resource, nonResourceAttributes: path }: WhatSpec): Attributes {
+function attributesOf(
+  user: UserInfo,
+  { resourceAttributes: resource, nonResourceAttributes: path }: WhatSpec,
+): Attributes {
   return {
     user,
     isResourceRequest: resource !== undefined,
@@ -115,7 +118,9 @@ function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): s
   const terms = requirements.flatMap(({ key, operator, values = [] }) => {
     const sign = { In: '=', NotIn: '!=' }[operator as string];
     const [value] = values;
-    return sign === undefined || value === undefined || values.length > 1 ? [] : `${key}${sign}${fields.escapeValue(value)}`;
+    return sign === undefined || value === undefined || values.length > 1
+      ? []
+      : `${key}${sign}${fields.escapeValue(value)}`;
   });
   return terms.join(',');
 }

@@ -27,7 +27,10 @@ const cronJob = (spec: object = {}, podSpec: object = {}) => ({
 
 describe('cron jobs', () => {
   test('are made with defaults and without a status', async () => {
-    const { code, object } = await cronJobs.create({ ...cronJob(), status: { lastScheduleTime: '2026-01-01T00:00:00Z' } });
+    const { code, object } = await cronJobs.create({
+      ...cronJob(),
+      status: { lastScheduleTime: '2026-01-01T00:00:00Z' },
+    });
     expect(code).toBe(201);
     expect(object.metadata.generation).toBe(1);
     expect(object.status).toEqual({});
@@ -35,7 +38,9 @@ describe('cron jobs', () => {
   });
 
   test('are refused with every cause', async () => {
-    const { code, causes } = await cronJobs.create(cronJob({ schedule: 'daily', timeZone: 'Mars' }, { restartPolicy: 'Always' }));
+    const { code, causes } = await cronJobs.create(
+      cronJob({ schedule: 'daily', timeZone: 'Mars' }, { restartPolicy: 'Always' }),
+    );
     expect(code).toBe(422);
     expect(causes).toEqual(['spec.schedule', 'spec.timeZone', 'spec.jobTemplate.spec.template.spec.restartPolicy']);
   });
@@ -56,7 +61,10 @@ describe('cron jobs', () => {
 
   test('can be changed, and count it', async () => {
     await cronJobs.create(cronJob());
-    const changed = await cronJobs.patch('backup', { spec: { schedule: '@hourly' }, status: { active: [{ name: 'x' }] } });
+    const changed = await cronJobs.patch('backup', {
+      spec: { schedule: '@hourly' },
+      status: { active: [{ name: 'x' }] },
+    });
     expect([changed.code, changed.object.metadata.generation, changed.object.status]).toEqual([200, 2, {}]);
     const refused = await cronJobs.patch('backup', { spec: { schedule: 'TZ=UTC @hourly' } });
     expect([refused.code, refused.causes]).toEqual([422, ['spec.schedule']]);

@@ -42,7 +42,9 @@ const cronJobStrategy: ResourceStrategy<CronJob> = {
   prepareForUpdate: (cronJob, old) => withEnabledJobFields({ ...cronJob, status: old.status }, old),
   validateUpdate: (cronJob, old) => validateCronJobUpdate(cronJob, old),
   warningsOnUpdate: (cronJob, old) => [
-    ...(cronJob.metadata.generation === old.metadata.generation ? [] : jobSpecWarnings(cronJob.spec.jobTemplate.spec, JOB_SPEC)),
+    ...(cronJob.metadata.generation === old.metadata.generation
+      ? []
+      : jobSpecWarnings(cronJob.spec.jobTemplate.spec, JOB_SPEC)),
     ...zoneWarnings(cronJob),
   ],
 };

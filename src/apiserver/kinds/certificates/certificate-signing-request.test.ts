@@ -1,7 +1,11 @@
 // Certificate signing requests through the API.
 
 import 'reflect-metadata';
-import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
+import {
+  Pkcs10CertificateRequestGenerator,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
@@ -28,7 +32,12 @@ async function pemOf(name: string, algorithm: typeof EC | typeof RSA = EC): Prom
     { type: 'url', value: 'spiffe://x' },
   ] as const;
   const extensions = [new SubjectAlternativeNameExtension([...names])];
-  const request = await Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: algorithm, extensions });
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name,
+    keys,
+    signingAlgorithm: algorithm,
+    extensions,
+  });
   return request.toString('pem');
 }
 const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
@@ -42,7 +51,12 @@ beforeAll(async () => {
   rsaRequest = base64(await pemOf('CN=rsa', RSA));
   masters = base64(await pemOf('O=system:masters, CN=me'));
   const keys = await crypto.subtle.generateKey(EC, true, ['sign', 'verify']);
-  const made = await X509CertificateGenerator.createSelfSigned({ name: 'CN=x', keys, signingAlgorithm: EC, serialNumber: '01' });
+  const made = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=x',
+    keys,
+    signingAlgorithm: EC,
+    serialNumber: '01',
+  });
   certificate = base64(`${made.toString('pem')}\n`);
 });
 
@@ -103,8 +117,12 @@ describe('what is in a request', () => {
     const plain = { ...parsed, dnsNames: [], ipAddresses: [] };
     expect(kubeletClientProblem(plain, usages)).toBeUndefined();
     expect(kubeletClientProblem(plain, ['server auth'])).toContain('usages did not match');
-    expect(kubeletClientProblem({ ...plain, organizations: [] }, usages)).toBe('subject organization is not system:nodes');
-    expect(kubeletServingProblem(plain, ['digital signature', 'server auth'])).toBe('DNS or IP subjectAltName is required');
+    expect(kubeletClientProblem({ ...plain, organizations: [] }, usages)).toBe(
+      'subject organization is not system:nodes',
+    );
+    expect(kubeletServingProblem(plain, ['digital signature', 'server auth'])).toBe(
+      'DNS or IP subjectAltName is required',
+    );
     expect(kubeletServingProblem(parsed, ['digital signature', 'server auth'])).toBeUndefined();
     expect(kubeletServingProblem({ ...parsed, commonName: 'x' }, [])).toContain('subject common name');
   });
@@ -215,7 +233,12 @@ describe('a request', () => {
     const find = async (name: string) => (await api.get(`${PATH}?fieldSelector=spec.signerName%3D${name}`)).json.items;
     expect(await find('example.com/mine')).toHaveLength(1);
     expect(await find('example.com/other')).toHaveLength(0);
-    const { json } = await send(t.server, { path: PATH, headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
-    expect(json).toMatchObject({ rows: [{ cells: ['a', '0s', 'example.com/mine', expect.any(String), '<none>', 'Pending'] }] });
+    const { json } = await send(t.server, {
+      path: PATH,
+      headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+    });
+    expect(json).toMatchObject({
+      rows: [{ cells: ['a', '0s', 'example.com/mine', expect.any(String), '<none>', 'Pending'] }],
+    });
   });
 });

@@ -86,7 +86,9 @@ function withDecisionsOf(request: CertificateSigningRequest, old: CertificateSig
 function timed(conditions: readonly Condition[], old: CertificateSigningRequest, now: number): readonly Condition[] {
   const time = formatTime(now);
   return conditions.map((condition) => {
-    const before = old.status.conditions?.find(({ type, status }) => type === condition.type && status === condition.status);
+    const before = old.status.conditions?.find(
+      ({ type, status }) => type === condition.type && status === condition.status,
+    );
     return {
       ...condition,
       lastUpdateTime: condition.lastUpdateTime ?? time,

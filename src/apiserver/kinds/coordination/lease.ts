@@ -39,7 +39,11 @@ const leaseStrategy: ResourceStrategy<Lease> = {
 
 export const leaseTable: TableConvertor<Lease> = {
   columns: [NAME, column('Holder', 'Who holds the lease.'), AGE],
-  cells: (lease, now) => [lease.metadata.name, lease.spec.holderIdentity ?? '', since(lease.metadata.creationTimestamp, now)],
+  cells: (lease, now) => [
+    lease.metadata.name,
+    lease.spec.holderIdentity ?? '',
+    since(lease.metadata.creationTimestamp, now),
+  ],
 };
 
 export const leaseKind = defineKind<Lease>({

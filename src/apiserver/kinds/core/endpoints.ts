@@ -37,7 +37,11 @@ const endpointsStrategy: ResourceStrategy<Endpoints> = {
 
 const endpointsTable: TableConvertor<Endpoints> = {
   columns: [NAME, column('Endpoints', 'Addresses and ports that serve.'), AGE],
-  cells: (endpoints, now) => [endpoints.metadata.name, addressesOf(endpoints), since(endpoints.metadata.creationTimestamp, now)],
+  cells: (endpoints, now) => [
+    endpoints.metadata.name,
+    addressesOf(endpoints),
+    since(endpoints.metadata.creationTimestamp, now),
+  ],
 };
 
 function addressesOf({ subsets = [] }: Endpoints): string {
@@ -45,7 +49,9 @@ function addressesOf({ subsets = [] }: Endpoints): string {
   const found = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0
       ? addresses.map(({ ip }) => ip)
-      : ports.flatMap(({ port }) => addresses.map(({ ip }) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`))),
+      : ports.flatMap(({ port }) =>
+          addresses.map(({ ip }) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)),
+        ),
   );
   return firstOf(found, '');
 }

@@ -14,7 +14,9 @@ const limitRangeStrategy: ResourceStrategy<LimitRange> = {
   allowCreateOnUpdate: true,
   /** One that nobody has named is called as itself. */
   prepareForCreate: (range) =>
-    (range.metadata.name ?? '') === '' ? { ...range, metadata: { ...range.metadata, name: range.metadata.uid } } : range,
+    (range.metadata.name ?? '') === ''
+      ? { ...range, metadata: { ...range.metadata, name: range.metadata.uid } }
+      : range,
   validate: (range) => validateLimitRange(range),
   validateUpdate: (range) => validateLimitRange(range),
 };

@@ -19,11 +19,15 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const manifest = (name: string, more = ''): string => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n${more}`;
+const manifest = (name: string, more = ''): string =>
+  `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n${more}`;
 const namespace = async (name: string) => (await api.get(`${PATH}/${name}`)).json;
 
 test('a new one is active, has its name as a label, and the finalizer of the server', async () => {
-  const { json } = await api.post(PATH, manifest('a', 'spec: {finalizers: [example.com/x]}\nstatus: {phase: Terminating}'));
+  const { json } = await api.post(
+    PATH,
+    manifest('a', 'spec: {finalizers: [example.com/x]}\nstatus: {phase: Terminating}'),
+  );
   expect(json).toMatchObject({
     metadata: { labels: { 'kubernetes.io/metadata.name': 'a' } },
     spec: { finalizers: ['example.com/x', 'kubernetes'] },
@@ -33,7 +37,11 @@ test('a new one is active, has its name as a label, and the finalizer of the ser
 });
 
 test.each<[name: string, more: string, problem: RegExp]>([
-  ['A', '', /^422 Invalid: Namespace "A" is invalid: metadata\.name: Invalid value: "A": a lowercase RFC 1123 label must/],
+  [
+    'A',
+    '',
+    /^422 Invalid: Namespace "A" is invalid: metadata\.name: Invalid value: "A": a lowercase RFC 1123 label must/,
+  ],
   ['a.b', '', /metadata\.name: Invalid value: "a\.b": must not contain dots$/],
   [
     'a',

@@ -56,12 +56,18 @@ describe('updates', () => {
   });
 
   test('of the spec leave the status', async () => {
-    const { json } = await api.patch(`${PATH}/a`, { spec: { unschedulable: true }, status: { capacity: { cpu: '8' } } });
+    const { json } = await api.patch(`${PATH}/a`, {
+      spec: { unschedulable: true },
+      status: { capacity: { cpu: '8' } },
+    });
     expect(json).toMatchObject({ spec: { unschedulable: true }, status: { capacity: { cpu: '4' } } });
   });
 
   test('of the status leave the spec', async () => {
-    const { json } = await api.patch(`${PATH}/a/status`, { spec: { unschedulable: true }, status: { capacity: { cpu: '8' } } });
+    const { json } = await api.patch(`${PATH}/a/status`, {
+      spec: { unschedulable: true },
+      status: { capacity: { cpu: '8' } },
+    });
     expect(json.spec).not.toHaveProperty('unschedulable');
     expect(json).toMatchObject({ status: { capacity: { cpu: '8' }, allocatable: { cpu: '4' } } });
   });
@@ -88,7 +94,9 @@ describe('updates', () => {
 
   test('are checked for the status too', async () => {
     const answer = await api.patch(`${PATH}/a/status`, { status: { capacity: { cpu: '-1' } } });
-    expect(outcome(answer)).toBe(refused('status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0'));
+    expect(outcome(answer)).toBe(
+      refused('status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0'),
+    );
   });
 });
 

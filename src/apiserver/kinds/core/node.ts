@@ -31,7 +31,8 @@ function withoutConfigStatus(node: Node, old?: Node): Node {
 function warnings({ spec }: Node): string[] {
   const found: string[] = [];
   if (spec.configSource !== undefined) found.push('spec.configSource: the feature is removed');
-  if ((spec.externalID ?? '') !== '') found.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
+  if ((spec.externalID ?? '') !== '')
+    found.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
   return found;
 }
 

@@ -31,7 +31,8 @@ const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
   prepareForUpdate(volume, old, { now }) {
     const { phase, lastPhaseTransitionTime } = volume.status;
     const moved = phase !== old.status.phase;
-    const untold = lastPhaseTransitionTime === undefined || lastPhaseTransitionTime === old.status.lastPhaseTransitionTime;
+    const untold =
+      lastPhaseTransitionTime === undefined || lastPhaseTransitionTime === old.status.lastPhaseTransitionTime;
     const status = moved && untold ? { ...volume.status, lastPhaseTransitionTime: formatTime(now) } : volume.status;
     return { ...volume, spec: old.spec, status };
   },

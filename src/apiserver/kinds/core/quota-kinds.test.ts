@@ -31,7 +31,8 @@ const table = async (path: string): Promise<{ columns: string[]; rows: unknown[]
 };
 
 describe('quotas', () => {
-  const quota = '{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: 2, limits.cpu: 1, cpu: 500m}}}';
+  const quota =
+    '{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: 2, limits.cpu: 1, cpu: 500m}}}';
 
   test('are used as their status says', async () => {
     expect((await api.post(at('resourcequotas'), quota)).json.status).toEqual({});
@@ -57,7 +58,8 @@ describe('quotas', () => {
 });
 
 describe('limit ranges', () => {
-  const range = (metadata: string): string => `{apiVersion: v1, kind: LimitRange, metadata: ${metadata}, spec: {limits: []}}`;
+  const range = (metadata: string): string =>
+    `{apiVersion: v1, kind: LimitRange, metadata: ${metadata}, spec: {limits: []}}`;
 
   test('are made by PUT too', async () => {
     expect((await api.put(at('limitranges/l'), range('{name: l}'))).code).toBe(201);

@@ -30,7 +30,8 @@ const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
   warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...templateWarnings(spec)],
   prepareForUpdate: (controller, old) => withEnabledTemplateFields({ ...controller, status: old.status }, old),
   validateUpdate: (controller, old) => validateReplicationController(controller, old),
-  warningsOnUpdate: ({ metadata, spec }, old) => (metadata.generation === old.metadata.generation ? [] : templateWarnings(spec)),
+  warningsOnUpdate: ({ metadata, spec }, old) =>
+    metadata.generation === old.metadata.generation ? [] : templateWarnings(spec),
 };
 
 const replicationControllerStatusStrategy: SubresourceStrategy<ReplicationController> = {

@@ -201,7 +201,10 @@ describe('kinds that have little to show', () => {
         'core/v1.ReplicationController',
         `${metadata}\nspec: {replicas: 0, selector: {a: b}, template: {spec: {containers: [{name: c, image: i}]}}}`,
       ),
-      ['Name | Desired | Current | Ready | Age | [Containers] | [Images] | [Selector]', 'x | 0 | 0 | 0 | 60m | c | i | a=b'],
+      [
+        'Name | Desired | Current | Ready | Age | [Containers] | [Images] | [Selector]',
+        'x | 0 | 0 | 0 | 60m | c | i | a=b',
+      ],
     ],
   ])('%s', (_, columns, row, expected) => {
     expect([columns, row]).toEqual(expected);

@@ -52,7 +52,11 @@ describe('persistent volumes', () => {
     const { code, json } = await api.post(VOLUMES, volume());
     expect(code).toBe(201);
     expect(json).toMatchObject({
-      spec: { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem', hostPath: { path: '/data', type: '' } },
+      spec: {
+        persistentVolumeReclaimPolicy: 'Retain',
+        volumeMode: 'Filesystem',
+        hostPath: { path: '/data', type: '' },
+      },
       status: { phase: 'Pending' },
     });
     const { lastPhaseTransitionTime } = json.status as { lastPhaseTransitionTime: string };
@@ -72,7 +76,10 @@ describe('persistent volumes', () => {
     const answer = await api.patch(`${VOLUMES}/v`, { status: { phase: 'Bound' } });
     expect(answer.json.status).toEqual(before.status);
     await clock.advance(2000);
-    const { json } = await api.patch(`${VOLUMES}/v/status`, { status: { phase: 'Available' }, spec: { storageClassName: 'x' } });
+    const { json } = await api.patch(`${VOLUMES}/v/status`, {
+      status: { phase: 'Available' },
+      spec: { storageClassName: 'x' },
+    });
     expect(json).toMatchObject({ status: { phase: 'Available' } });
     const timeOf = (status: unknown): number =>
       Date.parse((status as { lastPhaseTransitionTime: string }).lastPhaseTransitionTime);
@@ -84,7 +91,9 @@ describe('persistent volumes', () => {
     const spec = 'hostPath: {path: /data}\n  storageClassName: fast\n  claimRef: {namespace: ns, name: c}';
     expect(outcome(await api.post(VOLUMES, volume(spec)))).toBe('201');
     const none = '<unset>';
-    expect(await rows(VOLUMES)).toEqual([['v', '1Gi', 'RWO', 'Retain', 'Pending', 'ns/c', 'fast', none, '', '0s', 'Filesystem']]);
+    expect(await rows(VOLUMES)).toEqual([
+      ['v', '1Gi', 'RWO', 'Retain', 'Pending', 'ns/c', 'fast', none, '', '0s', 'Filesystem'],
+    ]);
   });
 
   test('warn of what is deprecated', async () => {
@@ -94,7 +103,10 @@ describe('persistent volumes', () => {
 
   test('are answered when they go', async () => {
     await api.post(VOLUMES, volume());
-    expect((await api.delete(`${VOLUMES}/v`)).json).toMatchObject({ kind: 'PersistentVolume', metadata: { name: 'v' } });
+    expect((await api.delete(`${VOLUMES}/v`)).json).toMatchObject({
+      kind: 'PersistentVolume',
+      metadata: { name: 'v' },
+    });
   });
 });
 

@@ -39,7 +39,8 @@ function warnings({ metadata, addressType, endpoints }: EndpointSlice): string[]
 const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
   checksNameOnUpdate: true,
   // Labels say whose endpoints these are.
-  generation: (slice, old) => desiredStateChanged(slice, old) || !semanticEqual(slice.metadata.labels, old.metadata.labels),
+  generation: (slice, old) =>
+    desiredStateChanged(slice, old) || !semanticEqual(slice.metadata.labels, old.metadata.labels),
   prepareForCreate: (slice) => withoutTopology(slice),
   prepareForUpdate: (slice, old) => withoutTopology(slice, old),
   warningsOnCreate: (slice) => warnings(slice),

@@ -52,7 +52,8 @@ async function keep(access: Access, wanted: BootstrapFlowSchema | BootstrapPrior
   const differs = !semanticEqual({ ...current, exempt: undefined }, { ...spec, exempt: undefined });
   const ours = annotation === undefined ? metadata.generation === 1 : annotation === 'true';
   const operations: object[] = [];
-  if ((wanted.mandatory || ours) && differs) operations.push({ op: 'add', path: '/spec', value: withOwnExempt(spec, current) });
+  if ((wanted.mandatory || ours) && differs)
+    operations.push({ op: 'add', path: '/spec', value: withOwnExempt(spec, current) });
   if (wanted.mandatory && annotation !== 'true') {
     const value = { ...metadata.annotations, ...annotations };
     operations.push({ op: 'add', path: '/metadata/annotations', value });

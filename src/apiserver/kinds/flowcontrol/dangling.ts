@@ -54,7 +54,12 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
       const isThere = (await findOne(levels.rest, '', level)) !== undefined;
       const condition = missingCondition(schema, isThere, clock.now());
       if (condition === undefined) return schema;
-      const config = { apiVersion: `${GROUP}/v1`, kind: 'FlowSchema', metadata: { name }, status: { conditions: [condition] } };
+      const config = {
+        apiVersion: `${GROUP}/v1`,
+        kind: 'FlowSchema',
+        metadata: { name },
+        status: { conditions: [condition] },
+      };
       return CODEC.decode(await manager.apply(schema, config, MANAGER, true)).object as unknown as FlowSchema;
     };
     await status?.update?.(internalContext(''), name, { apply }, { dryRun: false, fieldManager: MANAGER });
@@ -100,7 +105,10 @@ function missingCondition({ spec, status }: FlowSchema, levelExists: boolean, no
 }
 
 /** `afterwards` is called after every write that is no dry run, and waited for. */
-function observed(rest: Rest, afterwards: (what: 'created' | 'updated' | 'deleted', name: string) => Promise<void>): Rest {
+function observed(
+  rest: Rest,
+  afterwards: (what: 'created' | 'updated' | 'deleted', name: string) => Promise<void>,
+): Rest {
   const plain = plainRest(rest);
   const { create, update, delete: remove, deleteCollection } = plain;
   const observing: Rest = {

@@ -48,7 +48,10 @@ test('what every cluster begins with', async () => {
 });
 
 test('at the next start what is mandatory is put right, what is suggested unless somebody has taken it over', async () => {
-  const take = { metadata: { annotations: { 'apf.kubernetes.io/autoupdate-spec': 'false' } }, spec: { matchingPrecedence: 600 } };
+  const take = {
+    metadata: { annotations: { 'apf.kubernetes.io/autoupdate-spec': 'false' } },
+    spec: { matchingPrecedence: 600 },
+  };
   expect((await schemas().patch('system-nodes', take)).code).toBe(200);
   expect((await schemas().patch('service-accounts', { spec: { matchingPrecedence: 600 } })).code).toBe(200);
   const shares = { spec: { exempt: { nominalConcurrencyShares: 7 } } };
@@ -80,7 +83,9 @@ test('defaults, refusals, generation and status', async () => {
   expect(made.object.metadata.generation).toBe(1);
   const bad = await levels().patch('it', { spec: { limited: { lendablePercent: 200 } } });
   expect([bad.code, bad.causes]).toEqual([422, ['spec.limited.lendablePercent']]);
-  expect((await levels().patch('it', { spec: { limited: { lendablePercent: 20 } } })).object.metadata.generation).toBe(2);
+  expect((await levels().patch('it', { spec: { limited: { lendablePercent: 20 } } })).object.metadata.generation).toBe(
+    2,
+  );
   const { resourceVersion: _, ...metadata } = made.object.metadata;
   expect((await levels().put('it', { ...made.object, metadata })).causes).toEqual([]);
 
@@ -103,9 +108,17 @@ test('a schema says whether its priority level is there', async () => {
   expect(new Set(await missing())).toEqual(new Set(['False']));
   const reference = 'This FlowSchema references the PriorityLevelConfiguration object named "mine"';
   const found = { type: 'Dangling', status: 'False', reason: 'Found', message: `${reference} and it exists` };
-  const notFound = { type: 'Dangling', status: 'True', reason: 'NotFound', message: `${reference} but there is no such object` };
+  const notFound = {
+    type: 'Dangling',
+    status: 'True',
+    reason: 'NotFound',
+    message: `${reference} but there is no such object`,
+  };
   const conditions = async (): Promise<unknown> => (await schemas().get('it')).object.status['conditions'];
-  const level = { metadata: { name: 'mine' }, spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } } };
+  const level = {
+    metadata: { name: 'mine' },
+    spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } },
+  };
 
   await schemas().create({ metadata: { name: 'it' }, spec: { priorityLevelConfiguration: { name: 'mine' } } });
   expect(await conditions()).toEqual([{ ...notFound, lastTransitionTime: expect.any(String) }]);

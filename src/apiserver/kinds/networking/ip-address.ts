@@ -2,7 +2,11 @@
 
 import { ipAddresses } from '#api/groups/networking/v1/index.ts';
 import type * as networking from '#api/groups/networking/v1/index.ts';
-import { ipAddressName, validateIPAddress, validateIPAddressUpdate } from '#api/groups/networking/v1/validation/index.ts';
+import {
+  ipAddressName,
+  validateIPAddress,
+  validateIPAddressUpdate,
+} from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';

@@ -27,7 +27,9 @@ function warnings({ spec }: NetworkPolicy): string[] {
       return [...warningsForCIDR(block.child('cidr'), ipBlock.cidr), ...except];
     });
   return [
-    ...(spec.ingress ?? []).flatMap(({ from = [] }, index) => ofPeers(from, at.child('ingress').index(index).child('from'))),
+    ...(spec.ingress ?? []).flatMap(({ from = [] }, index) =>
+      ofPeers(from, at.child('ingress').index(index).child('from')),
+    ),
     ...(spec.egress ?? []).flatMap(({ to = [] }, index) => ofPeers(to, at.child('egress').index(index).child('to'))),
   ];
 }

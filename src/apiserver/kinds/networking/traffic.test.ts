@@ -45,8 +45,12 @@ const endpoint = (more: object) => slice({ endpoints: [{ addresses: ['10.0.0.1']
 const address = (name: string, parentRef: object) => ({ metadata: { name }, spec: { parentRef } });
 const range = (...cidrs: string[]) => ({ metadata, spec: { cidrs } });
 const controller = (name: string) => ({ metadata, spec: { controller: name } });
-const subset = (more: object) => ({ metadata, subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }], ...more }] });
-const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
+const subset = (more: object) => ({
+  metadata,
+  subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }], ...more }],
+});
+const many = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
 
 describe('right', () => {
   test.each<[Kind, string, object]>([
@@ -55,18 +59,34 @@ describe('right', () => {
     ['policy', 'pods of other namespaces', from({ podSelector: { matchLabels: { a: 'b' } }, namespaceSelector: {} })],
     ['policy', 'a block with holes', from({ ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16', '10.2.0.0/16'] } })],
     ['policy', 'a block of IPv6', to({ ipBlock: { cidr: 'fd00:192:168::/48', except: ['fd00:192:168:3::/64'] } })],
-    ['policy', 'named ports and ranges', ports({ port: 'http' }, { port: 80, endPort: 90 }, { protocol: 'SCTP', port: 7 }, {})],
+    [
+      'policy',
+      'named ports and ranges',
+      ports({ port: 'http' }, { port: 80, endPort: 90 }, { protocol: 'SCTP', port: 7 }, {}),
+    ],
     ['policy', 'both directions, said', policy({ policyTypes: ['Egress', 'Ingress'] })],
     ['ingress', 'a named port', backend({ name: 'web', port: { name: 'http' } })],
     ['ingress', 'a wildcard', host('*.example.com')],
     ['ingress', 'an implementation’s own path', path({ path: '', pathType: 'ImplementationSpecific' })],
-    ['ingress', 'a resource behind it', path({ backend: { resource: { apiGroup: 'example.com', kind: 'Bucket', name: 'b' } } })],
+    [
+      'ingress',
+      'a resource behind it',
+      path({ backend: { resource: { apiGroup: 'example.com', kind: 'Bucket', name: 'b' } } }),
+    ],
     ['ingress', 'TLS for a wildcard', tls({ hosts: ['*.example.com'], secretName: 'cert' }, {})],
     ['slice', 'no endpoints', slice({ endpoints: [] })],
-    ['slice', 'names instead of addresses', slice({ addressType: 'FQDN', endpoints: [{ addresses: ['a.example.com'] }] })],
+    [
+      'slice',
+      'names instead of addresses',
+      slice({ addressType: 'FQDN', endpoints: [{ addresses: ['a.example.com'] }] }),
+    ],
     ['slice', 'all ports', slice({ ports: [{}] })],
     ['slice', 'many addresses', endpoint({ addresses: many(100, (n) => `10.0.1.${n + 1}`) })],
-    ['slice', 'many endpoints', slice({ endpoints: many(1000, (n) => ({ addresses: [`10.0.${n >> 8}.${n & 255}`] })) })],
+    [
+      'slice',
+      'many endpoints',
+      slice({ endpoints: many(1000, (n) => ({ addresses: [`10.0.${n >> 8}.${n & 255}`] })) }),
+    ],
     [
       'slice',
       'application protocols',
@@ -77,7 +97,11 @@ describe('right', () => {
         ],
       }),
     ],
-    ['slice', 'hints', endpoint({ hints: { forZones: many(8, (n) => ({ name: `z${n}` })), forNodes: [{ name: 'n' }] } })],
+    [
+      'slice',
+      'hints',
+      endpoint({ hints: { forZones: many(8, (n) => ({ name: `z${n}` })), forNodes: [{ name: 'n' }] } }),
+    ],
     ['address', 'of IPv6', address('2001:db8::1', { resource: 'services', name: 'web', namespace: 'x' })],
     ['address', 'of another group', address('10.0.0.7', { group: 'example.com', resource: 'things', name: 'it' })],
     ['range', 'both families', range('10.9.0.0/24', 'fd00::/112')],
@@ -140,7 +164,12 @@ describe('wrong', () => {
     ['policy', 'an end too large', ports({ port: 65_534, endPort: 65_537 }), ['spec.ingress[0].ports[0].endPort']],
     ['policy', 'a port’s name too long', ports({ port: 'much-too-long-for-it' }), ['spec.ingress[0].ports[0].port']],
     ['policy', 'another direction', policy({ policyTypes: ['Sideways'] }), ['spec.policyTypes[0]']],
-    ['ingress', 'a service’s name', backend({ name: 'Web', port: { number: 80 } }), ['spec.defaultBackend.service.name']],
+    [
+      'ingress',
+      'a service’s name',
+      backend({ name: 'Web', port: { number: 80 } }),
+      ['spec.defaultBackend.service.name'],
+    ],
     [
       'ingress',
       'a port’s name',
@@ -157,7 +186,12 @@ describe('wrong', () => {
     ['ingress', 'a path that stays', path({ path: '/a/./b' }), [`${INGRESS}.path`]],
     ['ingress', 'a path that ends there', path({ path: '/a/.' }), [`${INGRESS}.path`]],
     ['ingress', 'an encoded slash', path({ path: '/a%2Fb', pathType: 'Exact' }), [`${INGRESS}.path`]],
-    ['ingress', 'an own path that is relative', path({ path: 'a', pathType: 'ImplementationSpecific' }), [`${INGRESS}.path`]],
+    [
+      'ingress',
+      'an own path that is relative',
+      path({ path: 'a', pathType: 'ImplementationSpecific' }),
+      [`${INGRESS}.path`],
+    ],
     [
       'ingress',
       'both behind it',
@@ -196,7 +230,12 @@ describe('wrong', () => {
     ['address', 'a name with zeros', address('010.0.0.1', { resource: 'services', name: 'web' }), ['metadata.name']],
     ['address', 'an upper-case name', address('FD00::1', { resource: 'services', name: 'web' }), ['metadata.name']],
     ['address', 'no name', address('10.0.0.1', { resource: 'services' }), ['spec.parentRef.name']],
-    ['address', 'a group', address('10.0.0.1', { group: 'UP', resource: 'services', name: 'web' }), ['spec.parentRef.group']],
+    [
+      'address',
+      'a group',
+      address('10.0.0.1', { group: 'UP', resource: 'services', name: 'web' }),
+      ['spec.parentRef.group'],
+    ],
     [
       'address',
       'a dotted namespace',
@@ -209,7 +248,12 @@ describe('wrong', () => {
     ['class', 'a controller without a domain', controller('example'), ['spec.controller']],
     ['class', 'a controller’s domain', controller('EX/a'), ['spec.controller']],
     ['class', 'a controller too long', controller(`example.com/${'a'.repeat(250)}`), ['spec.controller']],
-    ['endpoints', 'a link-local address', subset({ addresses: [{ ip: '169.254.0.1' }] }), ['subsets[0].addresses[0].ip']],
+    [
+      'endpoints',
+      'a link-local address',
+      subset({ addresses: [{ ip: '169.254.0.1' }] }),
+      ['subsets[0].addresses[0].ip'],
+    ],
     ['endpoints', 'a multicast address', subset({ addresses: [{ ip: '224.0.0.1' }] }), ['subsets[0].addresses[0].ip']],
     ['endpoints', 'a port too large', subset({ ports: [{ port: 66_000 }] }), ['subsets[0].ports[0].port']],
     ['endpoints', 'a protocol', subset({ ports: [{ port: 80, protocol: 'ICMP' }] }), ['subsets[0].ports[0].protocol']],
@@ -234,7 +278,11 @@ describe('warned of', () => {
       from({ ipBlock: { cidr: 'FD00:1::/64' } }),
       'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "FD00:1::/64" should be in RFC 5952 canonical format ("fd00:1::/64")',
     ],
-    ['endpoints', subset({ addresses: [{ ip: 'fd00:0::1' }] }), `subsets[0].addresses[0].ip: IPv6 address "fd00:0::1" ${oddly}`],
+    [
+      'endpoints',
+      subset({ addresses: [{ ip: 'fd00:0::1' }] }),
+      `subsets[0].addresses[0].ip: IPv6 address "fd00:0::1" ${oddly}`,
+    ],
   ])('%s', async (kind, object, warning) => {
     expect((await on(kind).create(object)).warnings).toContain(warning);
   });
@@ -254,7 +302,9 @@ test('labels count for the generation of a slice', async () => {
 });
 
 test('the status of a range is written by itself', async () => {
-  const conditions = [{ type: 'Ready', status: 'True', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+  const conditions = [
+    { type: 'Ready', status: 'True', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' },
+  ];
   const made = await on('range').create({ ...range('10.9.0.0/24'), status: { conditions } });
   expect(made.object.status).toEqual({});
   expect((await on('range').patch('it', { status: { conditions } })).object.status).toEqual({});

@@ -14,7 +14,8 @@ import { roleBindingTable } from './tables.ts';
 
 type ClusterRoleBinding = Immutable<rbac.ClusterRoleBinding>;
 
-const validate = (binding: ClusterRoleBinding) => validateBinding(binding, false, (name) => pathSegmentName(name, false));
+const validate = (binding: ClusterRoleBinding) =>
+  validateBinding(binding, false, (name) => pathSegmentName(name, false));
 
 const clusterRoleBindingStrategy: ResourceStrategy<ClusterRoleBinding> = {
   allowCreateOnUpdate: true,

@@ -47,7 +47,11 @@ describe('whoever writes a role', () => {
   test('must hold what it allows', async () => {
     const inA = joe().resource(roles).namespace('a');
     expect(await why(inA.create({ metadata: { name: 'ok' }, rules: [can('get', '', 'pods')] }))).toBe('');
-    const more = [can('get list delete', '', 'pods'), can('get', '', 'secrets', 's'), can('list', 'apps', 'deployments')];
+    const more = [
+      can('get list delete', '', 'pods'),
+      can('get', '', 'secrets', 's'),
+      can('list', 'apps', 'deployments'),
+    ];
     expect(await why(inA.create({ metadata: { name: 'more' }, rules: more }))).toBe(
       'roles.rbac.authorization.k8s.io "more" is forbidden: user "joe" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n' +
         '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}\n' +
@@ -70,7 +74,9 @@ describe('whoever writes a role', () => {
   });
 
   test('may escalate, if a role says so', async () => {
-    await t.client.resource(clusterRoles).create({ metadata: { name: 'escalator' }, rules: [can('escalate', GROUP, 'roles')] });
+    await t.client
+      .resource(clusterRoles)
+      .create({ metadata: { name: 'escalator' }, rules: [can('escalate', GROUP, 'roles')] });
     await t.client
       .resource(clusterRoleBindings)
       .create({ metadata: { name: 'escalator' }, subjects: [user('joe')], roleRef: toClusterRole('escalator') });
@@ -101,12 +107,14 @@ describe('whoever binds a role', () => {
     );
     expect(await why(inA.create({ ...binding('look'), metadata: { name: 'jane' } }))).toBe('');
     expect(await why(joe().resource(clusterRoleBindings).create(binding('look')))).toContain('not currently held');
-    expect(await why(inA.create(binding('nonsense')))).toBe('clusterroles.rbac.authorization.k8s.io "nonsense" not found');
+    expect(await why(inA.create(binding('nonsense')))).toBe(
+      'clusterroles.rbac.authorization.k8s.io "nonsense" not found',
+    );
     // Nor may he let others into a binding that there is.
     const admins = joe().resource(clusterRoleBindings);
-    expect(await why(admins.patch('cluster-admin', 'application/merge-patch+json', { subjects: [user('joe')] }))).toContain(
-      'not currently held',
-    );
+    expect(
+      await why(admins.patch('cluster-admin', 'application/merge-patch+json', { subjects: [user('joe')] })),
+    ).toContain('not currently held');
   });
 
   test('may bind, if a role says so', async () => {
@@ -116,7 +124,9 @@ describe('whoever binds a role', () => {
     await t.client
       .resource(clusterRoleBindings)
       .create({ metadata: { name: 'binder' }, subjects: [user('joe')], roleRef: toClusterRole('binder') });
-    await t.client.resource(clusterRoles).patch('view', 'application/merge-patch+json', { rules: [can('get', '', 'nodes')] });
+    await t.client
+      .resource(clusterRoles)
+      .patch('view', 'application/merge-patch+json', { rules: [can('get', '', 'nodes')] });
     const inA = joe().resource(roleBindings).namespace('a');
     expect(await why(inA.create(binding('view')))).toBe('');
     expect(await why(inA.create(binding('system:kube-scheduler')))).toContain('not currently held');

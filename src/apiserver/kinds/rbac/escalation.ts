@@ -62,7 +62,11 @@ export interface EscalationConfig {
 export function guardRole<T extends AnyRole>({ authorizer }: EscalationConfig, type: ResourceType): Guard<T> {
   return async ({ user, namespace }, role, old) => {
     if (isPrivileged(user)) return;
-    if (old !== undefined && semanticEqual(old.rules, role.rules) && semanticEqual(aggregationOf(old), aggregationOf(role)))
+    if (
+      old !== undefined &&
+      semanticEqual(old.rules, role.rules) &&
+      semanticEqual(aggregationOf(old), aggregationOf(role))
+    )
       return;
     if (await may(authorizer, user, 'escalate', type, namespace, role.metadata.name)) return;
     const refuse = (why: string): never => {
@@ -78,11 +82,15 @@ export function guardRole<T extends AnyRole>({ authorizer }: EscalationConfig, t
   };
 }
 
-export function guardBinding<T extends AnyBinding>({ authorizer, find }: EscalationConfig, type: ResourceType): Guard<T> {
+export function guardBinding<T extends AnyBinding>(
+  { authorizer, find }: EscalationConfig,
+  type: ResourceType,
+): Guard<T> {
   return async ({ user, namespace }, binding, old) => {
     if (isPrivileged(user)) return;
     const { roleRef } = binding;
-    if (old !== undefined && semanticEqual(old.roleRef, roleRef) && semanticEqual(old.subjects, binding.subjects)) return;
+    if (old !== undefined && semanticEqual(old.roleRef, roleRef) && semanticEqual(old.subjects, binding.subjects))
+      return;
     const role = roleRef.kind === 'ClusterRole' ? clusterRoles : roles;
     if (await may(authorizer, user, 'bind', role, namespace, roleRef.name)) return;
     const bound = await find<rbac.Role>(role.group, role.resource, role.namespaced ? namespace : '', roleRef.name);
@@ -101,9 +109,26 @@ const aggregationOf = (role: AnyRole) => ('aggregationRule' in role ? role.aggre
 
 const isPrivileged = ({ groups }: UserInfo): boolean => groups.includes(PRIVILEGED_GROUP);
 
-async function may(authorizer: Authorizer, user: UserInfo, verb: string, type: ResourceType, namespace: string, name: string) {
+async function may(
+  authorizer: Authorizer,
+  user: UserInfo,
+  verb: string,
+  type: ResourceType,
+  namespace: string,
+  name: string,
+) {
   const { group: apiGroup, version: apiVersion, resource } = type;
-  const what = { isResourceRequest: true, path: '', verb, apiGroup, apiVersion, namespace, resource, subresource: '', name };
+  const what = {
+    isResourceRequest: true,
+    path: '',
+    verb,
+    apiGroup,
+    apiVersion,
+    namespace,
+    resource,
+    subresource: '',
+    name,
+  };
   return (await authorizer.authorize({ user, ...what })).decision === 'allow';
 }
 

@@ -38,7 +38,10 @@ export async function authorizeAdminAccess<T extends KubeObject>(
   if (first >= 0) {
     const found = await find<Immutable<core.Namespace>>('', 'namespaces', '', namespace);
     if (found?.metadata.labels?.[LABEL] !== 'true') {
-      throw apierrors.invalid(kind, name, [field.forbidden(at.index(first).child('adminAccess'), MESSAGE), ...validate()]);
+      throw apierrors.invalid(kind, name, [
+        field.forbidden(at.index(first).child('adminAccess'), MESSAGE),
+        ...validate(),
+      ]);
     }
   }
   return { object, commit() {}, rollback() {} };

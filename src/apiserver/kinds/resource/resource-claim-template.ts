@@ -2,7 +2,10 @@
 
 import { resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
 import type * as resource from '#api/groups/resource/v1/index.ts';
-import { validateResourceClaimTemplate, validateResourceClaimTemplateUpdate } from '#api/groups/resource/v1/validation/index.ts';
+import {
+  validateResourceClaimTemplate,
+  validateResourceClaimTemplateUpdate,
+} from '#api/groups/resource/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';

@@ -64,7 +64,15 @@ function withoutFreedDevices(claim: ResourceClaim, old: ResourceClaim): Resource
   return { ...claim, status: { ...status, ...(left.length > 0 && { devices: left }) } };
 }
 
-function unshared({ driver, pool, device }: { readonly driver: string; readonly pool: string; readonly device: string }): string {
+function unshared({
+  driver,
+  pool,
+  device,
+}: {
+  readonly driver: string;
+  readonly pool: string;
+  readonly device: string;
+}): string {
   return deviceKey({ driver, pool, device });
 }
 

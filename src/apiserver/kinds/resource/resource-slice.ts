@@ -47,7 +47,9 @@ function preparedDevice(given: Device, now: number): Device {
     ...(attributes !== undefined && {
       attributes: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, withoutLists(value)])),
     }),
-    ...(taints !== undefined && { taints: taints.map((taint) => ({ ...taint, timeAdded: taint.timeAdded ?? formatTime(now) })) }),
+    ...(taints !== undefined && {
+      taints: taints.map((taint) => ({ ...taint, timeAdded: taint.timeAdded ?? formatTime(now) })),
+    }),
   };
 }
 

@@ -107,7 +107,11 @@ test('API services', async () => {
   const { columns, rows } = await services.table();
   expect(columns).toEqual(['Name', 'Service', 'Available', 'Age']);
   expect(rows.map((cells) => cells.slice(0, 3))).toContainEqual(['v1.apps', 'Local', 'True']);
-  expect((await services.get('v1.')).object.spec).toEqual({ version: 'v1', groupPriorityMinimum: 18_000, versionPriority: 1 });
+  expect((await services.get('v1.')).object.spec).toEqual({
+    version: 'v1',
+    groupPriorityMinimum: 18_000,
+    versionPriority: 1,
+  });
   const spec = { group: 'example.com', version: 'v1', groupPriorityMinimum: 100, versionPriority: 100 };
   const service = { name: 's', namespace: 'default' };
   expect((await services.create({ metadata, spec })).causes).toEqual(['metadata.name']);

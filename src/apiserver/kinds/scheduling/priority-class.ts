@@ -22,7 +22,11 @@ const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
   validateUpdate: (priorityClass, old) => validatePriorityClassUpdate(priorityClass, old),
   validateDelete({ metadata: { name } }) {
     if (!SYSTEM_PRIORITY_CLASSES.some((system) => system.name === name)) return;
-    throw apierrors.forbidden(priorityClasses, name, new Error('this is a system priority class and cannot be deleted'));
+    throw apierrors.forbidden(
+      priorityClasses,
+      name,
+      new Error('this is a system priority class and cannot be deleted'),
+    );
   },
 };
 

@@ -16,7 +16,8 @@ type CSIDriver = Immutable<storage.CSIDriver>;
 /** Whether pods wait for drivers that are missing cannot be said yet: that is off by default. */
 function withoutDisabledFields(driver: CSIDriver, old?: CSIDriver): CSIDriver {
   const { preventPodSchedulingIfMissing, ...spec } = driver.spec;
-  if (preventPodSchedulingIfMissing === undefined || old?.spec.preventPodSchedulingIfMissing !== undefined) return driver;
+  if (preventPodSchedulingIfMissing === undefined || old?.spec.preventPodSchedulingIfMissing !== undefined)
+    return driver;
   return { ...driver, spec };
 }
 
@@ -40,7 +41,9 @@ const csiDriverTable: TableConvertor<CSIDriver> = {
     NAME,
     column('AttachRequired', 'Whether volumes must be attached before they are mounted.', { type: 'boolean' }),
     column('PodInfoOnMount', 'Whether the driver is told for which pod it mounts.', { type: 'boolean' }),
-    column('StorageCapacity', 'Whether pods wait for a node where there is room for their volumes.', { type: 'boolean' }),
+    column('StorageCapacity', 'Whether pods wait for a node where there is room for their volumes.', {
+      type: 'boolean',
+    }),
     column('TokenRequests', 'For whom the tokens are that the driver gets.'),
     column('RequiresRepublish', 'Whether mounts are repeated now and then.', { type: 'boolean' }),
     column('Modes', 'The kinds of volumes that it has.'),

@@ -22,7 +22,11 @@ const csiNodeStrategy: ResourceStrategy<CSINode> = {
 
 const csiNodeTable: TableConvertor<CSINode> = {
   columns: [NAME, column('Drivers', 'Number of drivers on the node.', { type: 'integer' }), AGE],
-  cells: ({ metadata, spec }, now) => [metadata.name, (spec.drivers ?? []).length, since(metadata.creationTimestamp, now)],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    (spec.drivers ?? []).length,
+    since(metadata.creationTimestamp, now),
+  ],
 };
 
 export const csiNodeKind = defineKind<CSINode>({

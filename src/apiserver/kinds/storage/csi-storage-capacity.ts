@@ -2,7 +2,10 @@
 
 import { csiStorageCapacities } from '#api/groups/storage/v1/index.ts';
 import type * as storage from '#api/groups/storage/v1/index.ts';
-import { validateCSIStorageCapacity, validateCSIStorageCapacityUpdate } from '#api/groups/storage/v1/validation/index.ts';
+import {
+  validateCSIStorageCapacity,
+  validateCSIStorageCapacityUpdate,
+} from '#api/groups/storage/v1/validation/index.ts';
 import { csiStorageCapacityWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';

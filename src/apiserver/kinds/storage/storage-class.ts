@@ -36,7 +36,11 @@ const storageClassTable: TableConvertor<StorageClass> = {
     AGE,
   ],
   cells: (storageClass, now) => [
-    markedName(storageClass, 'storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'),
+    markedName(
+      storageClass,
+      'storageclass.kubernetes.io/is-default-class',
+      'storageclass.beta.kubernetes.io/is-default-class',
+    ),
     storageClass.provisioner,
     storageClass.reclaimPolicy ?? 'Delete',
     storageClass.volumeBindingMode ?? 'Immediate',

@@ -57,7 +57,9 @@ describe('storage classes', () => {
     const key = 'failure-domain.beta.kubernetes.io/zone';
     const topologies = `allowedTopologies: [{matchLabelExpressions: [{key: ${key}, values: [a]}]}]`;
     const { headers } = await api.post(CLASSES, manifest('StorageClass', `provisioner: p\n${topologies}`));
-    expect(String(headers['warning'])).toContain('allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.17');
+    expect(String(headers['warning'])).toContain(
+      'allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.17',
+    );
   });
 });
 
@@ -130,7 +132,9 @@ describe('nodes of drivers', () => {
   test('may attach more or fewer, and nothing else changes', async () => {
     await api.post(NODES, manifest('CSINode', 'spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [zone]}]}'));
     const driver = { name: 'd', nodeID: 'n1', topologyKeys: ['zone'] };
-    expect((await api.patch(`${NODES}/a`, { spec: { drivers: [{ ...driver, allocatable: { count: 3 } }] } })).code).toBe(200);
+    expect(
+      (await api.patch(`${NODES}/a`, { spec: { drivers: [{ ...driver, allocatable: { count: 3 } }] } })).code,
+    ).toBe(200);
     const moved = await api.patch(`${NODES}/a`, { spec: { drivers: [{ ...driver, nodeID: 'n2' }] } });
     expect(wrong(outcome(moved))).toMatch(/^spec\.drivers: Invalid value: .*: field is immutable$/);
     expect(await rows(NODES)).toEqual([['a', 1, '0s']]);

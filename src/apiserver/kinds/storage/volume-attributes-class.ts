@@ -2,7 +2,10 @@
 
 import { volumeAttributesClasses } from '#api/groups/storage/v1/index.ts';
 import type * as storage from '#api/groups/storage/v1/index.ts';
-import { validateVolumeAttributesClass, validateVolumeAttributesClassUpdate } from '#api/groups/storage/v1/validation/index.ts';
+import {
+  validateVolumeAttributesClass,
+  validateVolumeAttributesClassUpdate,
+} from '#api/groups/storage/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';

@@ -26,7 +26,8 @@ const create = (resource: object) =>
     // Not the maker's to say.
     status: { resourceVersion: '7' },
   });
-const patch = (path: string, body: object) => send(t.server, { method: 'PATCH', path: `${PATH}/m${path}`, headers: MERGE, body });
+const patch = (path: string, body: object) =>
+  send(t.server, { method: 'PATCH', path: `${PATH}/m${path}`, headers: MERGE, body });
 const condition = (type: string, status = 'True') => ({
   type,
   status,
@@ -38,7 +39,10 @@ const condition = (type: string, status = 'True') => ({
 test.each([
   [{ group: '', resource: '' }, 'spec.resource.resource: Required value: resource is required to be set'],
   [{ group: '', resource: 'Pods' }, 'spec.resource.resource: Invalid value: "Pods": a DNS-1035 label must consist of'],
-  [{ group: 'UP', resource: 'pods' }, 'spec.resource.group: Invalid value: "UP": a lowercase RFC 1123 subdomain must consist of'],
+  [
+    { group: 'UP', resource: 'pods' },
+    'spec.resource.group: Invalid value: "UP": a lowercase RFC 1123 subdomain must consist of',
+  ],
 ])('%j is refused', async (resource, message) => {
   await expect(create(resource)).rejects.toThrow(message);
 });
@@ -67,7 +71,9 @@ test('the status goes one way', async () => {
     'status.resourceVersion: Invalid value: "0": resource version is not well formed: 0',
   );
   expect(await say({ resourceVersion: '12', conditions: [condition('Running')] })).toBe('');
-  expect(await say({ resourceVersion: '13' })).toContain('status.resourceVersion: Invalid value: "13": field is immutable');
+  expect(await say({ resourceVersion: '13' })).toContain(
+    'status.resourceVersion: Invalid value: "13": field is immutable',
+  );
   expect(await say({ conditions: [{ ...condition('Running'), reason: '' }] })).toContain(
     'status.conditions[0].reason: Required value',
   );

@@ -42,8 +42,8 @@ const storageVersionMigrationTable: TableConvertor<StorageVersionMigration> = {
   cells: ({ metadata, spec, status }) => [
     metadata.name,
     spec.resource.group === '' ? spec.resource.resource : `${spec.resource.resource}.${spec.resource.group}`,
-    (status.conditions ?? []).findLast((condition) => condition.status === 'True' && STATES.has(condition.type))?.type ??
-      'Unknown',
+    (status.conditions ?? []).findLast((condition) => condition.status === 'True' && STATES.has(condition.type))
+      ?.type ?? 'Unknown',
   ],
 };
 

@@ -66,7 +66,10 @@ export class WebhookAgent extends Agent {
     for (const [socket, idleSince] of this.#idleSince) if (idleSince <= since) socket.destroy();
   }
 
-  override createConnection(options: ConnectionOptions, callback?: (error: Error | null, stream: Duplex) => void): undefined {
+  override createConnection(
+    options: ConnectionOptions,
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): undefined {
     void this.#connectFor(options, callback as Connected | undefined);
     return undefined;
   }

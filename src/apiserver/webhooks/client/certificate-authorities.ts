@@ -7,11 +7,15 @@ const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n[A-Za-z0-9+/=\s]*-----END \1----
 /** Returns the certificates in a bundle of PEM, as PEM. What is no certificate is left out. Throws Error if nothing is left. */
 export function certificateAuthorities(pem: string): readonly string[] {
   const blocks = [...pem.matchAll(BLOCK)];
-  const certificates = blocks.flatMap(([block, type]) => (type === 'CERTIFICATE' && isCertificate(block) ? [block] : []));
+  const certificates = blocks.flatMap(([block, type]) =>
+    type === 'CERTIFICATE' && isCertificate(block) ? [block] : [],
+  );
   if (certificates.length > 0) return certificates;
   if (blocks.some(([, type]) => type === 'CERTIFICATE'))
     throw problem('failed to parse certificate: x509: malformed certificate');
-  throw problem(blocks.length === 0 ? 'unable to parse bytes as PEM block' : 'no valid certificate authority data seen');
+  throw problem(
+    blocks.length === 0 ? 'unable to parse bytes as PEM block' : 'no valid certificate authority data seen',
+  );
 }
 
 function isCertificate(block: string): boolean {

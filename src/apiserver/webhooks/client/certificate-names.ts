@@ -20,7 +20,8 @@ function describe(wanted: string, names: string, hasCommonName: boolean): string
     parts.flatMap((part) => (part.startsWith(prefix) ? [part.slice(prefix.length)] : []));
   if (isIP(wanted) !== 0) {
     const addresses = ofType('IP Address:');
-    if (addresses.length === 0) return `cannot validate certificate for ${wanted} because it doesn't contain any IP SANs`;
+    if (addresses.length === 0)
+      return `cannot validate certificate for ${wanted} because it doesn't contain any IP SANs`;
     return `certificate is valid for ${addresses.join(', ')}, not ${wanted}`;
   }
   const hosts = ofType('DNS:');

@@ -59,7 +59,8 @@ export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): 
     const place = { authority: `${host}:${port}`, host, port, path: cleanPath(path) };
     return { place, service: { namespace, name, port }, serverName: host, ...trust };
   }
-  if (url === undefined || url === '') throw new UnusableUrlError('webhook configuration must have either service or URL');
+  if (url === undefined || url === '')
+    throw new UnusableUrlError('webhook configuration must have either service or URL');
   const { path, ...place } = placeOf(url);
   return { place: { ...place, path: cleanPath(decodePath(path)) }, ...trust };
 }
@@ -72,7 +73,8 @@ export function placeOf(url: string): Place {
   } catch (error) {
     throw new UnusableUrlError(`Unparsable URL: parse ${quote(url)}: invalid URL`, { cause: error });
   }
-  if (parsed.protocol !== 'https:') throw new UnusableUrlError(`${parsed.protocol.slice(0, -1)} is not allowed, only https`);
+  if (parsed.protocol !== 'https:')
+    throw new UnusableUrlError(`${parsed.protocol.slice(0, -1)} is not allowed, only https`);
   const authority = /^https:\/*(?:[^/?#@]*@)?([^/?#]*)/i.exec(url)?.[1] ?? parsed.host;
   const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
   return { authority, host, port: parsed.port === '' ? HTTPS_PORT : Number(parsed.port), path: parsed.pathname };

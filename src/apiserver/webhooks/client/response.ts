@@ -52,7 +52,8 @@ function parseYamlBody(body: Buffer): unknown {
     throw new WebhookCallError(`error converting YAML to JSON: yaml: ${error.message}`, { cause: error });
   }
   if (value === null || isPlainObject(value)) return value;
-  const type = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+  const type =
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
   throw new WebhookCallError(
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} into Go value of type ${type}`,
   );

@@ -57,7 +57,15 @@ export async function send(config: WebhookRequest): Promise<WebhookResponse> {
 /** A connection from an earlier call was closed before any byte of the request was sent. */
 class StaleConnectionError extends Error {}
 
-function sendOnce({ agent, method, place, query, body, maxResponseBytes, signal }: WebhookRequest): Promise<WebhookResponse> {
+function sendOnce({
+  agent,
+  method,
+  place,
+  query,
+  body,
+  maxResponseBytes,
+  signal,
+}: WebhookRequest): Promise<WebhookResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const options = {
@@ -94,7 +102,8 @@ function sendOnce({ agent, method, place, query, body, maxResponseBytes, signal 
       if (incoming?.complete !== true) reject(bodyError(signal, 'unexpected EOF'));
     });
     outgoing.on('information', () => {
-      if (++informational > MAX_INFORMATIONAL) outgoing.destroy(new Error('net/http: too many 1xx informational responses'));
+      if (++informational > MAX_INFORMATIONAL)
+        outgoing.destroy(new Error('net/http: too many 1xx informational responses'));
     });
     outgoing.on('response', (response) => {
       incoming = response;

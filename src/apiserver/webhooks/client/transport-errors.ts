@@ -61,7 +61,13 @@ function described({ code = '', syscall = 'read', message }: SystemError): strin
   return ERRNO[code] === undefined ? message : `${syscall} tcp: ${syscall}: ${ERRNO[code]}`;
 }
 
-function describeConnect({ code = '', syscall = '', address = '', port = 0, hostname = '' }: SystemError): string | undefined {
+function describeConnect({
+  code = '',
+  syscall = '',
+  address = '',
+  port = 0,
+  hostname = '',
+}: SystemError): string | undefined {
   if (syscall === 'getaddrinfo') {
     const [server] = getServers();
     const by = server === undefined ? '' : ` on ${isIP(server) === 0 ? server : joinHostPort(server, 53)}`;

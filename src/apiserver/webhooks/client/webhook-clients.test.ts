@@ -21,9 +21,12 @@ const objects = new Map<string, unknown>();
 const find = (async (group: string, resource: string, namespace: string, name: string) =>
   objects.get(`${group}/${resource}/${namespace}/${name}`)) as unknown as Find;
 const findAll = (async (group: string, resource: string, namespace: string) =>
-  [...objects].flatMap(([key, object]) => (key.startsWith(`${group}/${resource}/${namespace}/`) ? [object] : []))) as FindAll;
+  [...objects].flatMap(([key, object]) =>
+    key.startsWith(`${group}/${resource}/${namespace}/`) ? [object] : [],
+  )) as FindAll;
 
-const echo: WebhookHandler = ({ body, url }, response) => respondJson(response, { url, echo: JSON.parse(body) as unknown });
+const echo: WebhookHandler = ({ body, url }, response) =>
+  respondJson(response, { url, echo: JSON.parse(body) as unknown });
 
 beforeEach(async () => {
   objects.clear();
@@ -36,7 +39,8 @@ afterEach(async () => {
   await webhook.stop();
 });
 
-const makeClients = (clock: Clock): WebhookClients => new WebhookClients({ find, findAll, clock, random: new SeededRandom(1) });
+const makeClients = (clock: Clock): WebhookClients =>
+  new WebhookClients({ find, findAll, clock, random: new SeededRandom(1) });
 
 const call = (path = '', timeoutMs = 10_000, more: object = {}): Promise<unknown> =>
   clients.call('hook', { url: webhook.url + path, caBundle: webhook.caBundle }, { hello: 1 }, { timeoutMs, ...more });
@@ -163,7 +167,9 @@ describe('a webhook that', () => {
 
   test('sends too much', async () => {
     answers((_request, response) => void response.end('x'.repeat(200_000)));
-    expect(await failure(call('', 10_000, { maxResponseBytes: 100_000 }))).toContain('larger than the limit of 100000 bytes');
+    expect(await failure(call('', 10_000, { maxResponseBytes: 100_000 }))).toContain(
+      'larger than the limit of 100000 bytes',
+    );
   });
 
   test('sends nothing, or no JSON', async () => {

@@ -109,7 +109,12 @@ export class WebhookClients {
   ): Promise<unknown> {
     const query = `?timeout=${formatDuration(Math.max(1, Math.ceil(options.timeoutMs / 1000)) * 1000)}`;
     for (let attempt = 0; ; attempt++) {
-      const exchange = new Exchange(this.#config, agent, options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES, signal);
+      const exchange = new Exchange(
+        this.#config,
+        agent,
+        options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+        signal,
+      );
       const response = await exchange.run(target.place, query, body);
       const seconds = attempt < MAX_RETRIES ? retryAfter(response) : undefined;
       if (seconds === undefined) return parseResponse(response, exchange.method, options.maxResponseValues);
@@ -230,7 +235,8 @@ class Exchange {
         const message = `unexpected error when reading response body. Please retry. Original error: ${error.message}`;
         throw new WebhookCallError(message, { cause: error });
       }
-      const reason = error instanceof Error && error.message === '' && error.cause instanceof Error ? error.cause : error;
+      const reason =
+        error instanceof Error && error.message === '' && error.cause instanceof Error ? error.cause : error;
       this.#config.certificateMetrics?.failed(reason);
       throw failure(urlOf(place, query), describeTransportError(reason, this.#config.clock.now()), error);
     }

@@ -16,7 +16,11 @@ export interface ReceivedRequest {
 }
 
 /** Answers one request, in whatever way. Does nothing: the request hangs. */
-export type WebhookHandler = (request: ReceivedRequest, response: ServerResponse, socket: Socket) => void | Promise<void>;
+export type WebhookHandler = (
+  request: ReceivedRequest,
+  response: ServerResponse,
+  socket: Socket,
+) => void | Promise<void>;
 
 export interface WebhookServer {
   readonly port: number;

@@ -62,7 +62,9 @@ export function dial({
     if (globalOnly && isIP(host) !== 0 && !isGlobalUnicast(host)) throw new AddressNotAllowedError();
     const target = { host, port, ...(globalOnly && { lookup: lookupGlobal }) };
     const socket = watchErrors(
-      tls === undefined ? connectTcp(target) : connectTls({ ...target, ...(isIP(host) === 0 && { servername: host }), ...tls }),
+      tls === undefined
+        ? connectTcp(target)
+        : connectTls({ ...target, ...(isIP(host) === 0 && { servername: host }), ...tls }),
     );
     const settle = (): void => {
       timer.cancel();

@@ -52,7 +52,12 @@ export type Answer =
    * The protocol changed. `connection` belongs to the caller now, and has an error listener; the signal still destroys
    * it.
    */
-  | { readonly kind: 'upgraded'; readonly message: IncomingMessage; readonly connection: Duplex; readonly head: Buffer };
+  | {
+      readonly kind: 'upgraded';
+      readonly message: IncomingMessage;
+      readonly connection: Duplex;
+      readonly head: Buffer;
+    };
 
 /** Sends the request; resolves with the final response's head, or with the upgraded connection. Rejects with Error. */
 export function exchange(config: ExchangeConfig): Promise<Answer> {
@@ -77,7 +82,15 @@ class PeerExchange {
 
   send(): void {
     const { maxHeaderBytes: maxHeaderSize } = this.#config;
-    const { signal, clock, method, path, headers, idleTimeoutMs = IDLE_TIMEOUT_MS, headTimeoutMs = idleTimeoutMs } = this.#config;
+    const {
+      signal,
+      clock,
+      method,
+      path,
+      headers,
+      idleTimeoutMs = IDLE_TIMEOUT_MS,
+      headTimeoutMs = idleTimeoutMs,
+    } = this.#config;
     const connection = this.#connection;
     if (signal.aborted) {
       this.#fail(signal.reason);

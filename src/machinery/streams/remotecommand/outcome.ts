@@ -46,9 +46,12 @@ export function decodeOutcome(bytes: Buffer, asJson: boolean): RemoteCommandResu
   try {
     status = JSON.parse(text) as Status;
   } catch (cause) {
-    throw new Error(text === '' ? 'the connection ended before the outcome was known' : `error stream protocol error: ${text}`, {
-      cause,
-    });
+    throw new Error(
+      text === '' ? 'the connection ended before the outcome was known' : `error stream protocol error: ${text}`,
+      {
+        cause,
+      },
+    );
   }
   if (status.status === 'Success') return { exitCode: 0 };
   if (status.reason === nonZeroExitCode) {

@@ -19,7 +19,9 @@ const MAX_PORTS = 100;
 
 /** The values of `port` in the request's query, or what is wrong with them. */
 export function portsOf(request: Pick<IncomingMessage, 'url'>): readonly number[] | string {
-  const texts = new URL(request.url ?? '/', 'http://kubelet').searchParams.getAll('port').flatMap((value) => value.split(','));
+  const texts = new URL(request.url ?? '/', 'http://kubelet').searchParams
+    .getAll('port')
+    .flatMap((value) => value.split(','));
   if (texts.length === 0) return 'query parameter "port" is required';
   if (texts.length > MAX_PORTS) return `at most ${MAX_PORTS} ports can be forwarded at once`;
   const wrong = texts.find((text) => !/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65535);

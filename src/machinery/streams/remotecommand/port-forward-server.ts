@@ -85,7 +85,9 @@ export async function servePortForwardOnSpdy(
       const id = requestIdOf(stream, type);
       let pair = pairs.get(id);
       if (pair === undefined) {
-        const timer = clock.setTimer(config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS, () => giveUp(id));
+        const timer = clock.setTimer(config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS, () =>
+          giveUp(id),
+        );
         pair = { cancelTimeout: () => timer.cancel() };
         pairs.set(id, pair);
       }

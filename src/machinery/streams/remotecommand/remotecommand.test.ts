@@ -106,7 +106,10 @@ describe.each([
     );
     const data = 'x0123456789'.repeat(300_000);
     const stdout = new PassThrough();
-    const [result, out] = await Promise.all([exec({ url, clock: systemClock }, { stdin: input(data), stdout }), text(stdout)]);
+    const [result, out] = await Promise.all([
+      exec({ url, clock: systemClock }, { stdin: input(data), stdout }),
+      text(stdout),
+    ]);
     expect(result.exitCode).toBe(0);
     expect(out.length).toBe(data.length);
     expect(out === data).toBe(true);
@@ -145,14 +148,20 @@ describe.each([
 
   test('a command that could not be run rejects with its status', async () => {
     const { url } = await serve(() => Promise.reject(badRequest('no such container')));
-    const failed = exec({ url, clock: systemClock }, { stdin: input(''), stdout: new PassThrough(), stderr: new PassThrough() });
+    const failed = exec(
+      { url, clock: systemClock },
+      { stdin: input(''), stdout: new PassThrough(), stderr: new PassThrough() },
+    );
     await expect(failed).rejects.toThrow('no such container');
     await expect(failed).rejects.toBeInstanceOf(StatusError);
   });
 
   test('any other error is an internal one', async () => {
     const { url } = await serve(() => Promise.reject(new Error('it broke')));
-    const failed = exec({ url, clock: systemClock }, { stdin: input(''), stdout: new PassThrough(), stderr: new PassThrough() });
+    const failed = exec(
+      { url, clock: systemClock },
+      { stdin: input(''), stdout: new PassThrough(), stderr: new PassThrough() },
+    );
     await expect(failed).rejects.toThrow('Internal error occurred: it broke');
   });
 
@@ -176,9 +185,15 @@ describe.each([
 
   test('a server that breaks off is an error, not a success', async () => {
     const url = await listen((request, socket, head) => {
-      void serveRemoteCommand(request, socket, head, all, async () => void socket.destroy(), { clock: systemClock, logger });
+      void serveRemoteCommand(request, socket, head, all, async () => void socket.destroy(), {
+        clock: systemClock,
+        logger,
+      });
     });
-    const failed = exec({ url, clock: systemClock }, { stdin: input(''), stdout: new PassThrough(), stderr: new PassThrough() });
+    const failed = exec(
+      { url, clock: systemClock },
+      { stdin: input(''), stdout: new PassThrough(), stderr: new PassThrough() },
+    );
     await expect(failed).rejects.toThrow();
   });
 
@@ -210,7 +225,10 @@ describe('SPDY stream protocols', () => {
           protocol: String(response.headers['x-stream-protocol-version']),
         }),
       );
-      request.on('response', (response) => void text(response).then((body) => resolve({ code: response.statusCode!, body })));
+      request.on(
+        'response',
+        (response) => void text(response).then((body) => resolve({ code: response.statusCode!, body })),
+      );
     });
   }
 
@@ -220,7 +238,12 @@ describe('SPDY stream protocols', () => {
     const { connection, protocol } = dialled;
     expect(protocol).toBe(version);
     const open = (type: string): Promise<SpdyStream> => connection.createStream({ streamType: [type] });
-    const [error, stdin, stdout, stderr] = [await open('error'), await open('stdin'), await open('stdout'), await open('stderr')];
+    const [error, stdin, stdout, stderr] = [
+      await open('error'),
+      await open('stdin'),
+      await open('stdout'),
+      await open('stderr'),
+    ];
     stderr.resume();
     // The command may be over before it has read anything.
     stdin.on('error', () => undefined);
@@ -229,10 +252,16 @@ describe('SPDY stream protocols', () => {
     return { out, error: outcome };
   }
 
-  test.each(['channel.k8s.io', 'v2.channel.k8s.io', 'v3.channel.k8s.io'])('%s: the outcome is words', async (version) => {
-    const { url } = await serve(shout);
-    expect(await run(url, version)).toEqual({ out: 'HI', error: 'command terminated with non-zero exit code: exit status 3' });
-  });
+  test.each(['channel.k8s.io', 'v2.channel.k8s.io', 'v3.channel.k8s.io'])(
+    '%s: the outcome is words',
+    async (version) => {
+      const { url } = await serve(shout);
+      expect(await run(url, version)).toEqual({
+        out: 'HI',
+        error: 'command terminated with non-zero exit code: exit status 3',
+      });
+    },
+  );
 
   test('v4.channel.k8s.io: the outcome is a Status', async () => {
     const { url } = await serve(shout);
@@ -301,7 +330,9 @@ describe('WebSocket channel protocols', () => {
       const message = data as Buffer;
       expect(isBinary).toBe(!base64);
       const number = base64 ? Number(message.toString()[0]) : message[0]!;
-      const content = base64 ? Buffer.from(message.toString().slice(1), 'base64').toString() : message.subarray(1).toString();
+      const content = base64
+        ? Buffer.from(message.toString().slice(1), 'base64').toString()
+        : message.subarray(1).toString();
       received.set(number, (received.get(number) ?? '') + content);
     });
     await once(socket, 'open');

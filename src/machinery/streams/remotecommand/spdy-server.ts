@@ -64,7 +64,9 @@ export async function openSpdyChannels(
     },
   });
   void connection.closed.then(() => settle(false));
-  const timer = config.clock.setTimer(config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS, () => settle(false));
+  const timer = config.clock.setTimer(config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS, () =>
+    settle(false),
+  );
   const isComplete = await complete;
   timer.cancel();
   if (!isComplete) {

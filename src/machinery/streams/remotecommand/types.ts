@@ -40,7 +40,10 @@ export interface RemoteCommandResult {
  * the outcome (nothing: success, as for attach); what it throws as a failure: an error with a `status` (a Kubernetes Status) as
  * that status, any other as InternalError with its message.
  */
-export type RemoteCommandHandler = (streams: RemoteCommandStreams, signal: AbortSignal) => Promise<RemoteCommandResult | void>;
+export type RemoteCommandHandler = (
+  streams: RemoteCommandStreams,
+  signal: AbortSignal,
+) => Promise<RemoteCommandResult | void>;
 
 /** Connects one forwarded connection to `port`. Rejecting tells the client why; resolves when the connection is over. */
 export type PortForwardHandler = (port: number, stream: Duplex, signal: AbortSignal) => Promise<void>;

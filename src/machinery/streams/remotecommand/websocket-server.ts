@@ -117,7 +117,8 @@ export async function openWebSocketChannels(
     signal: gone.signal,
     async finish(status) {
       const outcome = encodeOutcome(status, protocol.jsonOutcome);
-      if (outcome.length > 0) await new Promise<void>((resolve) => channels.send(channel.error, outcome, () => resolve()));
+      if (outcome.length > 0)
+        await new Promise<void>((resolve) => channels.send(channel.error, outcome, () => resolve()));
       await closeWebSocket(webSocket, config.clock);
     },
   };

@@ -125,7 +125,8 @@ export class SpdyConnection {
   /** Resets what is still open, says goodbye and ends the socket once everything is written. Idempotent. */
   close(): void {
     if (this.#over) return;
-    for (const stream of this.#streams.values()) this.#send({ type: 'rstStream', streamId: stream.id, status: rstStatus.cancel });
+    for (const stream of this.#streams.values())
+      this.#send({ type: 'rstStream', streamId: stream.id, status: rstStatus.cancel });
     this.#goAway(goAwayStatus.ok);
     this.#end();
   }
@@ -168,7 +169,9 @@ export class SpdyConnection {
         if (frame.fin) this.#streams.get(frame.streamId)?.receive(Buffer.alloc(0), true);
         return;
       case 'rstStream': {
-        this.#opening.get(frame.streamId)?.reject(new SpdyStreamResetError(`the stream was refused (status ${frame.status})`));
+        this.#opening
+          .get(frame.streamId)
+          ?.reject(new SpdyStreamResetError(`the stream was refused (status ${frame.status})`));
         this.#opening.delete(frame.streamId);
         this.#streams.get(frame.streamId)?.receiveReset();
         return;
@@ -229,7 +232,8 @@ export class SpdyConnection {
     this.#lastActivity = this.#clock.monotonic();
     const bytes = this.#encoder.encode(frame);
     this.#unsentReplyBytes += bytes.length;
-    if (this.#unsentReplyBytes > MAX_UNSENT_REPLY_BYTES) throw new SpdyProtocolError('the other side does not read its replies');
+    if (this.#unsentReplyBytes > MAX_UNSENT_REPLY_BYTES)
+      throw new SpdyProtocolError('the other side does not read its replies');
     this.#socket.write(bytes, () => (this.#unsentReplyBytes -= bytes.length));
   }
 

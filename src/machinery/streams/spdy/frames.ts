@@ -20,7 +20,16 @@ export const rstStatus = {
 
 export const goAwayStatus = { ok: 0, protocolError: 1, internalError: 2 } as const;
 
-const types = { synStream: 1, synReply: 2, rstStream: 3, settings: 4, ping: 6, goAway: 7, headers: 8, windowUpdate: 9 } as const;
+const types = {
+  synStream: 1,
+  synReply: 2,
+  rstStream: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  headers: 8,
+  windowUpdate: 9,
+} as const;
 const VERSION = 3;
 const FLAG_FIN = 1;
 /** A control frame is small; a longer one is not read into memory. */

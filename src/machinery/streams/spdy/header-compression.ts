@@ -129,7 +129,8 @@ function readPairs(plain: Buffer): Headers {
   for (let i = 0; i < count; i++) {
     const name = text().toLowerCase();
     const values = text().split('\0');
-    if (name === '' || name in headers) throw new HeaderBlockError(`the header ${JSON.stringify(name)} is empty or there twice`);
+    if (name === '' || name in headers)
+      throw new HeaderBlockError(`the header ${JSON.stringify(name)} is empty or there twice`);
     headers[name] = values;
   }
   return headers;

@@ -183,7 +183,13 @@ function pair(idleTimeoutMs?: number): Pair {
     onStream: (stream) => accepted.push(stream),
     ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
   });
-  return { client: new SpdyConnection({ socket: sockets[0], side: 'client', clock }), server, accepted, sockets, clock };
+  return {
+    client: new SpdyConnection({ socket: sockets[0], side: 'client', clock }),
+    server,
+    accepted,
+    sockets,
+    clock,
+  };
 }
 
 /** All there is to read; unlike iterating, it leaves the other direction alone. */
@@ -269,7 +275,9 @@ describe('connection', () => {
     await expect(client.createStream({})).rejects.toThrow(/closed/);
     expect(client.error).toBeUndefined();
     await Promise.all(
-      sockets.filter((socket) => !socket.closed).map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+      sockets
+        .filter((socket) => !socket.closed)
+        .map((socket) => new Promise((resolve) => socket.once('close', resolve))),
     );
   });
 

@@ -95,4 +95,5 @@ export class NftablesBackend implements PolicyBackend {
 }
 
 /** Removes the table of policies. Idempotent. */
-export const removePolicyTable = (nft: Nft, table: string): Promise<void> => nft.run(removalOf({ family: 'inet', name: table }));
+export const removePolicyTable = (nft: Nft, table: string): Promise<void> =>
+  nft.run(removalOf({ family: 'inet', name: table }));

@@ -108,7 +108,9 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     const from = [{ namespaceSelector: select('kubernetes.io/metadata.name=y'), podSelector: select('pod=c') }];
     await begin(apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from }] }));
     expect(await reachable(ALL)).toEqual(['pod1>other:80', 'other>pod1:80', 'other>pod2:80']);
-    await apply(apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: select('pod=b') }] }] }));
+    await apply(
+      apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: select('pod=b') }] }] }),
+    );
     expect(await reachable(ALL)).toEqual(['pod2>pod1:80', 'pod1>other:80']);
     // The other pod gets the label that the policy asks for.
     const next = pod('x/pod1', { ips: ADDRESSES.pod1, labels: { pod: 'b' } });
@@ -138,19 +140,26 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     }
     await remove('x/in');
     await apply(apiPolicy('x/out', { policyTypes: ['Egress'], egress: [{ ports }] }));
-    for (const host of ADDRESSES.other.slice(0, 2)) expect(await results('pod1', host)).toEqual([false, true, true, false]);
+    for (const host of ADDRESSES.other.slice(0, 2))
+      expect(await results('pod1', host)).toEqual([false, true, true, false]);
     expect(await results('pod1', ADDRESSES.pod2[0] ?? '')).toEqual([false, true, true, false]);
   });
 
   test('blocks with exceptions', async () => {
-    const blocks = [{ ipBlock: { cidr: '10.0.1.0/24', except: ['10.0.1.2/32'] } }, { ipBlock: { cidr: 'fd00:0:0:b::1/128' } }];
+    const blocks = [
+      { ipBlock: { cidr: '10.0.1.0/24', except: ['10.0.1.2/32'] } },
+      { ipBlock: { cidr: 'fd00:0:0:b::1/128' } },
+    ];
     await begin(apiPolicy('x/out', { policyTypes: ['Egress'], egress: [{ to: blocks }] }));
     const [v4 = '', v6 = '', v4b = '', v6b = ''] = ADDRESSES.other;
     const hosts = [v4, v4b, v6, v6b, ADDRESSES.pod2[0] ?? ''];
     expect(await Promise.all(hosts.map((host) => reaches('pod1', host)))).toEqual([true, false, true, false, false]);
     await remove('x/out');
     await apply(
-      apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from: [...blocks, { ipBlock: { cidr: '0.0.0.0/0' } }] }] }),
+      apiPolicy('x/in', {
+        policyTypes: ['Ingress'],
+        ingress: [{ from: [...blocks, { ipBlock: { cidr: '0.0.0.0/0' } }] }],
+      }),
     );
     const sources = [v4, v4b, v6b].map((localAddress) => {
       const host = (localAddress.includes(':') ? ADDRESSES.pod1[1] : ADDRESSES.pod1[0]) ?? '';
@@ -190,14 +199,20 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     expect(await reached()).toEqual([true, true, true]);
     await apply(apiPolicy('x/deny', { podSelector: select('pod=a') }));
     expect(await reached()).toEqual([true, false, false]);
-    await apply(apiPolicy('x/deny', { podSelector: select('pod=a'), ingress: [{ from: [{ podSelector: select('pod=b') }] }] }));
+    await apply(
+      apiPolicy('x/deny', { podSelector: select('pod=a'), ingress: [{ from: [{ podSelector: select('pod=b') }] }] }),
+    );
     expect(await reached()).toEqual([true, true, false]);
     await remove('x/deny');
     const egress = [{ to: [{ ipBlock: { cidr: '10.96.0.0/16' } }] }];
     await apply(apiPolicy('x/out', { podSelector: select('pod=b'), policyTypes: ['Egress'], egress }));
     expect(await reached()).toEqual([true, false, true]);
     await apply(
-      apiPolicy('x/out', { podSelector: select('pod=b'), policyTypes: ['Egress'], egress: [{ to: [{ podSelector: {} }] }] }),
+      apiPolicy('x/out', {
+        podSelector: select('pod=b'),
+        policyTypes: ['Egress'],
+        egress: [{ to: [{ podSelector: {} }] }],
+      }),
     );
     expect(await reached()).toEqual([true, true, true]);
     await nft.run('delete table ip services\n');
@@ -251,7 +266,12 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     );
     await begin(apiPolicy('x/deny', { podSelector: select('pod=a') }));
     expect(await reachable(ALL)).toEqual(['other>pod2:80']);
-    expect((await nft.tables()).map(({ name }) => name).sort()).toEqual(['nodes-own', 'nodes-own', 'others', 'policy-test']);
+    expect((await nft.tables()).map(({ name }) => name).sort()).toEqual([
+      'nodes-own',
+      'nodes-own',
+      'others',
+      'policy-test',
+    ]);
     expect(await backend.isPresent()).toBe(true);
     await nft.run('delete table inet policy-test\ndelete table inet others\n');
     expect(await backend.isPresent()).toBe(false);

@@ -95,7 +95,8 @@ function peerMatches(peer: Peer, direction: Direction, blocks: Map<string, Block
   return FAMILIES.flatMap((family): Match[] => {
     const ranges = peer.ranges.filter((range) => range.family === IP_FAMILY[family]);
     if (ranges.length === 0) return [];
-    if (isWholeFamily(ranges, IP_FAMILY[family])) return [{ family, text: `meta nfproto ipv${family === 'ip' ? 4 : 6}` }];
+    if (isWholeFamily(ranges, IP_FAMILY[family]))
+      return [{ family, text: `meta nfproto ipv${family === 'ip' ? 4 : 6}` }];
     const name = `block-${hashOf(ranges.map(({ first, last }) => `${first}-${last}`).join(' '))}-${family}`;
     blocks.set(name, { family, ranges });
     return [{ family, text: `${family} ${at} @${name}` }];
@@ -113,7 +114,10 @@ function portMatches(match: PortMatch): readonly Match[] {
   const texts = ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`));
   const matches: Match[] = [];
   for (let at = 0; at < texts.length; at += PORTS_PER_RULE) {
-    matches.push({ family: undefined, text: `${protocol} dport { ${texts.slice(at, at + PORTS_PER_RULE).join(', ')} }` });
+    matches.push({
+      family: undefined,
+      text: `${protocol} dport { ${texts.slice(at, at + PORTS_PER_RULE).join(', ')} }`,
+    });
   }
   return matches;
 }

@@ -31,7 +31,10 @@ function sync(isComplete = false): string[] {
     .flat()
     .map((command) =>
       command
-        .replaceAll(/[0-9a-f]{20}/g, (hash) => names.get(hash) ?? (names.set(hash, `H${names.size + 1}`), `H${names.size}`))
+        .replaceAll(
+          /[0-9a-f]{20}/g,
+          (hash) => names.get(hash) ?? (names.set(hash, `H${names.size + 1}`), `H${names.size}`),
+        )
         .replace(' inet t ', ' '),
     );
 }
@@ -58,7 +61,8 @@ describe('transactions', () => {
       'add rule egress ip6 saddr vmap @egress-ip6',
       'add rule egress drop',
     ]);
-    const isFixed = (command: string): boolean => /^add (?:map|set self-\w+|(?:rule|chain) (?:egress|ingress)) /.test(command);
+    const isFixed = (command: string): boolean =>
+      /^add (?:map|set self-\w+|(?:rule|chain) (?:egress|ingress)) /.test(command);
     expect(commands.slice(3).filter((command) => !isFixed(command))).toEqual([
       'add set group-H1-ip { type ipv4_addr; }',
       'add set group-H1-ip6 { type ipv6_addr; }',
@@ -177,7 +181,9 @@ test('rules of ports, names, and both families', () => {
   const ports = [{ port: 'web' }, { port: 1, endPort: 9 }, { protocol: 'UDP' }] as const;
   const from = [{ ipBlock: { cidr: 'fd00:1::/32' } }, { ipBlock: { cidr: '0.0.0.0/0' } }];
   setPolicy('x/p', { policyTypes: ['Ingress'], ingress: [{ from, ports }] });
-  expect(sync().filter((command) => command.includes('policy-ingress-') && command.startsWith('add rule policy'))).toEqual([
+  expect(
+    sync().filter((command) => command.includes('policy-ingress-') && command.startsWith('add rule policy')),
+  ).toEqual([
     'add rule policy-ingress-H3 meta nfproto ipv4 tcp dport { 1-9 } accept',
     'add rule policy-ingress-H3 meta nfproto ipv4 meta l4proto udp accept',
     'add rule policy-ingress-H3 meta nfproto ipv4 ip daddr . meta l4proto . th dport @group-H2-ip accept',

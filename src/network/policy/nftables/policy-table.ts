@@ -249,7 +249,10 @@ class TransactionWriter {
   }
 }
 
-function verdictOf(rules: PodRules, direction: Direction): { readonly text: string; readonly chain: string | undefined } {
+function verdictOf(
+  rules: PodRules,
+  direction: Direction,
+): { readonly text: string; readonly chain: string | undefined } {
   const policies = rules[direction];
   if (policies === undefined) return { text: 'accept', chain: undefined };
   const chain = podsChain(direction, policies);

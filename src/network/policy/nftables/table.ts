@@ -59,7 +59,9 @@ export function tableCommands(settings: PolicyTableSettings): string[] {
     }
   }
   for (const direction of DIRECTIONS) {
-    commands.push(`add chain ${name} ${direction} { type filter hook forward priority ${PRIORITY[direction]}; policy accept; }`);
+    commands.push(
+      `add chain ${name} ${direction} { type filter hook forward priority ${PRIORITY[direction]}; policy accept; }`,
+    );
     for (const rule of baseRules(direction, settings)) commands.push(`add rule ${name} ${direction} ${rule}`);
   }
   return commands;

@@ -54,7 +54,9 @@ describe('rules', () => {
   test('the same selectors are one group, others are not', () => {
     const idsOf = (spec: Spec): string[] => [...groupsOf(compile(spec)).keys()];
     const own = idsOf({ ingress: [{ from: [{ podSelector: select('a=b') }] }] });
-    expect(idsOf({ egress: [{ to: [{ podSelector: select('a=b') }] }, { to: [{ podSelector: select('a=b') }] }] })).toEqual(own);
+    expect(
+      idsOf({ egress: [{ to: [{ podSelector: select('a=b') }] }, { to: [{ podSelector: select('a=b') }] }] }),
+    ).toEqual(own);
     expect(idsOf({ ingress: [{ from: [{ namespaceSelector: {}, podSelector: select('a=b') }] }] })).not.toEqual(own);
     // A namespace of a name, and labels that read like it.
     const named = idsOf({ ingress: [{ from: [{ podSelector: {} }] }] });
@@ -64,8 +66,11 @@ describe('rules', () => {
 
   test('blocks without their exceptions, of both families', () => {
     const ranges = (cidr: string, except?: readonly string[]) =>
-      compile({ egress: [{ to: [{ ipBlock: { cidr, ...(except && { except }) } }] }] }).egress?.[0]?.peers?.flatMap((peer) =>
-        peer.kind === 'ranges' ? peer.ranges.map(({ first, last }) => `${first.toString(16)}-${last.toString(16)}`) : [],
+      compile({ egress: [{ to: [{ ipBlock: { cidr, ...(except && { except }) } }] }] }).egress?.[0]?.peers?.flatMap(
+        (peer) =>
+          peer.kind === 'ranges'
+            ? peer.ranges.map(({ first, last }) => `${first.toString(16)}-${last.toString(16)}`)
+            : [],
       );
     expect(ranges('10.0.0.0/24')).toEqual(['a000000-a0000ff']);
     expect(ranges('10.0.0.0/24', ['10.0.0.0/32', '10.0.0.255/32', '10.0.0.16/28'])).toEqual([
@@ -100,9 +105,15 @@ describe('rules', () => {
 
 describe('named ports', () => {
   const client = pod('ns/client', { ips: ['10.0.0.1'], ports: ['tcp/web=80'] });
-  const server = pod('ns/server', { ips: ['10.0.0.2', 'fd00::2'], ports: ['tcp/web=8080', 'udp/web=53'], node: 'there' });
+  const server = pod('ns/server', {
+    ips: ['10.0.0.2', 'fd00::2'],
+    ports: ['tcp/web=8080', 'udp/web=53'],
+    node: 'there',
+  });
   const elements = (spec: Spec, of: typeof client): readonly string[] =>
-    [...groupsOf(compile(spec)).values()].filter(({ ports }) => ports).flatMap((group) => elementsOf(group, of, of.addresses));
+    [...groupsOf(compile(spec)).values()]
+      .filter(({ ports }) => ports)
+      .flatMap((group) => elementsOf(group, of, of.addresses));
 
   test('of ingress: the number in the selected pod, for pods of this node', () => {
     const spec: Spec = { ingress: [{ ports: [{ port: 'web' }] }] };
@@ -111,7 +122,10 @@ describe('named ports', () => {
   });
 
   test('of egress: the number in each destination', () => {
-    const spec: Spec = { policyTypes: ['Egress'], egress: [{ ports: [{ port: 'web' }, { protocol: 'UDP', port: 'web' }] }] };
+    const spec: Spec = {
+      policyTypes: ['Egress'],
+      egress: [{ ports: [{ port: 'web' }, { protocol: 'UDP', port: 'web' }] }],
+    };
     expect(elements(spec, client)).toEqual(['10.0.0.1 . tcp . 80']);
     expect(elements(spec, server)).toEqual([
       '10.0.0.2 . tcp . 8080',

@@ -22,7 +22,8 @@ import type {
 } from '../model.ts';
 import { unionOf, unionOfPorts, without } from './ranges.ts';
 
-type ApiRule = NonNullable<NetworkPolicy['spec']['ingress']>[number] & NonNullable<NetworkPolicy['spec']['egress']>[number];
+type ApiRule = NonNullable<NetworkPolicy['spec']['ingress']>[number] &
+  NonNullable<NetworkPolicy['spec']['egress']>[number];
 type ApiPeer = NonNullable<ApiRule['from']>[number];
 type ApiPort = NonNullable<ApiRule['ports']>[number];
 type NamedPorts = NonNullable<Group['ports']>;
@@ -97,7 +98,9 @@ export function elementsOf(group: Group, pod: PolicyPod, addresses: readonly str
   const numbers = pod.ports.filter(({ name, protocol }) =>
     ports.some((port) => port.name === name && port.protocol === protocol),
   );
-  return [...new Set(usable.flatMap((address) => numbers.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`)))];
+  return [
+    ...new Set(usable.flatMap((address) => numbers.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`))),
+  ];
 }
 
 function isWithin(ranges: readonly AddressRange[], text: string): boolean {
@@ -178,7 +181,11 @@ class Compiler {
       const protocol = PROTOCOLS.get(text);
       if (protocol === undefined) this.#problems.push(`${at}[${index}]: unknown protocol`);
       else if (typeof port === 'string') named.push({ protocol, name: port });
-      else numbers.set(protocol, [...(numbers.get(protocol) ?? []), port === undefined ? ALL_PORTS : [port, endPort ?? port]]);
+      else
+        numbers.set(protocol, [
+          ...(numbers.get(protocol) ?? []),
+          port === undefined ? ALL_PORTS : [port, endPort ?? port],
+        ]);
     });
     const matches = [...numbers].map(([protocol, ranges]): PortMatch => ({
       kind: 'numbers',
@@ -192,7 +199,10 @@ class Compiler {
       return [{ peers, ports: [...matches, { kind: 'named', group }] }];
     }
     // A name means what the destination calls so: the destination's address and port are matched together.
-    return [...byNumber, { peers: undefined, ports: destinations(peers, named).map((group) => ({ kind: 'named', group })) }];
+    return [
+      ...byNumber,
+      { peers: undefined, ports: destinations(peers, named).map((group) => ({ kind: 'named', group })) },
+    ];
   }
 }
 
@@ -200,7 +210,9 @@ class Compiler {
 function destinations(peers: readonly Peer[] | undefined, ports: NamedPorts): readonly Group[] {
   const everyPod = { namespaces: everything(), pods: everything(), localOnly: false, ports };
   if (peers === undefined) return [groupOf(everyPod)];
-  return peers.map((peer) => groupOf(peer.kind === 'group' ? { ...peer.group, ports } : { ...everyPod, within: peer.ranges }));
+  return peers.map((peer) =>
+    groupOf(peer.kind === 'group' ? { ...peer.group, ports } : { ...everyPod, within: peer.ranges }),
+  );
 }
 
 function groupOf(group: Omit<Group, 'id'>): Group {

@@ -17,7 +17,8 @@ test('a pod of this node, and one of another', () => {
 
 test('pods that are never seen: those of the node network, and those that have ended', () => {
   expect(podFacts(apiPod('ns/a', { hostNetwork: true }), NODE, undefined)).toBeUndefined();
-  for (const phase of ['Succeeded', 'Failed']) expect(podFacts(apiPod('ns/a', { phase }), NODE, undefined)).toBeUndefined();
+  for (const phase of ['Succeeded', 'Failed'])
+    expect(podFacts(apiPod('ns/a', { phase }), NODE, undefined)).toBeUndefined();
   for (const phase of ['Pending', 'Running', 'Unknown'])
     expect(podFacts(apiPod('ns/a', { phase }), NODE, undefined)).toBeDefined();
 });

@@ -41,7 +41,9 @@ function namedPorts({ spec }: Pod): readonly NamedPort[] {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
     ports.flatMap(({ name, protocol = 'TCP', containerPort }) =>
-      name === undefined || name === '' ? [] : [{ name, protocol: protocol.toLowerCase() as Protocol, port: containerPort }],
+      name === undefined || name === ''
+        ? []
+        : [{ name, protocol: protocol.toLowerCase() as Protocol, port: containerPort }],
     ),
   );
 }

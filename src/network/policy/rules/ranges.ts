@@ -32,7 +32,9 @@ export function unionOf(ranges: readonly AddressRange[]): readonly AddressRange[
 
 /** Reports whether the ranges have every address of the family. They must be a union. */
 export const isWholeFamily = (ranges: readonly AddressRange[], family: IpFamily): boolean =>
-  ranges.some((range) => range.family === family && range.first === 0n && range.last === (1n << BigInt(bitsOf(family))) - 1n);
+  ranges.some(
+    (range) => range.family === family && range.first === 0n && range.last === (1n << BigInt(bitsOf(family))) - 1n,
+  );
 
 /** Returns the union of ranges of ports: sorted, disjoint. */
 export function unionOfPorts(ranges: readonly PortRange[]): readonly PortRange[] {

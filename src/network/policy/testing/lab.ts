@@ -33,8 +33,15 @@ export function labIsMissing(): string | undefined {
   for (const program of ['ip', 'nft']) {
     if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined) return `needs the program ${program}`;
   }
-  const inside = ['--net', 'sh', '-c', `nft list tables && ip link add ${BRIDGE} type bridge && test -e /proc/sys/net/bridge`];
-  return spawnSync('unshare', inside, { env: ENV }).status === 0 ? undefined : 'needs nftables, bridges and br_netfilter';
+  const inside = [
+    '--net',
+    'sh',
+    '-c',
+    `nft list tables && ip link add ${BRIDGE} type bridge && test -e /proc/sys/net/bridge`,
+  ];
+  return spawnSync('unshare', inside, { env: ENV }).status === 0
+    ? undefined
+    : 'needs nftables, bridges and br_netfilter';
 }
 
 export class Lab {
@@ -111,7 +118,9 @@ export class Lab {
         // The first address of a family is the source of connections.
         const flags = index < 2 ? 'nodad' : 'nodad preferred_lft 0';
         lines.push(
-          host.includes(':') ? `${here} address add ${host}/64 dev eth0 ${flags}` : `${here} address add ${host}/24 dev eth0`,
+          host.includes(':')
+            ? `${here} address add ${host}/64 dev eth0 ${flags}`
+            : `${here} address add ${host}/24 dev eth0`,
         );
       }
       const [v4, v6] = place === 'other' ? ['10.0.1.254', 'fd00:0:0:b::fe'] : ['10.0.0.254', 'fd00:0:0:a::fe'];

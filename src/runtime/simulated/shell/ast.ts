@@ -72,7 +72,14 @@ export interface FunctionCommand extends WithRedirects {
   readonly body: Command;
 }
 
-export type Command = SimpleCommand | IfCommand | LoopCommand | ForCommand | CaseCommand | GroupCommand | FunctionCommand;
+export type Command =
+  | SimpleCommand
+  | IfCommand
+  | LoopCommand
+  | ForCommand
+  | CaseCommand
+  | GroupCommand
+  | FunctionCommand;
 
 export interface Pipeline {
   readonly negated: boolean;

@@ -34,7 +34,14 @@ async function kill(shell: BuiltinShell, args: readonly string[]): Promise<numbe
   const target = args.at(-1);
   if (target !== '1' && target !== '$$') return await shell.fail(`kill: (${target ?? ''}) - No such process`, 1);
   const signal = args.length > 1 ? (args[0] as string) : '-TERM';
-  const codes: Readonly<Record<string, number>> = { '-TERM': 143, '-15': 143, '-KILL': 137, '-9': 137, '-INT': 130, '-2': 130 };
+  const codes: Readonly<Record<string, number>> = {
+    '-TERM': 143,
+    '-15': 143,
+    '-KILL': 137,
+    '-9': 137,
+    '-INT': 130,
+    '-2': 130,
+  };
   if (signal === '-0') return 0;
   const code = Object.hasOwn(codes, signal) ? codes[signal] : undefined;
   if (code === undefined) return await shell.fail(`kill: ${signal}: signals are not simulated`, 1);
@@ -45,7 +52,8 @@ async function changeDirectory(shell: BuiltinShell, [first]: readonly string[]):
   const { state } = shell;
   const path = first ?? state.get('HOME') ?? '/root';
   const target = path === '-' ? (state.get('OLDPWD') ?? state.directory) : resolvePath(state.directory, path);
-  if (!shell.files.isDirectory(target)) return await shell.fail(`cd: can't cd to ${path}: No such file or directory`, 1);
+  if (!shell.files.isDirectory(target))
+    return await shell.fail(`cd: can't cd to ${path}: No such file or directory`, 1);
   state.set('OLDPWD', state.directory);
   state.directory = target;
   state.set('PWD', target);
@@ -111,7 +119,8 @@ async function read(shell: BuiltinShell, args: readonly string[]): Promise<numbe
   if (options.length === 0) line = line.replace(/\\(.)/g, '$1');
   const separators = state.get('IFS') ?? ' \t\n';
   const targets = names.length === 0 ? ['REPLY'] : names;
-  const blank = (char: string | undefined): boolean => char !== undefined && separators.includes(char) && ' \t\n'.includes(char);
+  const blank = (char: string | undefined): boolean =>
+    char !== undefined && separators.includes(char) && ' \t\n'.includes(char);
   let at = 0;
   for (const [index, name] of targets.entries()) {
     while (blank(line[at])) at++;
@@ -140,7 +149,8 @@ export async function describe(shell: BuiltinShell, names: readonly string[], ho
     const installed = Object.hasOwn(COMMANDS, name) || SHELLS.has(name);
     if (known && how !== 'which')
       await writeText(shell.streams.stdout, how === 'type' ? `${name} is a shell builtin\n` : `${name}\n`);
-    else if (installed) await writeText(shell.streams.stdout, how === 'type' ? `${name} is /bin/${name}\n` : `/bin/${name}\n`);
+    else if (installed)
+      await writeText(shell.streams.stdout, how === 'type' ? `${name} is /bin/${name}\n` : `/bin/${name}\n`);
     else {
       if (how === 'type') await shell.fail(`${name}: not found`, 1);
       code = how === 'type' ? EXIT_NOT_FOUND : 1;

@@ -90,7 +90,10 @@ async function expandPart(part: WordPart, context: ExpansionContext): Promise<Pi
   }
 }
 
-async function expandParameter(part: Extract<WordPart, { kind: 'parameter' }>, context: ExpansionContext): Promise<Piece[]> {
+async function expandParameter(
+  part: Extract<WordPart, { kind: 'parameter' }>,
+  context: ExpansionContext,
+): Promise<Piece[]> {
   const { name, operator, word, quoted } = part;
   if ((name === '@' || name === '*') && operator === '') return allParameters(name, quoted, context);
   const value = context.get(name);
@@ -140,7 +143,8 @@ function trim(value: string, operator: string, pattern: Pattern): string {
   if (value.length > MAX_TRIMMED) throw new ExpansionError('value is too long for a pattern');
   for (const length of lengths) {
     const part = operator.startsWith('#') ? value.slice(0, length) : value.slice(value.length - length);
-    if (pattern.matches(part)) return operator.startsWith('#') ? value.slice(length) : value.slice(0, value.length - length);
+    if (pattern.matches(part))
+      return operator.startsWith('#') ? value.slice(length) : value.slice(0, value.length - length);
   }
   return value;
 }

@@ -83,7 +83,11 @@ export class FileSystem {
     this.#directory('/dev').entries.set('urandom', { kind: 'device', device: 'random' });
     this.write('/etc/hostname', Buffer.from(`${hostname}\n`), false);
     this.write('/etc/hosts', Buffer.from(`127.0.0.1\tlocalhost\n`), false);
-    this.write('/etc/passwd', Buffer.from('root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n'), false);
+    this.write(
+      '/etc/passwd',
+      Buffer.from('root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n'),
+      false,
+    );
     this.write('/etc/group', Buffer.from('root:x:0:\nnogroup:x:65534:\n'), false);
     for (const { path, directory } of mounts) {
       const parts = partsOf(path);
@@ -106,7 +110,9 @@ export class FileSystem {
       node = next;
       if (node.kind === 'link' && (followLast || index < parts.length - 1)) {
         const rest = parts.slice(index + 1);
-        const base = node.target.startsWith('/') ? node.target : `/${[...parts.slice(0, index), node.target].join('/')}`;
+        const base = node.target.startsWith('/')
+          ? node.target
+          : `/${[...parts.slice(0, index), node.target].join('/')}`;
         return this.find([base, ...rest].join('/'), followLast, depth + 1);
       }
     }

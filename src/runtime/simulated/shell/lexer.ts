@@ -91,7 +91,8 @@ export class Lexer {
     let text = '';
     let literal = false;
     for (const part of delimiter) {
-      if (part.kind !== 'text') throw new ShellSyntaxError('here-document delimiter is not a plain word', 'unsupported');
+      if (part.kind !== 'text')
+        throw new ShellSyntaxError('here-document delimiter is not a plain word', 'unsupported');
       text += part.text;
       literal ||= part.quoted;
     }
@@ -127,7 +128,8 @@ export class Lexer {
     const parts: WordPart[] = [];
     const add = (text: string, quoted: boolean): void => {
       const last = parts.at(-1);
-      if (last?.kind === 'text' && last.quoted === quoted) parts[parts.length - 1] = { ...last, text: last.text + text };
+      if (last?.kind === 'text' && last.quoted === quoted)
+        parts[parts.length - 1] = { ...last, text: last.text + text };
       else parts.push({ kind: 'text', text, quoted });
     };
     for (;;) {
@@ -226,7 +228,8 @@ export class Lexer {
     NAME.lastIndex = this.#position + 1;
     const name = NAME.exec(text)?.[0];
     if (name === undefined) {
-      if (text[this.#position + 1] === "'" && !quoted) throw new ShellSyntaxError("$'…' is not supported", 'unsupported');
+      if (text[this.#position + 1] === "'" && !quoted)
+        throw new ShellSyntaxError("$'…' is not supported", 'unsupported');
       add('$', quoted);
       this.#position++;
       return;

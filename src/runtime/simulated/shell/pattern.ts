@@ -62,7 +62,10 @@ export class Pattern {
   }
 }
 
-function readSet(chars: readonly string[], start: number): { end: number; matches: (char: string) => boolean } | undefined {
+function readSet(
+  chars: readonly string[],
+  start: number,
+): { end: number; matches: (char: string) => boolean } | undefined {
   let at = start + 1;
   const negated = chars[at] === '!' || chars[at] === '^';
   if (negated) at++;

@@ -81,7 +81,12 @@ export interface Options {
  * Parses options. `flags`: letters without a value; `values`: letters with one. Long options are given as `--name` in either
  * list. Throws CommandError for any other option: nothing is ignored.
  */
-export function parseOptions(args: readonly string[], flags: string, values = '', long: readonly string[] = []): Options {
+export function parseOptions(
+  args: readonly string[],
+  flags: string,
+  values = '',
+  long: readonly string[] = [],
+): Options {
   const given = new Set<string>();
   const valued = new Map<string, string>();
   const rest = [...args];

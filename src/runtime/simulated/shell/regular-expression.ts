@@ -76,7 +76,10 @@ function translate(pattern: string, dialect: Dialect): string {
   let source = pattern;
   // In basic expressions the operators are the escaped ones.
   if (dialect === 'basic') {
-    source = pattern.replace(/\\([(){}|+?])|([(){}|+?])/g, (_, escaped?: string, plain?: string) => escaped ?? `\\${plain}`);
+    source = pattern.replace(
+      /\\([(){}|+?])|([(){}|+?])/g,
+      (_, escaped?: string, plain?: string) => escaped ?? `\\${plain}`,
+    );
   }
   for (const [name, characters] of CLASSES) source = source.replaceAll(name, characters);
   return source;

@@ -21,7 +21,10 @@ interface Setting {
   readonly raw?: Buffer[];
 }
 
-async function run(command: readonly string[], { stdin = '', unknown = 'fail', files, raw }: Setting = {}): Promise<Run> {
+async function run(
+  command: readonly string[],
+  { stdin = '', unknown = 'fail', files, raw }: Setting = {},
+): Promise<Run> {
   const clock = new VirtualClock();
   const start = clock.monotonic();
   let out = '';
@@ -184,7 +187,8 @@ describe('scripts', () => {
   });
 
   test('a shell without a script runs what it reads', async () => {
-    const stdin = 'echo test string 1\necho test string 2 >&2\nfor i in 1 2\ndo echo $i\ndone\nnothere\nexit 3\necho never\n';
+    const stdin =
+      'echo test string 1\necho test string 2 >&2\nfor i in 1 2\ndo echo $i\ndone\nnothere\nexit 3\necho never\n';
     expect(await run(['sh'], { stdin })).toMatchObject({
       out: 'test string 1\n!test string 2\n1\n2\n!sh: nothere: not found\n',
       outcome: 3,

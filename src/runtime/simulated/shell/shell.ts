@@ -226,7 +226,9 @@ export class Shell implements ExpansionContext {
     for (const [index, { operator, pipeline }] of rest.entries()) {
       if ((operator === '&&') !== (this.#state.status === 0)) continue;
       const last = index === rest.length - 1;
-      this.#state.status = last ? await this.#pipeline(pipeline) : await this.#asCondition(() => this.#pipeline(pipeline));
+      this.#state.status = last
+        ? await this.#pipeline(pipeline)
+        : await this.#asCondition(() => this.#pipeline(pipeline));
       failedLast = last;
     }
     if (this.#state.status !== 0 && failedLast && this.#state.options.has('e') && this.#conditions === 0) {
@@ -247,7 +249,8 @@ export class Shell implements ExpansionContext {
 
   async #pipeline({ negated, commands }: Pipeline): Promise<number> {
     const [only] = commands;
-    const run = (): Promise<number> => (commands.length === 1 && only !== undefined ? this.#command(only) : this.#pipe(commands));
+    const run = (): Promise<number> =>
+      commands.length === 1 && only !== undefined ? this.#command(only) : this.#pipe(commands);
     const code = negated ? await this.#asCondition(run) : await run();
     return negated ? (code === 0 ? 1 : 0) : code;
   }
@@ -436,14 +439,17 @@ export class Shell implements ExpansionContext {
 
   async #external(path: string, args: readonly string[], streams: Streams, direct: boolean): Promise<number> {
     const name = path.slice(path.lastIndexOf('/') + 1);
-    if (name === 'busybox' && args.length > 0) return await this.#external(args[0] as string, args.slice(1), streams, direct);
+    if (name === 'busybox' && args.length > 0)
+      return await this.#external(args[0] as string, args.slice(1), streams, direct);
     if (SHELLS.has(name)) return await this.#subshell({ ...streams }, (shell) => shell.#newShell(args));
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (command === undefined || !this.#isInstalled(path)) {
       const script = this.#scriptFile(path);
       if (script !== undefined) return await this.#subshell(streams, (shell) => shell.#runFile(path, script, args));
       this.#kernel.unknown();
-      const message = direct ? `exec: "${path}": executable file not found in $PATH` : `${this.#state.name}: ${path}: not found`;
+      const message = direct
+        ? `exec: "${path}": executable file not found in $PATH`
+        : `${this.#state.name}: ${path}: not found`;
       await writeText(streams.stderr, `${message}\n`);
       return EXIT_NOT_FOUND;
     }
@@ -591,7 +597,8 @@ export class Shell implements ExpansionContext {
   #trap(args: readonly string[]): number {
     const [action, ...signals] = args;
     // Signals do not reach simulated processes: only the trap for the end of the shell can ever run.
-    if (signals.includes('EXIT') || signals.includes('0')) this.#exitTrap = action === '-' || action === '' ? undefined : action;
+    if (signals.includes('EXIT') || signals.includes('0'))
+      this.#exitTrap = action === '-' || action === '' ? undefined : action;
     return 0;
   }
 

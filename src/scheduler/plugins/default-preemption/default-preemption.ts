@@ -111,7 +111,13 @@ class DefaultPreemption implements PostFilterPlugin {
   }
 
   /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: if there are none, why. */
-  #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
+  #candidates(
+    state: CycleState,
+    pod: PodInfo,
+    statuses: NodeToStatus,
+    trial: Trial,
+    tried: NodeToStatus,
+  ): readonly Candidate[] {
     const { snapshot, nominator, random } = this.#handle;
     const all = statuses.allWith('Unschedulable', snapshot);
     // A list of all nodes would have no information.

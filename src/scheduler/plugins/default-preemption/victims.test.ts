@@ -22,14 +22,21 @@ const trial: Trial = {
 };
 
 const podOf = (name: string, cpu: number, priority: number, startTime?: string): PodInfo =>
-  makePodInfo(name, { requests: { cpu: String(cpu) }, spec: { priority }, ...(startTime && { status: { startTime } }) });
+  makePodInfo(name, {
+    requests: { cpu: String(cpu) },
+    spec: { priority },
+    ...(startTime && { status: { startTime } }),
+  });
 
 const NO_BUDGETS: Pick<DisruptionBudgets, 'split'> = { split: (others) => ({ violating: [], others }) };
 
 describe('selectVictims', () => {
-  const running = fc.array(fc.record({ cpu: fc.integer({ min: 1, max: 3 }), priority: fc.integer({ min: -2, max: 4 }) }), {
-    maxLength: 6,
-  });
+  const running = fc.array(
+    fc.record({ cpu: fc.integer({ min: 1, max: 3 }), priority: fc.integer({ min: -2, max: 4 }) }),
+    {
+      maxLength: 6,
+    },
+  );
 
   it('names only less important pods, enough of them, none too many, and the least important that will do', () => {
     fc.assert(
@@ -64,7 +71,9 @@ describe('selectVictims', () => {
         }
         // If all that is less important than the most important victim were enough, it would not have to go.
         const highest = Math.max(...victims.map((victim) => victim.priority));
-        const enough = lower.filter((other) => other.priority < highest).reduce((sum, other) => sum + other.requests.milliCpu, 0);
+        const enough = lower
+          .filter((other) => other.priority < highest)
+          .reduce((sum, other) => sum + other.requests.milliCpu, 0);
         if (victims.length > 0) expect(free + enough).toBeLessThan(pod.requests.milliCpu);
       }),
     );
@@ -96,7 +105,13 @@ describe('selectVictims under budgets', () => {
 
 describe('DisruptionBudgets', () => {
   const budget = (name: string, app: string, allowed: number, more: Partial<PodDisruptionBudget['status']> = {}) => ({
-    metadata: { name, namespace: 'default', uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+    metadata: {
+      name,
+      namespace: 'default',
+      uid: name,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
     spec: { ...(app !== '' && { selector: { matchLabels: { app } } }) },
     status: { disruptionsAllowed: allowed, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3, ...more },
   });
@@ -108,16 +123,20 @@ describe('DisruptionBudgets', () => {
     const budgets = new DisruptionBudgets(world);
     const violating = (...pods: PodInfo[]): readonly string[] =>
       budgets.split(pods).violating.map(({ pod }) => pod.metadata.name);
-    const [web1, web2, web3] = [1, 2, 3].map((i) => labelled(`web-${i}`, { app: 'web' })) as [PodInfo, PodInfo, PodInfo];
+    const [web1, web2, web3] = [1, 2, 3].map((i) => labelled(`web-${i}`, { app: 'web' })) as [
+      PodInfo,
+      PodInfo,
+      PodInfo,
+    ];
     await world.sync();
     expect(violating(web1, web2)).toEqual([]);
     world.put(podDisruptionBudgets, budget('web', 'web', 1));
     world.put(podDisruptionBudgets, budget('all', '', 0));
     await world.sync();
     expect(violating(web1, web2, web3)).toEqual(['web-2', 'web-3']);
-    expect(violating(labelled('db', { app: 'db' }), labelled('plain'), labelled('far', { app: 'web' }, 'other'), web1)).toEqual(
-      [],
-    );
+    expect(
+      violating(labelled('db', { app: 'db' }), labelled('plain'), labelled('far', { app: 'web' }, 'other'), web1),
+    ).toEqual([]);
     const { version } = budgets;
     world.put(podDisruptionBudgets, budget('web', 'web', 1, { disruptedPods: { 'web-1': '2026-01-01T00:00:00Z' } }));
     await world.sync();
@@ -146,7 +165,8 @@ describe('byImportance', () => {
 describe('bestCandidate', () => {
   const candidate = (node: string, ...victims: PodInfo[]): Candidate =>
     candidateOf(node, { pods: victims.sort(byImportance), violations: 0 });
-  const breaking = (violations: number, { node, victims }: Candidate): Candidate => candidateOf(node, { ...victims, violations });
+  const breaking = (violations: number, { node, victims }: Candidate): Candidate =>
+    candidateOf(node, { ...victims, violations });
   const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
 
   it.each([

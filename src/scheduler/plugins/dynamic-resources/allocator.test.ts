@@ -77,7 +77,11 @@ describe('Allocator', () => {
   });
 
   it('selects by class and by claim', async () => {
-    const attributes = { model: { string: 'a100' }, driverVersion: { version: '1.10.0' }, 'other.io/fast': { bool: true } };
+    const attributes = {
+      model: { string: 'a100' },
+      driverVersion: { version: '1.10.0' },
+      'other.io/fast': { bool: true },
+    };
     const slice = makeSlice('p', 'n', [
       withMemory('small', '8Gi'),
       withMemory('big', '32Gi', { attributes }),
@@ -88,10 +92,14 @@ describe('Allocator', () => {
     expect(await get({ deviceClassName: 'large' })).toEqual([['r:big']]);
     const model = `has(device.attributes["${DRIVER}"].model) && device.attributes["${DRIVER}"].model == "a100"`;
     expect(await get(selector(model))).toEqual([['r:big']]);
-    expect(await get(selector(`"other.io" in device.attributes && device.attributes["other.io"].fast`))).toEqual([['r:big']]);
+    expect(await get(selector(`"other.io" in device.attributes && device.attributes["other.io"].fast`))).toEqual([
+      ['r:big'],
+    ]);
     const version = `has(device.attributes["${DRIVER}"].driverVersion) && device.attributes["${DRIVER}"].driverVersion.isGreaterThan(semver("1.9.0"))`;
     expect(await get(selector(version))).toEqual([['r:big']]);
-    expect(await get(selector(`device.capacity["${DRIVER}"].memory.isLessThan(quantity("10Gi"))`))).toEqual([['r:small']]);
+    expect(await get(selector(`device.capacity["${DRIVER}"].memory.isLessThan(quantity("10Gi"))`))).toEqual([
+      ['r:small'],
+    ]);
     expect(await get(selector('device.allowMultipleAllocations'))).toBeUndefined();
   });
 
@@ -143,7 +151,9 @@ describe('Allocator', () => {
         allocationMode: 'ExactCount',
       })),
     });
-    const claim = makeResourceClaim('c', [alternatives(['two-large', 2, 'large'], ['one-large', 1, 'large'], ['any', 1, 'gpu'])]);
+    const claim = makeResourceClaim('c', [
+      alternatives(['two-large', 2, 'large'], ['one-large', 1, 'large'], ['any', 1, 'gpu']),
+    ]);
     expect(names(await allocate([slice], [claim]))).toEqual([['r/one-large:big']]);
     expect(names(await allocate([slice], [claim], [having('big')]))).toEqual([['r/any:small']]);
     // One with too many devices is no alternative.
@@ -155,7 +165,9 @@ describe('Allocator', () => {
     const slice = makeSlice('p', 'n', [device('a')]);
     const admin = makeResourceClaim('admin', [request('r', { adminAccess: true })]);
     const found = await allocate([slice], [admin], [having('a')]);
-    expect(found?.[0]?.devices.results).toEqual([{ request: 'r', driver: DRIVER, pool: 'p', device: 'a', adminAccess: true }]);
+    expect(found?.[0]?.devices.results).toEqual([
+      { request: 'r', driver: DRIVER, pool: 'p', device: 'a', adminAccess: true },
+    ]);
     // And what those have is free.
     expect(names(await allocate([slice], [makeResourceClaim('c')], found ?? []))).toEqual([['r:a']]);
     expect(
@@ -187,14 +199,17 @@ describe('Allocator', () => {
 
   it('leaves tainted devices to those that tolerate it', async () => {
     const taints = [{ key: 'broken', value: 'yes', effect: 'NoSchedule' as const }];
-    const slice = makeSlice('p', 'n', [device('a', { taints }), device('b', { taints: [{ key: 'k', effect: 'None' }] })]);
+    const slice = makeSlice('p', 'n', [
+      device('a', { taints }),
+      device('b', { taints: [{ key: 'k', effect: 'None' }] }),
+    ]);
     const get = async (more: Parameters<typeof request>[1]) =>
       names(await allocate([slice], [makeResourceClaim('c', [request('r', more)])]));
     expect(await get({})).toEqual([['r:b']]);
     expect(await get({ tolerations: [{ key: 'broken', operator: 'Exists' }] })).toEqual([['r:a']]);
-    expect(await get({ tolerations: [{ key: 'broken', operator: 'Equal', value: 'yes', effect: 'NoExecute' }] })).toEqual([
-      ['r:b'],
-    ]);
+    expect(
+      await get({ tolerations: [{ key: 'broken', operator: 'Equal', value: 'yes', effect: 'NoExecute' }] }),
+    ).toEqual([['r:b']]);
     expect(await get({ tolerations: [{ key: 'broken', operator: 'Equal', value: 'no' }] })).toEqual([['r:b']]);
   });
 
@@ -224,11 +239,27 @@ describe('Allocator', () => {
     const nic = device('nic', { allowMultipleAllocations: true, capacity: { bandwidth } });
     const slice = makeSlice('p', 'n', [nic]);
     const wants = (name: string, amount?: string) =>
-      makeResourceClaim(name, [request('r', amount === undefined ? {} : { capacity: { requests: { bandwidth: amount } } })]);
+      makeResourceClaim(name, [
+        request('r', amount === undefined ? {} : { capacity: { requests: { bandwidth: amount } } }),
+      ]);
     const found = await allocate([slice], [wants('a', '3'), wants('b')]);
     expect(found?.map(({ devices }) => devices.results?.[0])).toEqual([
-      { request: 'r', driver: DRIVER, pool: 'p', device: 'nic', shareID: 'share-0', consumedCapacity: { bandwidth: '4' } },
-      { request: 'r', driver: DRIVER, pool: 'p', device: 'nic', shareID: 'share-1', consumedCapacity: { bandwidth: '2' } },
+      {
+        request: 'r',
+        driver: DRIVER,
+        pool: 'p',
+        device: 'nic',
+        shareID: 'share-0',
+        consumedCapacity: { bandwidth: '4' },
+      },
+      {
+        request: 'r',
+        driver: DRIVER,
+        pool: 'p',
+        device: 'nic',
+        shareID: 'share-1',
+        consumedCapacity: { bandwidth: '2' },
+      },
     ]);
     expect(names(await allocate([slice], [wants('c', '4')], found))).toEqual([['r:nic']]);
     expect(await allocate([slice], [wants('c', '5')], found)).toBeUndefined();
@@ -255,18 +286,27 @@ describe('Allocator', () => {
   it('gives up when it takes too long', async () => {
     const many = Array.from({ length: 40 }, (_, i) => numa(`d${i}`, i));
     const pools = await poolsOf(makeSlice('p', 'n', many));
-    const claim = makeResourceClaim('c', [request('r', { count: 20 })], { constraints: [{ matchAttribute: `${DRIVER}/numa` }] });
+    const claim = makeResourceClaim('c', [request('r', { count: 20 })], {
+      constraints: [{ matchAttribute: `${DRIVER}/numa` }],
+    });
     let time = 0;
-    const allocator = new Allocator({ inUse: new DeviceTracker(), classOf: (name) => classes.get(name), now: () => time++ });
+    const allocator = new Allocator({
+      inUse: new DeviceTracker(),
+      classOf: (name) => classes.get(name),
+      now: () => time++,
+    });
     expect(() => allocator.allocate(node, pools.of(node), [claim], 1)).toThrow(AllocationTimeout);
   });
 
   it('finds devices if and only if there are some, whatever the order', async () => {
     const kinds = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 5 });
-    const wanted = fc.array(fc.record({ least: fc.integer({ min: 0, max: 3 }), count: fc.integer({ min: 1, max: 2 }) }), {
-      minLength: 1,
-      maxLength: 3,
-    });
+    const wanted = fc.array(
+      fc.record({ least: fc.integer({ min: 0, max: 3 }), count: fc.integer({ min: 1, max: 2 }) }),
+      {
+        minLength: 1,
+        maxLength: 3,
+      },
+    );
     const pools = new Pools(world);
     await world.sync();
     await fc.assert(
@@ -281,9 +321,15 @@ describe('Allocator', () => {
         );
         await world.sync();
         const claims = wanted_.map(({ least, count }, i) =>
-          makeResourceClaim(`c${i}`, [request('r', { count, ...selector(`device.attributes["${DRIVER}"].numa >= ${least}`) })]),
+          makeResourceClaim(`c${i}`, [
+            request('r', { count, ...selector(`device.attributes["${DRIVER}"].numa >= ${least}`) }),
+          ]),
         );
-        const allocator = new Allocator({ inUse: new DeviceTracker(), classOf: (name) => classes.get(name), now: () => 0 });
+        const allocator = new Allocator({
+          inUse: new DeviceTracker(),
+          classOf: (name) => classes.get(name),
+          now: () => 0,
+        });
         const picks = allocator.allocate(node, pools.of(node), claims, Infinity);
         // The choosiest first, each taking the least that will do, finds a way if there is one.
         const free = [...kinds_].sort((a, b) => a - b);
@@ -310,17 +356,23 @@ describe('allocationOf', () => {
     const anywhere = makeSlice('p', undefined, [device('a')], { allNodes: true });
     const [everywhere] = (await allocate([anywhere], [makeResourceClaim('c')])) ?? [];
     expect(everywhere).toEqual({ devices: { results: [{ request: 'r', driver: DRIVER, pool: 'p', device: 'a' }] } });
-    const zone = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z1'] }] }] };
+    const zone = {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z1'] }] }],
+    };
     world.put(resourceSlices, makeSlice('p', undefined, [device('a')], { nodeSelector: zone }));
     const [there] = (await allocate([], [makeResourceClaim('c')])) ?? [];
     expect(there?.nodeSelector).toEqual(zone);
     world.put(
       resourceSlices,
-      makeSlice('p', undefined, [device('a', { nodeSelector: zone, bindsToNode: true })], { perDeviceNodeSelection: true }),
+      makeSlice('p', undefined, [device('a', { nodeSelector: zone, bindsToNode: true })], {
+        perDeviceNodeSelection: true,
+      }),
     );
     const [here] = (await allocate([], [makeResourceClaim('c')])) ?? [];
     expect(here?.nodeSelector?.nodeSelectorTerms[0]?.matchFields?.[0]?.values).toEqual(['n']);
-    const other = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z2'] }] }] };
+    const other = {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z2'] }] }],
+    };
     world.put(resourceSlices, makeSlice('p', undefined, [device('a')], { nodeSelector: other }));
     expect(await allocate([], [makeResourceClaim('c')])).toBeUndefined();
   });

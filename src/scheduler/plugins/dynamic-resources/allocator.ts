@@ -99,7 +99,8 @@ type Counters = ReadonlyMap<string, Quantity>;
 function remainingCounters(pool: Pool, inUse: DevicesInUse): Counters {
   const left = new Map<string, Quantity>();
   for (const set of pool.counters.values()) {
-    for (const [name, { value }] of Object.entries(set.counters ?? {})) left.set(`${set.name}/${name}`, parseQuantity(value));
+    for (const [name, { value }] of Object.entries(set.counters ?? {}))
+      left.set(`${set.name}/${name}`, parseQuantity(value));
   }
   for (const { key, device } of pool.devices) {
     if (!inUse.isTaken(key) && inUse.sharesOf(key) === undefined) continue;
@@ -113,7 +114,8 @@ function remainingCounters(pool: Pool, inUse: DevicesInUse): Counters {
 
 function* countersOf({ consumesCounters }: Device): Iterable<readonly [string, Quantity]> {
   for (const { counterSet, counters } of consumesCounters ?? []) {
-    for (const [name, { value }] of Object.entries(counters ?? {})) yield [`${counterSet}/${name}`, parseQuantity(value)];
+    for (const [name, { value }] of Object.entries(counters ?? {}))
+      yield [`${counterSet}/${name}`, parseQuantity(value)];
   }
 }
 
@@ -153,7 +155,9 @@ class Search {
       const least = asks.reduce((sum_, alternatives) => sum_ + Math.min(...alternatives.map(({ count }) => count)), 0);
       if (least <= MAX_RESULTS) continue;
       const claim = claimText(this.#claims[i] as ResourceClaim);
-      throw new AllocationError(`claim ${claim}: number of requested devices ${least} exceeds the claim limit of ${MAX_RESULTS}`);
+      throw new AllocationError(
+        `claim ${claim}: number of requested devices ${least} exceeds the claim limit of ${MAX_RESULTS}`,
+      );
     }
     return this.#request(0, 0) === 'done' ? this.#picks : undefined;
   }
@@ -181,7 +185,9 @@ class Search {
     const all: PooledDevice[] = [];
     for (const { pool, devices } of this.#pools) {
       if (pool.incomplete) {
-        throw new AllocationError(`${where}: asks for all devices, but resource pool ${pool.id} is currently being updated`);
+        throw new AllocationError(
+          `${where}: asks for all devices, but resource pool ${pool.id} is currently being updated`,
+        );
       }
       if (pool.invalid) {
         throw new AllocationError(`${where}: asks for all devices, but resource pool ${pool.id} is currently invalid`);
@@ -236,7 +242,8 @@ class Search {
   }
 
   #lookAtTime(): void {
-    if (++this.#steps % STEPS_PER_LOOK === 0 && this.#allocator.config.now() > this.#deadline) throw new AllocationTimeout();
+    if (++this.#steps % STEPS_PER_LOOK === 0 && this.#allocator.config.now() > this.#deadline)
+      throw new AllocationTimeout();
   }
 
   /** By the selectors of the class and the request, and by how much capacity it has at all. */
@@ -282,7 +289,9 @@ class Search {
       if (!must) return undefined;
       const where = `claim ${claimText(this.#claims[claim] as ResourceClaim)}, request ${ask.name.alternative ?? ask.name.request}`;
       const device_ = `${pooled.pool.id}/${device.name}`;
-      throw new AllocationError(`${where}: cannot add device ${device_} because a claim constraint would not be satisfied`);
+      throw new AllocationError(
+        `${where}: cannot add device ${device_} because a claim constraint would not be satisfied`,
+      );
     }
     const picks = this.#picks[claim] as Pick[];
     picks.push({ ask, pooled, ...(share !== undefined && { share: { consumed: share } }) });

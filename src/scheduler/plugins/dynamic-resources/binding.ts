@@ -82,7 +82,9 @@ export async function bindClaim(
 
 /** Whether the claim has what was to be written. */
 function sameDevices(now: Allocation | undefined, allocation: Allocation | undefined): boolean {
-  return now !== undefined && (allocation === undefined || semanticEqual(now.devices.results, allocation.devices.results));
+  return (
+    now !== undefined && (allocation === undefined || semanticEqual(now.devices.results, allocation.devices.results))
+  );
 }
 
 /** Asks the API server until it answers, or says no. */
@@ -100,7 +102,8 @@ async function untilAnswered<T>({ clock, random }: ApiAccess, signal: AbortSigna
 
 /** Throws if the claim is not any more what was decided about. */
 function check(claim: ResourceClaim, uid: string, allocation: Allocation | undefined): void {
-  const gone = (what: string): ClaimBindingError => new ClaimBindingError(`claim ${claimText(claim)} ${what} in the meantime`);
+  const gone = (what: string): ClaimBindingError =>
+    new ClaimBindingError(`claim ${claimText(claim)} ${what} in the meantime`);
   if (claim.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) throw gone('got deleted');
   if (allocation !== undefined && claim.status.allocation !== undefined) throw gone('got allocated elsewhere');
   if (allocation === undefined && claim.status.allocation === undefined) throw gone('got deallocated elsewhere');

@@ -9,14 +9,19 @@ export type Capacities = Readonly<Record<string, Immutable<DeviceCapacity>>>;
 export type Consumed = ReadonlyMap<string, Quantity>;
 
 /** Returns the share of each capacity that the request takes; undefined if the device cannot provide it even if it is free. */
-export function consumedBy(requests: Readonly<Record<string, string>> | undefined, capacities: Capacities): Consumed | undefined {
+export function consumedBy(
+  requests: Readonly<Record<string, string>> | undefined,
+  capacities: Capacities,
+): Consumed | undefined {
   const wanted = requests ?? {};
   if (Object.keys(wanted).some((name) => !Object.hasOwn(capacities, name))) return undefined;
   const consumed = new Map<string, Quantity>();
   for (const [name, { value, requestPolicy }] of Object.entries(capacities)) {
     const text = Object.hasOwn(wanted, name) ? wanted[name] : undefined;
     const amount =
-      text === undefined ? parseQuantity(requestPolicy?.default ?? value) : roundedUp(parseQuantity(text), requestPolicy);
+      text === undefined
+        ? parseQuantity(requestPolicy?.default ?? value)
+        : roundedUp(parseQuantity(text), requestPolicy);
     if (amount === undefined) return undefined;
     consumed.set(name, amount);
   }

@@ -88,7 +88,9 @@ export class Claims {
   }
 
   #track({ metadata, status }: ResourceClaim): void {
-    const now = this.#cache.get(metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`);
+    const now = this.#cache.get(
+      metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`,
+    );
     const known = now?.metadata.uid === metadata.uid ? now.status.allocation : status.allocation;
     this.#tracker.set(metadata.uid, this.#pending.get(metadata.uid) ?? known);
   }

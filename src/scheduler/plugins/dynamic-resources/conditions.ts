@@ -7,7 +7,9 @@ import { claimText, deviceKey, type ResourceClaim } from './objects.ts';
 
 /** Whether any of the claim's devices has to be made ready. */
 export function hasBindingConditions({ status }: ResourceClaim): boolean {
-  return (status.allocation?.devices.results ?? []).some(({ bindingConditions }) => (bindingConditions?.length ?? 0) > 0);
+  return (status.allocation?.devices.results ?? []).some(
+    ({ bindingConditions }) => (bindingConditions?.length ?? 0) > 0,
+  );
 }
 
 /** Whether all of them are ready; a text: one will not be, and why. */
@@ -16,7 +18,9 @@ export function readiness(claim: ResourceClaim): boolean | string {
   for (const result of claim.status.allocation?.devices.results ?? []) {
     const { bindingConditions = [], bindingFailureConditions = [] } = result;
     if (bindingConditions.length === 0) continue;
-    const device = claim.status.devices?.find((one) => deviceKey(one) === deviceKey(result) && one.shareID === result.shareID);
+    const device = claim.status.devices?.find(
+      (one) => deviceKey(one) === deviceKey(result) && one.shareID === result.shareID,
+    );
     const conditions = device?.conditions ?? [];
     const failed = bindingFailureConditions.find((type) => isTrue(conditions, type));
     if (failed !== undefined) {

@@ -37,7 +37,8 @@ export function constraintOf({
       if (!concerns(name)) return true;
       const value = valueText(attributeOf(device, attribute));
       if (value === undefined) return false;
-      if (matchAttribute !== undefined ? values.length > 0 && values[0] !== value : values.includes(value)) return false;
+      if (matchAttribute !== undefined ? values.length > 0 && values[0] !== value : values.includes(value))
+        return false;
       values.push(value);
       return true;
     },
@@ -53,7 +54,9 @@ function attributeOf({ device, pool }: PooledDevice, name: string): Immutable<De
   if (Object.hasOwn(attributes, name)) return attributes[name];
   const slash = name.indexOf('/');
   const short = name.slice(slash + 1);
-  return slash >= 0 && name.slice(0, slash) === pool.driver && Object.hasOwn(attributes, short) ? attributes[short] : undefined;
+  return slash >= 0 && name.slice(0, slash) === pool.driver && Object.hasOwn(attributes, short)
+    ? attributes[short]
+    : undefined;
 }
 
 /** The same for the same value of the same kind. */

@@ -33,7 +33,14 @@ import { Claims } from './claims.ts';
 import { hasBindingConditions, isOverdue, readiness } from './conditions.ts';
 import { extendedClaim, type ExtendedClaim, isExtendedClaimOf } from './extended-claim.ts';
 import { claimEvents } from './hints.ts';
-import { type Allocation, canBeReserved, claimsOfPod, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
+import {
+  type Allocation,
+  canBeReserved,
+  claimsOfPod,
+  claimText,
+  isReservedFor,
+  type ResourceClaim,
+} from './objects.ts';
 import { Pools } from './pools.ts';
 import { allocationOf } from './result.ts';
 
@@ -216,7 +223,9 @@ class DynamicResources implements Plugins {
 
   preScore(state: CycleState): Answer {
     const open = state.read(CLAIMS)?.open ?? [];
-    return open.some(({ spec }) => (spec.devices.requests ?? []).some(({ firstAvailable }) => firstAvailable !== undefined))
+    return open.some(({ spec }) =>
+      (spec.devices.requests ?? []).some(({ firstAvailable }) => firstAvailable !== undefined),
+    )
       ? undefined
       : SKIP;
   }
@@ -296,7 +305,9 @@ class DynamicResources implements Plugins {
     const { clock } = this.#handle;
     const profile = pod.spec.schedulerName ?? '';
     const message = `waiting for binding conditions for device on node ${node}`;
-    this.#handle.recorderOf(profile)?.event(pod, 'Normal', 'BindingConditionsPending', message, { action: 'Scheduling' });
+    this.#handle
+      .recorderOf(profile)
+      ?.event(pod, 'Normal', 'BindingConditionsPending', message, { action: 'Scheduling' });
     const begun = clock.monotonic();
     let outcome: BindingOutcome = 'error';
     try {
@@ -318,7 +329,8 @@ class DynamicResources implements Plugins {
           : (firstAvailable ?? []).map((one) => [`${name}/${one.name}`, one.deviceClassName] as const);
       if (asked.length === 0) return `request ${name}: unknown request type`;
       for (const [request, className] of asked) {
-        if (this.#classes.get('', className) === undefined) return `request ${request}: device class ${className} does not exist`;
+        if (this.#classes.get('', className) === undefined)
+          return `request ${request}: device class ${className} does not exist`;
       }
     }
     return undefined;
@@ -352,7 +364,9 @@ class DynamicResources implements Plugins {
       const wanted = extended === undefined ? open : [...open, extended.claim];
       const picks = allocator.allocate(node, this.#pools.of(node), wanted, deadline);
       if (picks === undefined) return CANNOT_ALLOCATE;
-      const all = wanted.map((claim, i) => allocationOf(claim, picks[i] ?? [], node.metadata.name, () => random.uuid()));
+      const all = wanted.map((claim, i) =>
+        allocationOf(claim, picks[i] ?? [], node.metadata.name, () => random.uuid()),
+      );
       if (extended === undefined) return { allocations: all };
       return { allocations: all.slice(0, -1), extended: { ...extended, allocation: all.at(-1) as Allocation } };
     } catch (err) {
@@ -386,7 +400,9 @@ class DynamicResources implements Plugins {
     this.#claims.clearPending(claim);
     const bound = await bindClaim(this.#handle, made, allocation, pod, signal);
     this.#claims.written(bound);
-    const status = { extendedResourceClaimStatus: { requestMappings: mappings, resourceClaimName: bound.metadata.name } };
+    const status = {
+      extendedResourceClaimStatus: { requestMappings: mappings, resourceClaimName: bound.metadata.name },
+    };
     await client
       .resource(pods)
       .namespace(namespace)
@@ -406,7 +422,8 @@ class DynamicResources implements Plugins {
       await deleteClaim(this.#handle, made, ended);
     } catch (err) {
       // It is found when the pod is tried again, and goes with the pod in any case.
-      if (!ended.aborted) logger.warn('a claim for extended resources could not be deleted', { claim: claimText(made), err });
+      if (!ended.aborted)
+        logger.warn('a claim for extended resources could not be deleted', { claim: claimText(made), err });
     }
     this.#claims.clearPending(made);
   }
@@ -418,7 +435,9 @@ class DynamicResources implements Plugins {
     try {
       const resource = client.resource(resourceClaims).namespace(metadata.namespace ?? '');
       const options = { subresource: 'status', signal };
-      this.#claims.written(await resource.patch(metadata.name, 'application/strategic-merge-patch+json', patch, options));
+      this.#claims.written(
+        await resource.patch(metadata.name, 'application/strategic-merge-patch+json', patch, options),
+      );
     } catch (err) {
       if (apierrors.isNotFound(err) || apierrors.isConflict(err) || signal.aborted) return;
       logger.warn('a claim stays reserved for a pod that was not bound', {

@@ -32,7 +32,12 @@ describe('extendedClaim', () => {
   it('lets containers that run before use the same devices, and only what is missing beyond', () => {
     expect(claimFor([container('a', 1), container('b', 1)], [container('first', 2)])).toEqual({
       requests: ['container-1-request-1 1', 'container-2-request-1 1'],
-      uses: ['a container-1-request-1', 'b container-2-request-1', 'first container-1-request-1', 'first container-2-request-1'],
+      uses: [
+        'a container-1-request-1',
+        'b container-2-request-1',
+        'first container-1-request-1',
+        'first container-2-request-1',
+      ],
     });
     expect(claimFor([container('a', 1)], [container('first', 2), container('second', 4)])).toEqual({
       requests: ['container-1-request-1 3', 'container-2-request-1 1'],
@@ -52,6 +57,8 @@ describe('extendedClaim', () => {
       'container-0-request-1 1',
       'container-1-request-1 1',
     ]);
-    expect(claimFor([container('a', 0)], [container('sooner', 1), sidecar]).requests).toEqual(['container-1-request-1 1']);
+    expect(claimFor([container('a', 0)], [container('sooner', 1), sidecar]).requests).toEqual([
+      'container-1-request-1 1',
+    ]);
   });
 });

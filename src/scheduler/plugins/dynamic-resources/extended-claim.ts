@@ -21,7 +21,9 @@ export interface ExtendedClaim {
 /** Whether the claim was made for the pod's extended resources. */
 export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolean {
   if (metadata.annotations?.[ANNOTATION] !== 'true') return false;
-  return metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid) === true;
+  return (
+    metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid) === true
+  );
 }
 
 /** For these resources, each with the class that provides it. `uid`: tells the claim apart until it has been made. */

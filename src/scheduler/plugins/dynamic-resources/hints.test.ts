@@ -33,7 +33,8 @@ function wakes(
   ...claims: readonly ResourceClaim[]
 ): boolean {
   if (event === undefined) return false;
-  const get = (key: string): ResourceClaim | undefined => claims.find(({ metadata }) => `default/${metadata.name}` === key);
+  const get = (key: string): ResourceClaim | undefined =>
+    claims.find(({ metadata }) => `default/${metadata.name}` === key);
   return claimEvents(get).some(
     (registration) => matchesEvent(registration.event, event) && (registration.hint?.(waiting, objects) ?? true),
   );
@@ -52,8 +53,18 @@ describe('a pod that waits for devices', () => {
       { before: open, after: { ...open, metadata: { ...open.metadata, labels: { a: 'b' } } } },
       false,
     ],
-    ['another claim gives devices back', UPDATE, { before: { ...allocated, metadata: other.metadata }, after: other }, true],
-    ['another claim with devices goes', ActionType.Delete, { before: { ...allocated, metadata: other.metadata } }, true],
+    [
+      'another claim gives devices back',
+      UPDATE,
+      { before: { ...allocated, metadata: other.metadata }, after: other },
+      true,
+    ],
+    [
+      'another claim with devices goes',
+      ActionType.Delete,
+      { before: { ...allocated, metadata: other.metadata } },
+      true,
+    ],
     ['another claim without devices goes', ActionType.Delete, { before: other }, false],
   ])('when %s', (_what, action, objects, expected) => {
     expect(wakes(pod, claimEvent(action), objects, open, other)).toBe(expected);
@@ -85,7 +96,9 @@ describe('a pod that waits for devices', () => {
     expect(wakes(before, event, { before, after }, own)).toBe(true);
     // Not its own.
     expect(wakes(before, event, { before, after }, made)).toBe(false);
-    expect(wakes(makePod('another', { spec: using('p-x') }), event, { before, after }, makeResourceClaim('p-x'))).toBe(false);
+    expect(wakes(makePod('another', { spec: using('p-x') }), event, { before, after }, makeResourceClaim('p-x'))).toBe(
+      false,
+    );
   });
 });
 

@@ -1,7 +1,13 @@
 // Which changes may help a pod that DynamicResources has refused.
 
 import { semanticEqual } from '#machinery/deep.ts';
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '#scheduler/framework/events.ts';
+import {
+  ActionType,
+  clusterEvent,
+  type ClusterEventWithHint,
+  type QueueingHint,
+  UPDATE,
+} from '#scheduler/framework/events.ts';
 import { concernsPod, podsOf } from '../hints.ts';
 import { isExtendedClaimOf } from './extended-claim.ts';
 import { claimsOfPod, type ResourceClaim } from './objects.ts';
@@ -24,8 +30,14 @@ export function claimEvents(get: (key: string) => ResourceClaim | undefined): re
   /** Its pending allocation is free again. */
   const podGone: QueueingHint = (_pod, objects) => (podsOf(objects).before?.spec.resourceClaims?.length ?? 0) > 0;
   return [
-    { event: clusterEvent('ResourceClaim', ActionType.Add | UPDATE | ActionType.Delete, 'ResourceClaim'), hint: claimChanged },
-    { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodGeneratedResourceClaim, 'PodUpdate'), hint: podChanged },
+    {
+      event: clusterEvent('ResourceClaim', ActionType.Add | UPDATE | ActionType.Delete, 'ResourceClaim'),
+      hint: claimChanged,
+    },
+    {
+      event: clusterEvent('UnscheduledPod', ActionType.UpdatePodGeneratedResourceClaim, 'PodUpdate'),
+      hint: podChanged,
+    },
     { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: podGone },
     { event: clusterEvent('DeviceClass', ActionType.Add | UPDATE, 'DeviceClass') },
     { event: clusterEvent('ResourceSlice', ActionType.Add | UPDATE, 'ResourceSlice') },

@@ -1,6 +1,12 @@
 // The metrics of the plugin about created claims and binding conditions, with the names of kube-scheduler.
 
-import { type Counter, exponentialBuckets, type Family, type Histogram, Instruments } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import type { ResourceClaim } from './objects.ts';
 
 /** How it ended that devices were to be made ready. */

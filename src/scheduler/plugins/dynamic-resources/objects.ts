@@ -51,7 +51,10 @@ export function canBeReserved({ status }: ResourceClaim): boolean {
  * The pod's claims, or why they are not there yet. `get`: by 'namespace/name'. A claim that was found unnecessary for the pod is
  * left out.
  */
-export function claimsOfPod(pod: Pod, get: (key: string) => ResourceClaim | undefined): readonly ResourceClaim[] | string {
+export function claimsOfPod(
+  pod: Pod,
+  get: (key: string) => ResourceClaim | undefined,
+): readonly ResourceClaim[] | string {
   const { namespace = '', name: podName = '' } = pod.metadata;
   const claims: ResourceClaim[] = [];
   for (const { name, resourceClaimName, resourceClaimTemplateName } of pod.spec.resourceClaims ?? []) {

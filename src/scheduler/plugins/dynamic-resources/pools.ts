@@ -91,7 +91,9 @@ export class Pools {
     }
     // Devices that have to be made ready first come last.
     return found.sort(
-      (a, b) => Number(needsBinding(a)) - Number(needsBinding(b)) || (a.pool.id < b.pool.id ? -1 : a.pool.id > b.pool.id ? 1 : 0),
+      (a, b) =>
+        Number(needsBinding(a)) - Number(needsBinding(b)) ||
+        (a.pool.id < b.pool.id ? -1 : a.pool.id > b.pool.id ? 1 : 0),
     );
   }
 

@@ -8,7 +8,12 @@ import { AllocationError, type Ask, type Pick } from './allocator.ts';
 import type { Allocation, ResourceClaim } from './objects.ts';
 
 /** `newId`: for shares of devices. */
-export function allocationOf(claim: ResourceClaim, picks: readonly Pick[], node: string, newId: () => string): Allocation {
+export function allocationOf(
+  claim: ResourceClaim,
+  picks: readonly Pick[],
+  node: string,
+  newId: () => string,
+): Allocation {
   const results = picks.map(({ ask, pooled, share }) => {
     const { device, pool } = pooled;
     const { tolerations } = ask.request;
@@ -20,11 +25,15 @@ export function allocationOf(claim: ResourceClaim, picks: readonly Pick[], node:
       ...(ask.adminAccess && { adminAccess: true }),
       ...(tolerations !== undefined && { tolerations: [...tolerations] }),
       ...(device.bindingConditions !== undefined && { bindingConditions: [...device.bindingConditions] }),
-      ...(device.bindingFailureConditions !== undefined && { bindingFailureConditions: [...device.bindingFailureConditions] }),
+      ...(device.bindingFailureConditions !== undefined && {
+        bindingFailureConditions: [...device.bindingFailureConditions],
+      }),
       ...(share !== undefined && { shareID: newId() }),
       ...(share !== undefined &&
         share.consumed.size > 0 && {
-          consumedCapacity: Object.fromEntries(Array.from(share.consumed, ([name, amount]) => [name, amount.toString()])),
+          consumedCapacity: Object.fromEntries(
+            Array.from(share.consumed, ([name, amount]) => [name, amount.toString()]),
+          ),
         }),
     };
   });
@@ -58,7 +67,9 @@ function configOf(claim: ResourceClaim, picks: readonly Pick[]): readonly Immuta
   }
   for (const { requests: named = [], opaque } of claim.spec.devices.config ?? []) {
     const times =
-      named.length === 0 ? 1 : asks.filter((ask) => named.includes(ask.name.request) || named.includes(nameOf(ask))).length;
+      named.length === 0
+        ? 1
+        : asks.filter((ask) => named.includes(ask.name.request) || named.includes(nameOf(ask))).length;
     for (let i = 0; i < times; i++) {
       config.push({ source: 'FromClaim', requests: [...named], ...(opaque !== undefined && { opaque }) });
     }
@@ -80,7 +91,8 @@ function nodeSelectorOf(picks: readonly Pick[], node: string): NodeSelector | un
       return { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] }] };
     }
     const terms = nodeSelector?.nodeSelectorTerms ?? [];
-    if (terms.length > 1) throw new AllocationError(`unsupported ResourceSlice.NodeSelector with ${terms.length} terms`);
+    if (terms.length > 1)
+      throw new AllocationError(`unsupported ResourceSlice.NodeSelector with ${terms.length} terms`);
     addNew(matchFields, terms[0]?.matchFields);
     addNew(matchExpressions, terms[0]?.matchExpressions);
   }
@@ -93,7 +105,10 @@ function nodeSelectorOf(picks: readonly Pick[], node: string): NodeSelector | un
 }
 
 function addNew(to: NodeSelectorRequirement[], from: readonly Immutable<NodeSelectorRequirement>[] | undefined): void {
-  const sorted = ({ values, ...rest }: Immutable<NodeSelectorRequirement>) => ({ ...rest, values: [...(values ?? [])].sort() });
+  const sorted = ({ values, ...rest }: Immutable<NodeSelectorRequirement>) => ({
+    ...rest,
+    values: [...(values ?? [])].sort(),
+  });
   for (const requirement of from ?? []) {
     if (to.some((present) => semanticEqual(sorted(present), sorted(requirement)))) continue;
     const { values, ...rest } = requirement;

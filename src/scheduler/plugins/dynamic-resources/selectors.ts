@@ -86,7 +86,11 @@ class Domains<T> extends AbstractMap {
       const slash = qualified.indexOf('/');
       const domain = slash < 0 ? driver : qualified.slice(0, slash);
       const names = this.#byDomain.get(domain) ?? {};
-      Object.defineProperty(names, qualified.slice(slash + 1), { value: value(entry), enumerable: true, configurable: true });
+      Object.defineProperty(names, qualified.slice(slash + 1), {
+        value: value(entry),
+        enumerable: true,
+        configurable: true,
+      });
       this.#byDomain.set(domain, names);
     }
   }

@@ -140,7 +140,11 @@ export class AffinityState {
 }
 
 /** How many pods the term means in the node's domain; undefined if it is in none. */
-function countFor({ topologyKey, counts }: OwnTerm, { node }: NodeInfo, position: number | undefined): number | undefined {
+function countFor(
+  { topologyKey, counts }: OwnTerm,
+  { node }: NodeInfo,
+  position: number | undefined,
+): number | undefined {
   if (position !== undefined) return counts.countAt(position);
   const domain = topologyValue(node, topologyKey);
   return domain === undefined ? undefined : counts.count(domain);

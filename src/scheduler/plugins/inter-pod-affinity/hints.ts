@@ -7,7 +7,13 @@ import {
   type NamespaceLabels,
   termMatches,
 } from '#scheduler/framework/affinity-terms.ts';
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '#scheduler/framework/events.ts';
+import {
+  ActionType,
+  clusterEvent,
+  type ClusterEventWithHint,
+  type QueueingHint,
+  UPDATE,
+} from '#scheduler/framework/events.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -16,7 +22,10 @@ import { concernsPod, nodesOf, podsOf } from '../hints.ts';
 import { topologyValue } from '../topology/labels.ts';
 
 /** `isAvoided`: whether a pod on some node does not want the pod near it. */
-export function affinityEvents(labelsOf: NamespaceLabels, isAvoided: (pod: Pod) => boolean): readonly ClusterEventWithHint[] {
+export function affinityEvents(
+  labelsOf: NamespaceLabels,
+  isAvoided: (pod: Pod) => boolean,
+): readonly ClusterEventWithHint[] {
   const podActions = ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel;
   return [
     { event: clusterEvent('AssignedPod', podActions, 'AssignedPod'), hint: afterPodChange(labelsOf) },

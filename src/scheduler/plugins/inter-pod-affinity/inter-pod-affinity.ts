@@ -35,7 +35,11 @@ import { type IndexedTerm, TermIndex } from './term-index.ts';
 const NAME = 'InterPodAffinity';
 const AFFINITY = new Status('UnschedulableAndUnresolvable', ["node(s) didn't match pod affinity rules"], NAME);
 const ANTI_AFFINITY = new Status('Unschedulable', ["node(s) didn't match pod anti-affinity rules"], NAME);
-const EXISTING_ANTI_AFFINITY = new Status('Unschedulable', ["node(s) didn't satisfy existing pods anti-affinity rules"], NAME);
+const EXISTING_ANTI_AFFINITY = new Status(
+  'Unschedulable',
+  ["node(s) didn't satisfy existing pods anti-affinity rules"],
+  NAME,
+);
 const SKIP = new Status('Skip', [], NAME);
 
 const REQUIRED: StateKey<AffinityState> = stateKey(`${NAME}/required`, (state) => state.clone());
@@ -122,7 +126,11 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     const prefer = ({ term, weight }: WeightedAffinityTerm, sign: 1 | -1): void => {
       const { counts } = this.#own(term, [term]);
       if (counts.total === 0) return;
-      preferences.push({ topologyKey: term.topologyKey, weight: sign * weight, count: (domain) => counts.count(domain) });
+      preferences.push({
+        topologyKey: term.topologyKey,
+        weight: sign * weight,
+        count: (domain) => counts.count(domain),
+      });
     };
     for (const term of preferredAffinity) prefer(term, 1);
     for (const term of preferredAntiAffinity) prefer(term, -1);
@@ -166,8 +174,13 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
    * The results about nodes for pods of the same template. As long as each node is a domain of its own, for all terms that matter, only the
    * pods on the node itself do: then it holds until the node changes.
    */
-  #known(pod: PodInfo, antiAffinity: readonly OwnTerm[], existing: readonly IndexedTerm[]): NodeAnswers<Answer> | undefined {
-    if (!antiAffinity.every(({ counts }) => counts.separate) || !existing.every(({ separate }) => separate)) return undefined;
+  #known(
+    pod: PodInfo,
+    antiAffinity: readonly OwnTerm[],
+    existing: readonly IndexedTerm[],
+  ): NodeAnswers<Answer> | undefined {
+    if (!antiAffinity.every(({ counts }) => counts.separate) || !existing.every(({ separate }) => separate))
+      return undefined;
     let template = `${this.#namespaces.version}${SEPARATOR}${pod.group}`;
     for (const { identity } of pod.affinityTerms.requiredAntiAffinity) template += SEPARATOR + identity;
     return this.#memo.of(template, layoutOf(this.#handle.snapshot));
@@ -177,7 +190,9 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   #own(term: AffinityTerm, terms: readonly AffinityTerm[]): OwnTerm {
     const { labelsOf, version } = this.#namespaces;
     // The namespaces of a selector change with their labels; then the tally is computed again.
-    const selects = terms.some(({ namespaceSelector }) => namespaceSelector !== undefined && !namespaceSelector.empty());
+    const selects = terms.some(
+      ({ namespaceSelector }) => namespaceSelector !== undefined && !namespaceSelector.empty(),
+    );
     const key = JSON.stringify([term.topologyKey, selects ? version : null, ...terms.map(({ identity }) => identity)]);
     const tally = this.#tallies.get(
       key,

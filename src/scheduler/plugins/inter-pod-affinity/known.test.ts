@@ -54,7 +54,10 @@ const step = fc.oneof(
       kinds: fc.array(fc.nat({ max: KINDS.length - 1 }), { maxLength: 2 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('rack' as const), at, rack: fc.constantFrom('own', 'r', undefined) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ what: fc.constant('rack' as const), at, rack: fc.constantFrom('own', 'r', undefined) }),
+  },
 );
 
 describe('InterPodAffinity', () => {

@@ -60,7 +60,9 @@ function readConstraint(reader: ConfigReader): TopologySpreadConstraint {
   for (const name of ['labelSelector', 'matchLabelKeys']) {
     const child = reader.child(name);
     if (!child.present) continue;
-    reader.errors.push(field.forbidden(child.path, 'constraint must not define a selector, as they deduced for each pod'));
+    reader.errors.push(
+      field.forbidden(child.path, 'constraint must not define a selector, as they deduced for each pod'),
+    );
   }
   const action = reader.child('whenUnsatisfiable');
   action.requiredString();
@@ -69,7 +71,11 @@ function readConstraint(reader: ConfigReader): TopologySpreadConstraint {
   const minDomains = reader.child('minDomains').integer(1, MAX_INT32);
   if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {
     reader.errors.push(
-      field.invalid(reader.child('minDomains').path, minDomains, 'can only use minDomains if whenUnsatisfiable=DoNotSchedule'),
+      field.invalid(
+        reader.child('minDomains').path,
+        minDomains,
+        'can only use minDomains if whenUnsatisfiable=DoNotSchedule',
+      ),
     );
   }
   const nodeAffinityPolicy = reader.child('nodeAffinityPolicy').oneOf('Honor', 'Ignore');

@@ -82,6 +82,8 @@ export class NodeInclusion {
 /** Pods that are going do not count: their place is free soon. */
 export function countsFor(namespace: string | undefined, selector: Selector, pod: Pod): boolean {
   return (
-    pod.metadata.deletionTimestamp === undefined && pod.metadata.namespace === namespace && selector.matches(pod.metadata.labels)
+    pod.metadata.deletionTimestamp === undefined &&
+    pod.metadata.namespace === namespace &&
+    selector.matches(pod.metadata.labels)
   );
 }

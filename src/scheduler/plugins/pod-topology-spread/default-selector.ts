@@ -5,7 +5,12 @@ import { replicaSets, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Lister } from '#client/informers/index.ts';
-import { labelSelectorAsSelector, type LabelSelector, type Selector, selectorFromSet } from '#machinery/selectors/labels.ts';
+import {
+  labelSelectorAsSelector,
+  type LabelSelector,
+  type Selector,
+  selectorFromSet,
+} from '#machinery/selectors/labels.ts';
 import type { Handle } from '#scheduler/framework/handle.ts';
 import type { Pod } from '#scheduler/framework/objects.ts';
 

@@ -7,7 +7,9 @@ import { topologyValue } from '../topology/labels.ts';
 import { countsFor, hasAllTopologies, type SpreadConstraint } from './constraints.ts';
 
 /** `hardConstraintsOf`: those that keep the pod off nodes. */
-export function spreadEvents(hardConstraintsOf: (pod: Pod) => readonly SpreadConstraint[]): readonly ClusterEventWithHint[] {
+export function spreadEvents(
+  hardConstraintsOf: (pod: Pod) => readonly SpreadConstraint[],
+): readonly ClusterEventWithHint[] {
   // One pod more may raise the least filled domain, one less makes room; a pod that is being deleted counts no more.
   const podActions = ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel | ActionType.UpdateOther;
   const podChange: QueueingHint = (pod, objects) => {
@@ -26,7 +28,9 @@ export function spreadEvents(hardConstraintsOf: (pod: Pod) => readonly SpreadCon
     const counted = (node: Node | undefined): boolean => node !== undefined && hasAllTopologies(node, constraints);
     if (counted(before) !== counted(after)) return true;
     if (!counted(after)) return false;
-    const moved = constraints.some(({ topologyKey }) => topologyValue(before, topologyKey) !== topologyValue(after, topologyKey));
+    const moved = constraints.some(
+      ({ topologyKey }) => topologyValue(before, topologyKey) !== topologyValue(after, topologyKey),
+    );
     // Whether a domain is counted at all may depend on other labels and on taints.
     return moved || before?.metadata.labels !== after?.metadata.labels || before?.spec.taints !== after?.spec.taints;
   };

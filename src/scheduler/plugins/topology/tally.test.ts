@@ -42,7 +42,9 @@ describe('DomainTally', () => {
     fc.record({
       at: fc.nat({ max: 3 }),
       state,
-      trial: fc.array(fc.record({ zone: fc.constantFrom('x', 'y'), by: fc.integer({ min: -1, max: 2 }) }), { maxLength: 3 }),
+      trial: fc.array(fc.record({ zone: fc.constantFrom('x', 'y'), by: fc.integer({ min: -1, max: 2 }) }), {
+        maxLength: 3,
+      }),
     }),
     { maxLength: 12 },
   );

@@ -67,7 +67,8 @@ export class VolumeBinder {
       claims: provision.map((claim) => withAnnotation(claim, SELECTED_NODE, node)),
     };
     const done =
-      assumed.volumes.every(({ volume }) => volumes.assume(volume)) && assumed.claims.every((claim) => claims.assume(claim));
+      assumed.volumes.every(({ volume }) => volumes.assume(volume)) &&
+      assumed.claims.every((claim) => claims.assume(claim));
     if (done) return assumed;
     this.forget(assumed);
     return undefined;

@@ -25,7 +25,8 @@ export function isAccessible({ spec: { nodeAffinity } }: PersistentVolume, node:
 
 /** The volume is the claim's, by what the volume says; whether the claim knows is another question. */
 export function isBoundTo({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
-  if (claimRef === undefined || claimRef.name !== metadata.name || claimRef.namespace !== metadata.namespace) return false;
+  if (claimRef === undefined || claimRef.name !== metadata.name || claimRef.namespace !== metadata.namespace)
+    return false;
   return !claimRef.uid || claimRef.uid === metadata.uid;
 }
 
@@ -89,9 +90,11 @@ export class Matches {
 
   /** The smallest for the node, but none of `taken`. */
   best(node: Node, taken: ReadonlySet<string>): PersistentVolume | undefined {
-    const usable = ({ volume }: Candidate): boolean => !taken.has(volume.metadata.name ?? '') && isAccessible(volume, node);
+    const usable = ({ volume }: Candidate): boolean =>
+      !taken.has(volume.metadata.name ?? '') && isAccessible(volume, node);
     const meant = this.#meant;
-    if (meant !== undefined) return !taken.has(meant.metadata.name ?? '') && isAccessible(meant, node) ? meant : undefined;
+    if (meant !== undefined)
+      return !taken.has(meant.metadata.name ?? '') && isAccessible(meant, node) ? meant : undefined;
     const anywhere = this.#anywhere.find(usable);
     const here = this.#ofHost.get(node.metadata.labels?.[HOSTNAME] ?? '')?.find(usable);
     if (here === undefined || anywhere === undefined) return (here ?? anywhere)?.volume;

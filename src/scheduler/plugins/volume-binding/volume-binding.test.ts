@@ -15,7 +15,13 @@ import {
 import { CycleState } from '#scheduler/framework/cycle-state.ts';
 import { ActionType, clusterEvent, type EventResource, matchesEvent, UPDATE } from '#scheduler/framework/events.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
-import type { FilterPlugin, Plugin, PreBindPlugin, PreFilterPlugin, ReservePlugin } from '#scheduler/framework/plugin.ts';
+import type {
+  FilterPlugin,
+  Plugin,
+  PreBindPlugin,
+  PreFilterPlugin,
+  ReservePlugin,
+} from '#scheduler/framework/plugin.ts';
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { Status } from '#scheduler/framework/status.ts';
 import { makeHandle } from '#scheduler/testing/handle.ts';
@@ -50,7 +56,12 @@ async function make(args?: unknown): Promise<Binding> {
 
 const text = (status: Status): string => `${status.code}: ${status.message}`;
 
-function ask(plugin: Binding, pod: PodInfo, nodes: readonly NodeInfo[], state = new CycleState()): string | readonly string[] {
+function ask(
+  plugin: Binding,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  state = new CycleState(),
+): string | readonly string[] {
   const pre = plugin.preFilter(state, pod, nodes);
   if (pre instanceof Status) return pre.code === 'Skip' ? 'skip' : text(pre);
   return nodes.map((node) => {
@@ -115,7 +126,9 @@ describe('VolumeBinding with claims that cannot be used', () => {
     );
     world.put(persistentVolumeClaims, makeClaim('p-v'));
     await world.sync();
-    expect(ask(plugin, ephemeral, [a])).toBe(refused('PVC default/p-v was not created for pod default/p (pod is not owner)'));
+    expect(ask(plugin, ephemeral, [a])).toBe(
+      refused('PVC default/p-v was not created for pod default/p (pod is not owner)'),
+    );
     world.put(storageClasses, makeClass('late', 'x'));
     world.put(persistentVolumeClaims, makeClaim('p-v', { owner: 'p' }));
     await world.sync();
@@ -153,12 +166,16 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
     spec: { drivers: [] },
   });
   const inZone = (key: string) => ({
-    nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In' as const, values: ['z1'] }] }] } },
+    nodeAffinity: {
+      required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In' as const, values: ['z1'] }] }] },
+    },
   });
   const ZONE = 'topology.kubernetes.io/zone';
   const nodes = ['plain', 'migrated', 'elsewhere'].map((name) => {
     const zone = name === 'elsewhere' ? 'z2' : 'z1';
-    return makeNodeInfo(name, { labels: name === 'plain' ? { [ZONE]: zone } : { 'topology.ebs.csi.aws.com/zone': zone } });
+    return makeNodeInfo(name, {
+      labels: name === 'plain' ? { [ZONE]: zone } : { 'topology.ebs.csi.aws.com/zone': zone },
+    });
   });
 
   it('asks for the labels of the driver where the node leaves them to it', async () => {
@@ -203,7 +220,13 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     spec: { ...(storageCapacity !== undefined && { storageCapacity }) },
   });
   const capacity = (name: string, zone: string | undefined, more: Partial<CSIStorageCapacity>): CSIStorageCapacity => ({
-    metadata: { name, namespace: 'kube-system', uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+    metadata: {
+      name,
+      namespace: 'kube-system',
+      uid: name,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
     storageClassName: 'late',
     ...(zone !== undefined && { nodeTopology: { matchLabels: { zone } } }),
     ...more,
@@ -233,7 +256,10 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('small'), [a, b])).toEqual(['ok', 'ok']);
     expect(ask(plugin, pod('large'), [a, b])).toEqual(['ok', NO_MATCH]);
     // Its volume is being made for a node already.
-    world.put(persistentVolumeClaims, makeClaim('large', { annotations: { 'volume.kubernetes.io/selected-node': 'b' } }));
+    world.put(
+      persistentVolumeClaims,
+      makeClaim('large', { annotations: { 'volume.kubernetes.io/selected-node': 'b' } }),
+    );
     await world.sync();
     expect(ask(plugin, pod('large'), [a, b])).toEqual([NO_MATCH, NO_MATCH]);
   });
@@ -304,10 +330,16 @@ describe('Matches', () => {
   const node = makeNode('a');
   const names = (volumes: readonly PersistentVolume[], taken: readonly string[] = []): string | undefined =>
     new Matches(makeClaim('c', { storage: '2Gi' }), volumes).best(node, new Set(taken))?.metadata.name;
-  const large = (name: string, more: VolumeOptions = {}): PersistentVolume => makeVolume(name, { storage: '4Gi', ...more });
+  const large = (name: string, more: VolumeOptions = {}): PersistentVolume =>
+    makeVolume(name, { storage: '4Gi', ...more });
 
   it('takes the smallest that will do', () => {
-    const volumes = [large('4'), makeVolume('1'), makeVolume('3', { storage: '3Gi' }), makeVolume('5', { storage: '5Gi' })];
+    const volumes = [
+      large('4'),
+      makeVolume('1'),
+      makeVolume('3', { storage: '3Gi' }),
+      makeVolume('5', { storage: '5Gi' }),
+    ];
     expect(names(volumes)).toBe('3');
     expect(names(volumes, ['3'])).toBe('4');
     expect(names(volumes, ['3', '4', '5'])).toBeUndefined();
@@ -331,7 +363,9 @@ describe('Matches', () => {
 
   it('takes the one that was meant for the claim, or none', () => {
     const claimRef = { namespace: 'default', name: 'c' };
-    expect(names([makeVolume('s', { storage: '2Gi' }), large('meant', { phase: 'Pending', spec: { claimRef } })])).toBe('meant');
+    expect(names([makeVolume('s', { storage: '2Gi' }), large('meant', { phase: 'Pending', spec: { claimRef } })])).toBe(
+      'meant',
+    );
     const elsewhere = { claimRef, nodeAffinity: { required: onHost('b') } };
     expect(names([makeVolume('s', { storage: '2Gi' }), large('meant', { spec: elsewhere })])).toBeUndefined();
     // Too small, it is not looked at.
@@ -346,7 +380,9 @@ describe('Matches', () => {
 
   it('answers as going through all volumes would', () => {
     const hosts = fc.option(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), { nil: undefined });
-    const volumes = fc.array(fc.record({ size: fc.integer({ min: 1, max: 6 }), hosts, free: fc.boolean() }), { maxLength: 8 });
+    const volumes = fc.array(fc.record({ size: fc.integer({ min: 1, max: 6 }), hosts, free: fc.boolean() }), {
+      maxLength: 8,
+    });
     fc.assert(
       fc.property(volumes, fc.integer({ min: 1, max: 5 }), fc.constantFrom('a', 'b', 'c'), (all, wanted, host) => {
         const made = all.map(({ size, hosts: on, free }, i) =>
@@ -356,7 +392,9 @@ describe('Matches', () => {
             ...(on !== undefined && { spec: { nodeAffinity: { required: onHost(...on) } } }),
           }),
         );
-        const fitting = all.filter(({ size, hosts: on, free }) => free && size >= wanted && (on?.includes(host) ?? true));
+        const fitting = all.filter(
+          ({ size, hosts: on, free }) => free && size >= wanted && (on?.includes(host) ?? true),
+        );
         const best = new Matches(makeClaim('c', { storage: `${wanted}Gi` }), made).best(makeNode(host), new Set());
         const sizes = fitting.map(({ size }) => size);
         expect(best?.spec.capacity?.storage).toBe(sizes.length === 0 ? undefined : `${Math.min(...sizes)}Gi`);
@@ -396,7 +434,9 @@ describe('VolumeBinding is', () => {
 
   it('configured', async () => {
     await expect(make({ bindTimeoutSeconds: 0 })).resolves.toBeDefined();
-    await expect(make({ bindTimeoutSeconds: -1 })).rejects.toThrow(/invalid BindTimeoutSeconds, should not be a negative value/);
+    await expect(make({ bindTimeoutSeconds: -1 })).rejects.toThrow(
+      /invalid BindTimeoutSeconds, should not be a negative value/,
+    );
     await expect(make({ shape: [] })).rejects.toThrow(/turn on the feature gate StorageCapacityScoring/);
     await expect(make({ timeout: 3 })).rejects.toThrow(/unknown field/);
   });

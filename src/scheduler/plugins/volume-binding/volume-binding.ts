@@ -2,17 +2,35 @@
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import { type CSIDriver, type CSINode, csiNodes, type CSIStorageCapacity, storageClasses } from '#api/groups/storage/v1/index.ts';
+import {
+  type CSIDriver,
+  type CSINode,
+  csiNodes,
+  type CSIStorageCapacity,
+  storageClasses,
+} from '#api/groups/storage/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 import { type StateKey, stateKey } from '#scheduler/framework/cycle-state.ts';
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '#scheduler/framework/events.ts';
+import {
+  ActionType,
+  clusterEvent,
+  type ClusterEventWithHint,
+  type QueueingHint,
+  UPDATE,
+} from '#scheduler/framework/events.ts';
 import type { Handle, PluginRegistration } from '#scheduler/framework/handle.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
-import type { Answer, FilterPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin } from '#scheduler/framework/plugin.ts';
+import type {
+  Answer,
+  FilterPlugin,
+  PreBindPlugin,
+  PreFilterPlugin,
+  ReservePlugin,
+} from '#scheduler/framework/plugin.ts';
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { Status } from '#scheduler/framework/status.ts';
 import { readArgs } from '../args.ts';
@@ -172,7 +190,8 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
       if (claim.status.phase === 'Lost') {
         return `persistentvolumeclaim ${quote(name)} bound to non-existent persistentvolume ${quote(claim.spec.volumeName ?? '')}`;
       }
-      if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim ${quote(name)} is being deleted`;
+      if (claim.metadata.deletionTimestamp !== undefined)
+        return `persistentvolumeclaim ${quote(name)} is being deleted`;
       const foreign = ephemeral ? notOwnedBy(pod, claim) : undefined;
       if (foreign !== undefined) return foreign;
       usable.push(claim);
@@ -226,15 +245,20 @@ const moreSpace: QueueingHint = (_pod, { before, after }) => {
 
 /** The driver is not asked for space any more. */
 const spaceUnasked: QueueingHint = (_pod, { before, after }) =>
-  (before as Immutable<CSIDriver>).spec.storageCapacity === true && (after as Immutable<CSIDriver>).spec.storageCapacity !== true;
+  (before as Immutable<CSIDriver>).spec.storageCapacity === true &&
+  (after as Immutable<CSIDriver>).spec.storageCapacity !== true;
 
 /** Its kubelet leaves other plugins to drivers. */
 const migratesOthers: QueueingHint = (_pod, { before, after }) =>
-  before === undefined || migratedPluginsOf(before as Immutable<CSINode>) !== migratedPluginsOf(after as Immutable<CSINode>);
+  before === undefined ||
+  migratedPluginsOf(before as Immutable<CSINode>) !== migratedPluginsOf(after as Immutable<CSINode>);
 
 const EVENTS: readonly ClusterEventWithHint[] = [
   { event: clusterEvent('StorageClass', ActionType.Add | UPDATE, 'StorageClass'), hint: classAllowsMore },
-  { event: clusterEvent('PersistentVolumeClaim', ActionType.Add | UPDATE, 'PersistentVolumeClaim'), hint: concernsClaimOf() },
+  {
+    event: clusterEvent('PersistentVolumeClaim', ActionType.Add | UPDATE, 'PersistentVolumeClaim'),
+    hint: concernsClaimOf(),
+  },
   { event: clusterEvent('PersistentVolume', ActionType.Add | UPDATE, 'PersistentVolume') },
   { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') },
   { event: clusterEvent('CSINode', ActionType.Add | UPDATE, 'CSINode'), hint: migratesOthers },
@@ -255,7 +279,9 @@ export const volumeBinding: PluginRegistration = {
       const timeout = reader.child('bindTimeoutSeconds');
       const value = timeout.integer(-MAX_INT32, MAX_INT32) ?? DEFAULT_TIMEOUT_SECONDS;
       if (value < 0)
-        reader.errors.push(field.invalid(timeout.path, value, 'invalid BindTimeoutSeconds, should not be a negative value'));
+        reader.errors.push(
+          field.invalid(timeout.path, value, 'invalid BindTimeoutSeconds, should not be a negative value'),
+        );
       return value;
     });
     return new VolumeBinding(handle, seconds * 1000);

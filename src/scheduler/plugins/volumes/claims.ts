@@ -31,7 +31,10 @@ export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean
 }
 
 /** Returns the message for an object that does not exist. `resource`: its name in messages. */
-export function notFoundMessage(resource: 'persistentvolumeclaim' | 'persistentvolume' | 'storageclass', name: string): string {
+export function notFoundMessage(
+  resource: 'persistentvolumeclaim' | 'persistentvolume' | 'storageclass',
+  name: string,
+): string {
   return `${resource === 'storageclass' ? 'storageclass.storage.k8s.io' : resource} ${quote(name)} not found`;
 }
 

@@ -74,7 +74,8 @@ export function seenFrom(volume: PersistentVolume, node: Immutable<CSINode> | un
   try {
     return migrated(volume)?.volume ?? volume;
   } catch (err) {
-    if (err instanceof CsiMigrationError) throw new CsiMigrationError(`could not translate pv: ${err.message}`, { cause: err });
+    if (err instanceof CsiMigrationError)
+      throw new CsiMigrationError(`could not translate pv: ${err.message}`, { cause: err });
     throw err;
   }
 }

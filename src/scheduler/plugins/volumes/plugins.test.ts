@@ -198,7 +198,9 @@ describe('NodeVolumeLimits', () => {
     expect(ask(plugin, withClaims('p', 'local'), nodes)).toBe('skip');
     expect(ask(plugin, makePodInfo('p'), nodes)).toBe('skip');
     expect(ask(plugin, withClaims('p', 'nope'), nodes)).toEqual(
-      nodes.map(() => 'UnschedulableAndUnresolvable: looking up PVC default/nope: persistentvolumeclaim "nope" not found'),
+      nodes.map(
+        () => 'UnschedulableAndUnresolvable: looking up PVC default/nope: persistentvolumeclaim "nope" not found',
+      ),
     );
   });
 
@@ -254,7 +256,9 @@ describe('NodeVolumeLimits', () => {
     expect(ask(plugin, withClaims('p', 'f'), nodes)).toBe('skip');
     const shared = { azureDisk: { diskName: 'd', diskURI: 'u', kind: 'Shared' } };
     expect(ask(plugin, inline('p', shared), nodes)).toEqual(
-      nodes.map(() => 'Error: converting volume(v0) from inline to csi: kind(Shared) is not supported in csi migration'),
+      nodes.map(
+        () => 'Error: converting volume(v0) from inline to csi: kind(Shared) is not supported in csi migration',
+      ),
     );
     const { pod } = inline('p', ebs('vol-y'));
     expect(wakes(plugin, pod, assignedPodDelete, { before: inline('x', ebs('vol-x')).pod })).toBe(true);
@@ -325,13 +329,19 @@ describe('VolumeZone', () => {
   it('is woken by what may put the volume where a node is', async () => {
     const plugin = await make('VolumeZone');
     const { pod } = withClaims('p', 'c');
-    const volume = (zone: string, storage?: string) => makeVolume('v', { labels: { [ZONE]: zone }, ...(storage && { storage }) });
-    const volumeUpdate = (before: unknown, after: unknown) => wakes(plugin, pod, updated('PersistentVolume'), { before, after });
+    const volume = (zone: string, storage?: string) =>
+      makeVolume('v', { labels: { [ZONE]: zone }, ...(storage && { storage }) });
+    const volumeUpdate = (before: unknown, after: unknown) =>
+      wakes(plugin, pod, updated('PersistentVolume'), { before, after });
     expect(volumeUpdate(volume('a'), volume('b'))).toBe(true);
     expect(volumeUpdate(volume('a'), volume('a', '2Gi'))).toBe(false);
     expect(wakes(plugin, pod, added('PersistentVolume'), { after: volume('a') })).toBe(true);
-    expect(wakes(plugin, pod, updated('PersistentVolumeClaim'), { before: makeClaim('c'), after: makeClaim('c') })).toBe(true);
-    expect(wakes(plugin, pod, updated('PersistentVolumeClaim'), { before: makeClaim('d'), after: makeClaim('d') })).toBe(false);
+    expect(
+      wakes(plugin, pod, updated('PersistentVolumeClaim'), { before: makeClaim('c'), after: makeClaim('c') }),
+    ).toBe(true);
+    expect(
+      wakes(plugin, pod, updated('PersistentVolumeClaim'), { before: makeClaim('d'), after: makeClaim('d') }),
+    ).toBe(false);
     expect(wakes(plugin, pod, added('StorageClass'), { after: makeClass('late', 'x') })).toBe(true);
     const immediate = makeClass('now', 'x', { volumeBindingMode: 'Immediate' });
     expect(wakes(plugin, pod, added('StorageClass'), { after: immediate })).toBe(false);

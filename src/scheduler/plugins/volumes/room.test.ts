@@ -19,7 +19,12 @@ const CLAIMS = ['a', 'b', 'c', 'd'];
 /** Claims c and d are of another driver than a and b. */
 const driverOf = (claim: string): string => (claim < 'c' ? 'one' : 'two');
 
-const metadata = (name: string) => ({ name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' });
+const metadata = (name: string) => ({
+  name,
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+});
 const csiNode = (name: string, limits: Readonly<Record<string, number>>): CSINode => ({
   metadata: metadata(name),
   spec: {
@@ -101,7 +106,11 @@ describe('NodeVolumeLimits', () => {
             }
             case 'pods': {
               const pods = change.claims.map((name) => makePodInfo(`x-${name}`, { spec: mounting(name) }));
-              snapshot.nodes[change.node] = makeNodeInfo((snapshot.nodes[change.node] as { name: string }).name, {}, pods);
+              snapshot.nodes[change.node] = makeNodeInfo(
+                (snapshot.nodes[change.node] as { name: string }).name,
+                {},
+                pods,
+              );
               snapshot.renew(change.node);
               snapshot.changes.add(change.node, NODES.length);
               break;

@@ -23,9 +23,12 @@ test('of webhooks', () => {
   const [first] = validating().webhooks ?? [];
   expect(first).toMatchObject(FILLED);
   expect(first).not.toHaveProperty('reinvocationPolicy');
-  const mutating = variation<admission.MutatingWebhookConfiguration>('admissionregistration/v1.MutatingWebhookConfiguration', {
-    webhooks: [hook],
-  });
+  const mutating = variation<admission.MutatingWebhookConfiguration>(
+    'admissionregistration/v1.MutatingWebhookConfiguration',
+    {
+      webhooks: [hook],
+    },
+  );
   expect(mutating().webhooks).toMatchObject([{ ...FILLED, reinvocationPolicy: 'Never' }]);
   const said = {
     ...hook,
@@ -50,13 +53,20 @@ test('of policies and bindings', () => {
     excludeResourceRules: [{ scope: '*' }],
   };
   const spec = { matchConstraints: match };
-  const validating = variation<admission.ValidatingAdmissionPolicy>('admissionregistration/v1.ValidatingAdmissionPolicy', {
+  const validating = variation<admission.ValidatingAdmissionPolicy>(
+    'admissionregistration/v1.ValidatingAdmissionPolicy',
+    {
+      spec,
+    },
+  );
+  expect(validating().spec).toMatchObject({ failurePolicy: 'Fail', matchConstraints: filled });
+  const mutating = variation<admission.MutatingAdmissionPolicy>('admissionregistration/v1.MutatingAdmissionPolicy', {
     spec,
   });
-  expect(validating().spec).toMatchObject({ failurePolicy: 'Fail', matchConstraints: filled });
-  const mutating = variation<admission.MutatingAdmissionPolicy>('admissionregistration/v1.MutatingAdmissionPolicy', { spec });
   expect(mutating().spec).toMatchObject({ failurePolicy: 'Fail', matchConstraints: filled });
-  expect(validating({ spec: { failurePolicy: 'Ignore', matchConstraints: null } }).spec).toEqual({ failurePolicy: 'Ignore' });
+  expect(validating({ spec: { failurePolicy: 'Ignore', matchConstraints: null } }).spec).toEqual({
+    failurePolicy: 'Ignore',
+  });
   for (const kind of ['ValidatingAdmissionPolicyBinding', 'MutatingAdmissionPolicyBinding'] as const) {
     const binding = variation<admission.ValidatingAdmissionPolicyBinding>(`admissionregistration/v1.${kind}`, {
       spec: { policyName: 'a', matchResources: match },

@@ -16,7 +16,11 @@ import type { FieldType, ObjectType, Program, Type } from '#cel/index.ts';
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;
 
 const VERSIONED_KIND = object('kubernetes.GroupVersionKind', { group: STRING, version: STRING, kind: STRING });
-const VERSIONED_RESOURCE = object('kubernetes.GroupVersionResource', { group: STRING, version: STRING, resource: STRING });
+const VERSIONED_RESOURCE = object('kubernetes.GroupVersionResource', {
+  group: STRING,
+  version: STRING,
+  resource: STRING,
+});
 const REQUEST = object('kubernetes.AdmissionRequest', {
   kind: VERSIONED_KIND,
   resource: VERSIONED_RESOURCE,
@@ -166,7 +170,9 @@ export class ExpressionCompiler {
   /** A variable with an expression that does not compile is there too: what uses it has its own mistakes. */
   compileVariable(name: string, expression: string): CompiledExpression {
     const compiled = this.compile(expression, 'variable');
-    this.#variables?.set(name, { type: compiled.program === undefined ? DYN : variableType(compiled.program.resultType) });
+    this.#variables?.set(name, {
+      type: compiled.program === undefined ? DYN : variableType(compiled.program.resultType),
+    });
     return compiled;
   }
 

@@ -31,7 +31,12 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
   MatchPolicyType: oneOf('Exact', 'Equivalent'),
   SideEffectClass: oneOf('Unknown', 'None', 'Some', 'NoneOnDryRun'),
   ValidatingAdmissionPolicy: resource(
-    { resource: 'validatingadmissionpolicies', scope: 'Cluster', categories: ['api-extensions'], subresources: ['status'] },
+    {
+      resource: 'validatingadmissionpolicies',
+      scope: 'Cluster',
+      categories: ['api-extensions'],
+      subresources: ['status'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('spec?', 2, 'ValidatingAdmissionPolicySpec'),
@@ -98,7 +103,10 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
     f('matchPolicy?', 7, '*MatchPolicyType'),
   ]),
   ValidationAction: oneOf('Deny', 'Warn', 'Audit'),
-  NamedRuleWithOperations: atomicMessage(() => [f('resourceNames?', 1, '[]string', atomic), inline('RuleWithOperations', 2)]),
+  NamedRuleWithOperations: atomicMessage(() => [
+    f('resourceNames?', 1, '[]string', atomic),
+    inline('RuleWithOperations', 2),
+  ]),
   ValidatingWebhookConfiguration: resource(
     { resource: 'validatingwebhookconfigurations', scope: 'Cluster', categories: ['api-extensions'] },
     () => [
@@ -152,7 +160,10 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
     { resource: 'mutatingadmissionpolicies', scope: 'Cluster', categories: ['api-extensions'] },
     () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'MutatingAdmissionPolicySpec')],
   ),
-  MutatingAdmissionPolicyList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]MutatingAdmissionPolicy')]),
+  MutatingAdmissionPolicyList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]MutatingAdmissionPolicy'),
+  ]),
   MutatingAdmissionPolicySpec: message(() => [
     f('paramKind?', 1, '*ParamKind'),
     f('matchConstraints?', 2, '*MatchResources'),

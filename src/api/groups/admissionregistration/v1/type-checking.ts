@@ -32,7 +32,8 @@ export function typeCheckPolicy(policy: Policy, known: CheckedKinds): admission.
   const kinds = kindsOf(policy, known);
   const { paramKind, variables = [], validations = [] } = policy.spec;
   const paramsVersion = parseApiVersion(paramKind?.apiVersion ?? '');
-  const paramsType = paramsVersion === undefined ? undefined : known.typeOf({ ...paramsVersion, kind: paramKind?.kind ?? '' });
+  const paramsType =
+    paramsVersion === undefined ? undefined : known.typeOf({ ...paramsVersion, kind: paramKind?.kind ?? '' });
   const compilers = kinds.map((kind) => {
     const compiler = new ExpressionCompiler({
       hasParams: paramKind !== undefined,
@@ -52,7 +53,9 @@ export function typeCheckPolicy(policy: Policy, known: CheckedKinds): admission.
   };
   return validations.flatMap(({ expression, messageExpression = '' }, index) => [
     ...check(`spec.validations[${index}].expression`, expression, 'validation'),
-    ...(messageExpression === '' ? [] : check(`spec.validations[${index}].messageExpression`, messageExpression, 'message')),
+    ...(messageExpression === ''
+      ? []
+      : check(`spec.validations[${index}].messageExpression`, messageExpression, 'message')),
   ]);
 }
 

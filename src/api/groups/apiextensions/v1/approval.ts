@@ -31,5 +31,8 @@ export function approvalOf(annotations: Readonly<Record<string, string>> | undef
   if (annotation.startsWith(UNAPPROVED)) return { state: 'bypassed', reason: `not approved: ${quote(annotation)}` };
   if (URL_WITH_HOST.test(annotation) && !CONTROL.test(annotation))
     return { state: 'approved', reason: `approved in ${annotation}` };
-  return { state: 'invalid', reason: `${mustHave} with either a URL or a reason starting with "${UNAPPROVED}", ${REVIEW}` };
+  return {
+    state: 'invalid',
+    reason: `${mustHave} with either a URL or a reason starting with "${UNAPPROVED}", ${REVIEW}`,
+  };
 }

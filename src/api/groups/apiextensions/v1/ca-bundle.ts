@@ -33,7 +33,9 @@ function pemProblem(pem: string): string | undefined {
 
 function certificateProblem(base64: string): string | undefined {
   try {
-    return new X509Certificate(Buffer.from(base64, 'base64')).raw.length === 0 ? 'x509: malformed certificate' : undefined;
+    return new X509Certificate(Buffer.from(base64, 'base64')).raw.length === 0
+      ? 'x509: malformed certificate'
+      : undefined;
   } catch {
     // OpenSSL words its errors otherwise than Go does.
     return 'x509: malformed certificate';

@@ -19,6 +19,8 @@ function unrecognizedFormats(spec: Spec): string[] {
   return [common, ...versions].flatMap((fields) => {
     const source = schemaOf(fields);
     if (source === undefined) return [];
-    return [...schemasIn(source)].flatMap(({ type = '', format = '' }) => (format === formatOf(type, format) ? [] : [format]));
+    return [...schemasIn(source)].flatMap(({ type = '', format = '' }) =>
+      format === formatOf(type, format) ? [] : [format],
+    );
   });
 }

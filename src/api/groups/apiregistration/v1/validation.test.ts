@@ -40,8 +40,14 @@ test.each(
       { metadata: { name: 'v1.Example' }, spec: { group: 'Example' } },
       [`spec.group: Invalid value: "Example": ${NAME_MESSAGES.subdomain}`],
     ],
-    [{ metadata: { name: '1.example.com' }, spec: { version: '1' } }, [`spec.version: Invalid value: "1": ${LABEL_1035}`]],
-    [{ metadata: { name: '.example.com' }, spec: { version: null } }, [`spec.version: Invalid value: "": ${LABEL_1035}`]],
+    [
+      { metadata: { name: '1.example.com' }, spec: { version: '1' } },
+      [`spec.version: Invalid value: "1": ${LABEL_1035}`],
+    ],
+    [
+      { metadata: { name: '.example.com' }, spec: { version: null } },
+      [`spec.version: Invalid value: "": ${LABEL_1035}`],
+    ],
     ...[0, -1, 20_001].map((value): [object, string[]] => [
       { spec: { groupPriorityMinimum: value } },
       [`spec.groupPriorityMinimum: Invalid value: ${value}: must be positive and less than 20000`],
@@ -51,7 +57,10 @@ test.each(
       { spec: { versionPriority: value } },
       [`spec.versionPriority: Invalid value: ${value}: must be positive and less than 1000`],
     ]),
-    [local({ caBundle: 'YQ==' }), ['spec.caBundle: Invalid value: "1 bytes": local APIServices may not have a caBundle']],
+    [
+      local({ caBundle: 'YQ==' }),
+      ['spec.caBundle: Invalid value: "1 bytes": local APIServices may not have a caBundle'],
+    ],
     [
       local({ insecureSkipTLSVerify: true }),
       ['spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify'],

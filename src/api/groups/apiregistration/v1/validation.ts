@@ -16,12 +16,22 @@ const MAX_GROUP_PRIORITY = 20_000;
 const MAX_VERSION_PRIORITY = 1000;
 
 export function validateAPIService({ metadata, spec }: APIService): FieldErrorList {
-  const { group = '', version = '', groupPriorityMinimum, versionPriority, service, caBundle, insecureSkipTLSVerify } = spec;
+  const {
+    group = '',
+    version = '',
+    groupPriorityMinimum,
+    versionPriority,
+    service,
+    caBundle,
+    insecureSkipTLSVerify,
+  } = spec;
   const errors: FieldErrorList = [];
   const wanted = `${version}.${group}`;
   const name = metadata.name ?? '';
   if (name !== '' && name !== wanted) {
-    errors.push(field.invalid(field.path('metadata', 'name'), name, `must be \`spec.version+"."+spec.group\`: ${quote(wanted)}`));
+    errors.push(
+      field.invalid(field.path('metadata', 'name'), name, `must be \`spec.version+"."+spec.group\`: ${quote(wanted)}`),
+    );
   }
   if (group === '' && version !== 'v1') {
     errors.push(field.required(SPEC.child('group'), 'only v1 may have an empty group and it better be legacy kube'));
@@ -35,7 +45,9 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
     ...inRange('versionPriority', versionPriority, MAX_VERSION_PRIORITY),
   );
   const skips = insecureSkipTLSVerify === true;
-  const insecure = (message: string): FieldErrorList => [field.invalid(SPEC.child('insecureSkipTLSVerify'), true, message)];
+  const insecure = (message: string): FieldErrorList => [
+    field.invalid(SPEC.child('insecureSkipTLSVerify'), true, message),
+  ];
   if (service === undefined) {
     if (caBundle !== undefined) {
       const bytes = `${Buffer.from(caBundle, 'base64').length} bytes`;

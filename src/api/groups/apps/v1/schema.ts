@@ -24,7 +24,11 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
       categories: ['all'],
       subresources: ['scale', 'status'],
     },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'StatefulSetSpec'), f('status?', 3, 'StatefulSetStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'StatefulSetSpec'),
+      f('status?', 3, 'StatefulSetStatus'),
+    ],
   ),
   PodManagementPolicyType: oneOf('OrderedReady', 'Parallel'),
   StatefulSetUpdateStrategy: message(() => [
@@ -32,7 +36,10 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('rollingUpdate?', 2, '*RollingUpdateStatefulSetStrategy'),
   ]),
   StatefulSetUpdateStrategyType: oneOf('RollingUpdate', 'OnDelete'),
-  RollingUpdateStatefulSetStrategy: message(() => [f('partition?', 1, '*int32'), f('maxUnavailable?', 2, '*intOrString')]),
+  RollingUpdateStatefulSetStrategy: message(() => [
+    f('partition?', 1, '*int32'),
+    f('maxUnavailable?', 2, '*intOrString'),
+  ]),
   PersistentVolumeClaimRetentionPolicyType: known('Retain', 'Delete'),
   StatefulSetPersistentVolumeClaimRetentionPolicy: message(() => [
     f('whenDeleted?', 1, 'PersistentVolumeClaimRetentionPolicyType'),
@@ -80,7 +87,11 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
       categories: ['all'],
       subresources: ['scale', 'status'],
     },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'DeploymentSpec'), f('status?', 3, 'DeploymentStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'DeploymentSpec'),
+      f('status?', 3, 'DeploymentStatus'),
+    ],
   ),
   DeploymentSpec: message(() => [
     f('replicas?', 1, '*int32'),
@@ -157,8 +168,18 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
   ),
   DaemonSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]DaemonSet')]),
   ReplicaSet: resource(
-    { resource: 'replicasets', scope: 'Namespaced', shortNames: ['rs'], categories: ['all'], subresources: ['scale', 'status'] },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ReplicaSetSpec'), f('status?', 3, 'ReplicaSetStatus')],
+    {
+      resource: 'replicasets',
+      scope: 'Namespaced',
+      shortNames: ['rs'],
+      categories: ['all'],
+      subresources: ['scale', 'status'],
+    },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'ReplicaSetSpec'),
+      f('status?', 3, 'ReplicaSetStatus'),
+    ],
   ),
   ReplicaSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ReplicaSet')]),
   ReplicaSetSpec: message(() => [

@@ -62,7 +62,11 @@ test.each<[kind: string, given: string, expected: object]>([
   [
     'Deployment',
     'replicas: 5, strategy: {rollingUpdate: {maxSurge: 5}}',
-    { ...deployment, replicas: 5, strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: 5 } } },
+    {
+      ...deployment,
+      replicas: 5,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: 5 } },
+    },
   ],
   ['Deployment', 'replicas: 3, strategy: {type: RollingUpdate}', { ...deployment, replicas: 3 }],
   [
@@ -79,7 +83,10 @@ test.each<[kind: string, given: string, expected: object]>([
   ['ReplicaSet', 'replicas: 0', { replicas: 0 }],
   ['ReplicaSet', 'replicas: 3', { replicas: 3 }],
 ])('%s: %s', (kind, given, expected) => {
-  const { metadata, spec } = manifest<{ metadata: object; spec: { template: { spec: object } } & Record<string, unknown> }>(
+  const { metadata, spec } = manifest<{
+    metadata: object;
+    spec: { template: { spec: object } } & Record<string, unknown>;
+  }>(
     `apps/v1.${kind}`,
     `metadata: {}\nspec: {template: {metadata: {labels: {foo: bar}}, spec: {containers: []}}, ${given}}`,
   );

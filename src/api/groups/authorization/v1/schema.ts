@@ -8,16 +8,22 @@ export const schema = groupVersion('authorization.k8s.io', 'v1', 'io.k8s.api.aut
     f('spec', 2, 'SubjectAccessReviewSpec'),
     f('status?', 3, 'SubjectAccessReviewStatus'),
   ]),
-  SelfSubjectAccessReview: resource({ resource: 'selfsubjectaccessreviews', scope: 'Cluster', verbs: ['create'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'SelfSubjectAccessReviewSpec'),
-    f('status?', 3, 'SubjectAccessReviewStatus'),
-  ]),
-  LocalSubjectAccessReview: resource({ resource: 'localsubjectaccessreviews', scope: 'Namespaced', verbs: ['create'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'SubjectAccessReviewSpec'),
-    f('status?', 3, 'SubjectAccessReviewStatus'),
-  ]),
+  SelfSubjectAccessReview: resource(
+    { resource: 'selfsubjectaccessreviews', scope: 'Cluster', verbs: ['create'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'SelfSubjectAccessReviewSpec'),
+      f('status?', 3, 'SubjectAccessReviewStatus'),
+    ],
+  ),
+  LocalSubjectAccessReview: resource(
+    { resource: 'localsubjectaccessreviews', scope: 'Namespaced', verbs: ['create'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'SubjectAccessReviewSpec'),
+      f('status?', 3, 'SubjectAccessReviewStatus'),
+    ],
+  ),
   ResourceAttributes: message(() => [
     f('namespace?', 1, 'string'),
     f('verb?', 2, 'string'),

@@ -3,7 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as authorization from './types.ts';
-import { validateLocalSubjectAccessReview, validateSelfSubjectAccessReview, validateSubjectAccessReview } from './validation.ts';
+import {
+  validateLocalSubjectAccessReview,
+  validateSelfSubjectAccessReview,
+  validateSubjectAccessReview,
+} from './validation.ts';
 
 const text = (errors: FieldErrorList): string[] => errors.map(String);
 const resourceAttributes = { verb: 'list', resource: 'pods' };
@@ -60,7 +64,8 @@ describe('whether one may oneself', () => {
 
 describe('whether somebody may in a namespace', () => {
   const other = 'spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace';
-  const path = 'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: disallowed on this kind of request';
+  const path =
+    'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: disallowed on this kind of request';
   test.each(
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
@@ -96,7 +101,10 @@ describe('selectors', () => {
       ['rawSelector: Invalid value: "a=b": may not specified at the same time as requirements'],
     ],
     [{ requirements: [{ key: 'a', operator: 'In' }] }, [`requirements[0].values: ${VALUES}`]],
-    [{ requirements: [requirement, { key: 'a', operator: 'NotIn', values: [] }] }, [`requirements[1].values: ${VALUES}`]],
+    [
+      { requirements: [requirement, { key: 'a', operator: 'NotIn', values: [] }] },
+      [`requirements[1].values: ${VALUES}`],
+    ],
     [{ requirements: [{ ...requirement, operator: 'Exists' }] }, [`requirements[0].values: ${NO_VALUES}`]],
     [{ requirements: [{ ...requirement, operator: 'DoesNotExist' }] }, [`requirements[0].values: ${NO_VALUES}`]],
   ];

@@ -27,10 +27,15 @@ export function validateSelfSubjectAccessReview({ metadata, spec }: SelfSubjectA
 
 export function validateLocalSubjectAccessReview({ metadata, spec }: LocalSubjectAccessReview): FieldErrorList {
   const { resourceAttributes: resource, nonResourceAttributes: path } = spec;
-  const errors = [...aboutSomebody(spec), ...emptyMetadata(metadata, ['namespace'], 'must be empty except for namespace')];
+  const errors = [
+    ...aboutSomebody(spec),
+    ...emptyMetadata(metadata, ['namespace'], 'must be empty except for namespace'),
+  ];
   const { namespace = '' } = resource ?? {};
   if (resource !== undefined && namespace !== (metadata.namespace ?? '')) {
-    errors.push(field.invalid(SPEC.child('resourceAttributes', 'namespace'), namespace, 'must match metadata.namespace'));
+    errors.push(
+      field.invalid(SPEC.child('resourceAttributes', 'namespace'), namespace, 'must match metadata.namespace'),
+    );
   }
   if (path !== undefined) {
     errors.push(field.invalid(SPEC.child('nonResourceAttributes'), path, 'disallowed on this kind of request'));
@@ -57,7 +62,11 @@ function attributes({ resourceAttributes, nonResourceAttributes }: SelfSubjectAc
   return [field.invalid(SPEC.child('resourceAttributes'), null, message)];
 }
 
-function emptyMetadata(metadata: SubjectAccessReview['metadata'], allowed: readonly string[], message: string): FieldErrorList {
+function emptyMetadata(
+  metadata: SubjectAccessReview['metadata'],
+  allowed: readonly string[],
+  message: string,
+): FieldErrorList {
   const isEmpty = Object.entries(metadata).every(
     ([name, value]) =>
       name === 'managedFields' || allowed.includes(name) || value === undefined || value === null || value === '',
@@ -83,7 +92,9 @@ function selector(
   const errors: FieldErrorList = [];
   const path = at.child('requirements');
   if (rawSelector !== '' && requirements.length > 0) {
-    errors.push(field.invalid(at.child('rawSelector'), rawSelector, 'may not specified at the same time as requirements'));
+    errors.push(
+      field.invalid(at.child('rawSelector'), rawSelector, 'may not specified at the same time as requirements'),
+    );
   }
   if (rawSelector === '' && requirements.length === 0) {
     errors.push(field.required(path, `when ${String(at)} is specified, requirements or rawSelector is required`));
@@ -101,7 +112,9 @@ function labelRules(requirement: Requirement, at: FieldPath): FieldErrorList {
     ...values(requirement, at),
     ...validation.validateLabelName(requirement.key, at.child('key')),
     ...(requirement.values ?? []).flatMap((value, index) =>
-      validation.isValidLabelValue(value).map((problem) => field.invalid(at.child('values').index(index), value, problem)),
+      validation
+        .isValidLabelValue(value)
+        .map((problem) => field.invalid(at.child('values').index(index), value, problem)),
     ),
   ];
 }

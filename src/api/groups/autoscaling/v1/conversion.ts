@@ -34,8 +34,8 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
     ...(spec?.behavior !== undefined && { [BEHAVIOR]: behaviorText(spec.behavior) }),
   };
   const annotations = { ...metadata?.annotations, ...carried };
-  const utilization = current.find(({ type, resource }) => type === 'Resource' && resource?.name === 'cpu')?.resource?.current
-    .averageUtilization;
+  const utilization = current.find(({ type, resource }) => type === 'Resource' && resource?.name === 'cpu')?.resource
+    ?.current.averageUtilization;
   return part({
     metadata: metadata && { ...metadata, ...(Object.keys(annotations).length > 0 && { annotations }) },
     spec:
@@ -64,7 +64,9 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
   const kept = Object.fromEntries(Object.entries(annotations).filter(([key]) => !CARRIED.includes(key)));
   const { annotations: _replaced, ...otherMetadata } = metadata ?? {};
   const behavior = behaviorFrom(annotations[BEHAVIOR]);
-  const current = readList(annotations[CURRENT_METRICS])?.map((each) => statusFromV1(each as Immutable<v1.MetricStatus>));
+  const current = readList(annotations[CURRENT_METRICS])?.map((each) =>
+    statusFromV1(each as Immutable<v1.MetricStatus>),
+  );
   const utilization = status?.currentCPUUtilizationPercentage;
   const conditions = readList(annotations[CONDITIONS]);
   return part({

@@ -46,8 +46,15 @@ export const schema = groupVersion('autoscaling', 'v1', 'io.k8s.api.autoscaling.
       f('status?', 3, 'HorizontalPodAutoscalerStatus'),
     ],
   ),
-  HorizontalPodAutoscalerList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]HorizontalPodAutoscaler')]),
-  Scale: kind(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ScaleSpec'), f('status?', 3, 'ScaleStatus')]),
+  HorizontalPodAutoscalerList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]HorizontalPodAutoscaler'),
+  ]),
+  Scale: kind(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('spec?', 2, 'ScaleSpec'),
+    f('status?', 3, 'ScaleStatus'),
+  ]),
   ScaleSpec: message(() => [f('replicas?', 1, 'int32', defaults(0))]),
   ScaleStatus: message(() => [f('replicas', 1, 'int32'), f('selector?', 2, 'string')]),
   MetricSourceType: oneOf('Object', 'Pods', 'Resource', 'ContainerResource', 'External'),

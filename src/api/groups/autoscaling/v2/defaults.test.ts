@@ -22,7 +22,10 @@ test('of replicas and metrics', () => {
   const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } };
   expect(of({})).toMatchObject({ minReplicas: 1, metrics: [cpu] });
   expect(of({ metrics: [], minReplicas: 2 })).toMatchObject({ minReplicas: 2, metrics: [cpu] });
-  const memory = { type: 'Resource', resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } } };
+  const memory = {
+    type: 'Resource',
+    resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } },
+  };
   expect(of({ metrics: [memory] }).metrics).toEqual([memory]);
   expect(of({}).behavior).toBeUndefined();
 });

@@ -36,7 +36,11 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('metrics?', 4, '[]MetricSpec', atomic),
     f('behavior?', 5, '*HorizontalPodAutoscalerBehavior'),
   ]),
-  CrossVersionObjectReference: message(() => [f('kind', 1, 'string'), f('name', 2, 'string'), f('apiVersion?', 3, 'string')]),
+  CrossVersionObjectReference: message(() => [
+    f('kind', 1, 'string'),
+    f('name', 2, 'string'),
+    f('apiVersion?', 3, 'string'),
+  ]),
   MetricSpec: message(() => [
     f('type', 1, 'MetricSourceType'),
     f('object?', 2, '*ObjectMetricSource'),
@@ -45,7 +49,10 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('containerResource?', 7, '*ContainerResourceMetricSource'),
     f('external?', 5, '*ExternalMetricSource'),
   ]),
-  HorizontalPodAutoscalerBehavior: message(() => [f('scaleUp?', 1, '*HPAScalingRules'), f('scaleDown?', 2, '*HPAScalingRules')]),
+  HorizontalPodAutoscalerBehavior: message(() => [
+    f('scaleUp?', 1, '*HPAScalingRules'),
+    f('scaleDown?', 2, '*HPAScalingRules'),
+  ]),
   ScalingPolicySelect: known('Max', 'Min', 'Disabled'),
   HPAScalingRules: message(() => [
     f('stabilizationWindowSeconds?', 3, '*int32'),
@@ -54,7 +61,11 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('tolerance?', 4, '*quantity'),
   ]),
   HPAScalingPolicyType: known('Pods', 'Percent'),
-  HPAScalingPolicy: message(() => [f('type', 1, 'HPAScalingPolicyType'), f('value', 2, 'int32'), f('periodSeconds', 3, 'int32')]),
+  HPAScalingPolicy: message(() => [
+    f('type', 1, 'HPAScalingPolicyType'),
+    f('value', 2, 'int32'),
+    f('periodSeconds', 3, 'int32'),
+  ]),
   MetricSourceType: known('Object', 'Pods', 'Resource', 'ContainerResource', 'External'),
   ObjectMetricSource: message(() => [
     f('describedObject', 1, 'CrossVersionObjectReference'),
@@ -119,5 +130,8 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('averageValue?', 2, '*quantity'),
     f('averageUtilization?', 3, '*int32'),
   ]),
-  HorizontalPodAutoscalerList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]HorizontalPodAutoscaler')]),
+  HorizontalPodAutoscalerList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]HorizontalPodAutoscaler'),
+  ]),
 });

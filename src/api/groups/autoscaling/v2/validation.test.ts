@@ -13,11 +13,17 @@ const names = {
 };
 const hpaOf = variation<autoscaling.HorizontalPodAutoscaler>('autoscaling/v2.HorizontalPodAutoscaler', {
   metadata: { name: 'myautoscaler', namespace: 'default' },
-  spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'mydeployment' }, minReplicas: 1, maxReplicas: 5 },
+  spec: {
+    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'mydeployment' },
+    minReplicas: 1,
+    maxReplicas: 5,
+  },
 });
 const hpa = (spec: object = {}): autoscaling.HorizontalPodAutoscaler => hpaOf({ spec });
 const check = (spec: object, old?: object): string[] =>
-  messages(validateHorizontalPodAutoscaler(hpa(spec), old && hpa(old), names)).map((message) => message.replace('spec.', ''));
+  messages(validateHorizontalPodAutoscaler(hpa(spec), old && hpa(old), names)).map((message) =>
+    message.replace('spec.', ''),
+  );
 
 const utilization = (value: number): object => ({ type: 'Utilization', averageUtilization: value });
 const average = (value: string): object => ({ type: 'AverageValue', averageValue: value });
@@ -162,7 +168,10 @@ describe('metrics', () => {
         resource({ target: utilization(-10) }),
         [`${AT}.resource.target.averageUtilization: Invalid value: -10: must be greater than 0`],
       ],
-      [resource({ target: { type: 'Utilization' } }), [`${AT}.resource.target.averageUtilization: Required value: ${CHOOSE}`]],
+      [
+        resource({ target: { type: 'Utilization' } }),
+        [`${AT}.resource.target.averageUtilization: Required value: ${CHOOSE}`],
+      ],
       [
         resource({ target: { ...utilization(70), averageValue: '100m' } }),
         [`${AT}.resource.target.averageValue: Forbidden: ${NOT_BOTH}`],
@@ -186,7 +195,10 @@ describe('metrics', () => {
         [`${AT}.containerResource.name: Invalid value: "pods": must be a standard resource for containers`],
       ],
       [container({ container: '' }), [`${AT}.containerResource.container: Required value: must specify a container`]],
-      [container({ container: 'A' }), [`${AT}.containerResource.container: Invalid value: "A": ${NAME_MESSAGES.label}`]],
+      [
+        container({ container: 'A' }),
+        [`${AT}.containerResource.container: Invalid value: "A": ${NAME_MESSAGES.label}`],
+      ],
       [
         container({ target: utilization(-10) }),
         [`${AT}.containerResource.target.averageUtilization: Invalid value: -10: must be greater than 0`],
@@ -201,7 +213,10 @@ describe('metrics', () => {
       ],
       // Of pods.
       [pods({ metric: { name: '' } }), [`${AT}.pods.metric.name: Required value: must specify a metric name`]],
-      [pods({ metric: { name: 'foo/../' } }), [`${AT}.pods.metric.name: Invalid value: "foo/../": may not contain '/'`]],
+      [
+        pods({ metric: { name: 'foo/../' } }),
+        [`${AT}.pods.metric.name: Invalid value: "foo/../": may not contain '/'`],
+      ],
       [
         pods({ target: { type: 'AverageValue' } }),
         [`${AT}.pods.target.averageValue: Required value: must specify a positive target averageValue`],
@@ -214,7 +229,10 @@ describe('metrics', () => {
         [`${AT}.object.describedObject.kind: Required value`, `${AT}.object.describedObject.name: Required value`],
       ],
       [object({ metric: { name: '' } }), [`${AT}.object.metric.name: Required value: must specify a metric name`]],
-      [object({ metric: { name: 'foo/../' } }), [`${AT}.object.metric.name: Invalid value: "foo/../": may not contain '/'`]],
+      [
+        object({ metric: { name: 'foo/../' } }),
+        [`${AT}.object.metric.name: Invalid value: "foo/../": may not contain '/'`],
+      ],
       [
         object({ target: { type: 'Value' } }),
         [`${AT}.object.target.averageValue: Required value: must set either a target value or averageValue`],
@@ -224,10 +242,15 @@ describe('metrics', () => {
       [object({ target: average('-1') }), [`${AT}.object.target.averageValue: Invalid value: "-1": ${POSITIVE}`]],
       // Of elsewhere.
       [external({ metric: { name: '' } }), [`${AT}.external.metric.name: Required value: must specify a metric name`]],
-      [external({ metric: { name: 'foo/../' } }), [`${AT}.external.metric.name: Invalid value: "foo/../": may not contain '/'`]],
+      [
+        external({ metric: { name: 'foo/../' } }),
+        [`${AT}.external.metric.name: Invalid value: "foo/../": may not contain '/'`],
+      ],
       [
         external({ target: { type: 'Value' } }),
-        [`${AT}.external.target.averageValue: Required value: must set either a target value for metric or a per-pod target`],
+        [
+          `${AT}.external.target.averageValue: Required value: must set either a target value for metric or a per-pod target`,
+        ],
       ],
       [
         external({ target: { ...total('10'), averageValue: '10' } }),
@@ -274,7 +297,10 @@ describe('behavior', () => {
         { ...good, stabilizationWindowSeconds: 3601 },
         ['stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal to 3600'],
       ],
-      [{ ...good, selectPolicy: 'x' }, ['selectPolicy: Unsupported value: "x": supported values: "Disabled", "Max", "Min"']],
+      [
+        { ...good, selectPolicy: 'x' },
+        ['selectPolicy: Unsupported value: "x": supported values: "Disabled", "Max", "Min"'],
+      ],
       [
         { policies: [{ type: '', value: 0, periodSeconds: 0 }] },
         [
@@ -283,8 +309,14 @@ describe('behavior', () => {
           'policies[0].periodSeconds: Invalid value: 0: must be greater than zero',
         ],
       ],
-      [{ policies: [policy({ type: 'x' })] }, ['policies[0].type: Unsupported value: "x": supported values: "Percent", "Pods"']],
-      [{ policies: [policy(), policy({ value: -1 })] }, ['policies[1].value: Invalid value: -1: must be greater than zero']],
+      [
+        { policies: [policy({ type: 'x' })] },
+        ['policies[0].type: Unsupported value: "x": supported values: "Percent", "Pods"'],
+      ],
+      [
+        { policies: [policy(), policy({ value: -1 })] },
+        ['policies[1].value: Invalid value: -1: must be greater than zero'],
+      ],
       [
         { policies: [policy({ periodSeconds: -1 })] },
         ['policies[0].periodSeconds: Invalid value: -1: must be greater than zero'],
@@ -301,9 +333,14 @@ describe('behavior', () => {
       const found = hpa({ behavior: { [direction]: rules } });
       const { scaleUp, scaleDown } = found.spec.behavior ?? {};
       const given = direction === 'scaleUp' ? scaleUp : scaleDown;
-      const bare = 'policies' in rules && (rules.policies as unknown[]).length === 0 ? { ...given, policies: [] } : given;
+      const bare =
+        'policies' in rules && (rules.policies as unknown[]).length === 0 ? { ...given, policies: [] } : given;
       const behavior = { ...found.spec.behavior, [direction]: bare };
-      const errorsFound = validateHorizontalPodAutoscaler({ ...found, spec: { ...found.spec, behavior } }, undefined, names);
+      const errorsFound = validateHorizontalPodAutoscaler(
+        { ...found, spec: { ...found.spec, behavior } },
+        undefined,
+        names,
+      );
       expect(messages(errorsFound)).toEqual(errors.map((error) => `spec.behavior.${direction}.${error}`));
     }
   });
@@ -322,5 +359,7 @@ test.each(
     ],
   ]),
 )('status %s', (_, status, errors) => {
-  expect(messages(validateHorizontalPodAutoscalerStatus(hpaOf({ status: { currentMetrics: [], ...status } })))).toEqual(errors);
+  expect(messages(validateHorizontalPodAutoscalerStatus(hpaOf({ status: { currentMetrics: [], ...status } })))).toEqual(
+    errors,
+  );
 });

@@ -40,7 +40,8 @@ export function validateHorizontalPodAutoscaler(
     errors.push(field.invalid(at.child('minReplicas'), minReplicas, `must be greater than or equal to ${lowest}`));
   }
   if (maxReplicas === 0) errors.push(field.required(at.child('maxReplicas'), 'must be set and greater than 0'));
-  if (maxReplicas < 0) errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to 1'));
+  if (maxReplicas < 0)
+    errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to 1'));
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
     errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to `minReplicas`'));
   }
@@ -99,7 +100,12 @@ function versionProblem({ apiVersion = '' }: Reference, groupless: boolean): str
   return group === '' && !groupless ? 'apiVersion must specify API group' : undefined;
 }
 
-function metricSpec(metric: Metric, at: FieldPath, old: HorizontalPodAutoscaler | undefined, names: NameRules): FieldErrorList {
+function metricSpec(
+  metric: Metric,
+  at: FieldPath,
+  old: HorizontalPodAutoscaler | undefined,
+  names: NameRules,
+): FieldErrorList {
   const { type } = metric;
   const errors: FieldErrorList = [];
   if (type === '') errors.push(field.required(at.child('type'), 'must specify a metric source type'));
@@ -187,7 +193,8 @@ function containerResourceSource(source: Metric['containerResource'], at: FieldP
   if (source.name === '') errors.push(field.required(at.child('name'), 'must specify a resource name'));
   else errors.push(...containerResourceName(source.name, at.child('name')));
   if (source.container === '') errors.push(field.required(at.child('container'), 'must specify a container'));
-  else errors.push(...invalidEach(at.child('container'), source.container, validation.isDNS1123Label(source.container)));
+  else
+    errors.push(...invalidEach(at.child('container'), source.container, validation.isDNS1123Label(source.container)));
   return [...errors, ...resourceTarget(source.target, at.child('target'))];
 }
 
@@ -195,10 +202,14 @@ function resourceTarget(target: Target, at: FieldPath): FieldErrorList {
   const errors = metricTarget(target, at);
   const { averageUtilization, averageValue } = target;
   if (averageUtilization === undefined && averageValue === undefined) {
-    errors.push(field.required(at.child('averageUtilization'), 'must set either a target raw value or a target utilization'));
+    errors.push(
+      field.required(at.child('averageUtilization'), 'must set either a target raw value or a target utilization'),
+    );
   }
   if (averageUtilization !== undefined && averageValue !== undefined) {
-    errors.push(field.forbidden(at.child('averageValue'), 'may not set both a target raw value and a target utilization'));
+    errors.push(
+      field.forbidden(at.child('averageValue'), 'may not set both a target raw value and a target utilization'),
+    );
   }
   return errors;
 }

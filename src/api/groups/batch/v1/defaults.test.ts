@@ -6,7 +6,8 @@ import { manifest } from '#api/testing/manifest.ts';
 import type { CronJob, Job } from './types.ts';
 
 const template = 'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}';
-const rules = (pattern: string): string => `podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [${pattern}]}]}`;
+const rules = (pattern: string): string =>
+  `podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [${pattern}]}]}`;
 
 describe('jobs', () => {
   const job = (spec: string): Job => manifest<Job>('batch/v1.Job', `spec: {${template}, ${spec}}`);
@@ -31,10 +32,16 @@ describe('jobs', () => {
     ['backoffLimitPerIndex: 1, backoffLimit: 3', { backoffLimit: 3 }],
     ['completionMode: Indexed, suspend: true', { completionMode: 'Indexed', suspend: true }],
     ['podFailurePolicy: {rules: []}', { podReplacementPolicy: 'Failed' }],
-    ['podFailurePolicy: {rules: []}, podReplacementPolicy: TerminatingOrFailed', { podReplacementPolicy: 'TerminatingOrFailed' }],
+    [
+      'podFailurePolicy: {rules: []}, podReplacementPolicy: TerminatingOrFailed',
+      { podReplacementPolicy: 'TerminatingOrFailed' },
+    ],
     ['manualSelector: true', { manualSelector: true }],
     [rules('{type: X}'), { podFailurePolicy: { rules: [{ onPodConditions: [{ type: 'X', status: 'True' }] }] } }],
-    [rules('{type: X, status: "False"}'), { podFailurePolicy: { rules: [{ onPodConditions: [{ status: 'False' }] }] } }],
+    [
+      rules('{type: X, status: "False"}'),
+      { podFailurePolicy: { rules: [{ onPodConditions: [{ status: 'False' }] }] } },
+    ],
   ])('%s', (given, defaults) => {
     expect(job(given).spec).toMatchObject(defaults);
   });
@@ -53,12 +60,18 @@ describe('jobs', () => {
 
 describe('cron jobs', () => {
   const cronJob = (spec: string, job = ''): CronJob['spec'] =>
-    manifest<CronJob>('batch/v1.CronJob', `spec: {schedule: "@daily", jobTemplate: {spec: {${template}, ${job}}}, ${spec}}`).spec;
+    manifest<CronJob>(
+      'batch/v1.CronJob',
+      `spec: {schedule: "@daily", jobTemplate: {spec: {${template}, ${job}}}, ${spec}}`,
+    ).spec;
 
   test.each<[given: string, defaults: object]>([
     ['', { concurrencyPolicy: 'Allow', suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 }],
     ['concurrencyPolicy: Forbid, suspend: true', { concurrencyPolicy: 'Forbid', suspend: true }],
-    ['successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0', { successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0 }],
+    [
+      'successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0',
+      { successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0 },
+    ],
   ])('%s', (given, defaults) => {
     expect(cronJob(given)).toMatchObject(defaults);
   });

@@ -88,7 +88,11 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
   JobTemplateSpec: message(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'JobSpec')]),
   CronJob: resource(
     { resource: 'cronjobs', scope: 'Namespaced', shortNames: ['cj'], categories: ['all'], subresources: ['status'] },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'CronJobSpec', required), f('status?', 3, 'CronJobStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'CronJobSpec', required),
+      f('status?', 3, 'CronJobStatus'),
+    ],
   ),
   CronJobList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CronJob')]),
   CronJobSpec: message(() => [

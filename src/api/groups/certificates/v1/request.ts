@@ -54,7 +54,9 @@ const HASHES: Readonly<Record<string, string | null>> = {
  * UniversalString, too. They are rejected: readers differ in how they decode them, and a group that only some readers recognize
  * would pass the checks of admission.
  */
-const SUBJECT_STRINGS: Readonly<Record<number, { readonly name: string; readonly accepts: (bytes: Buffer) => boolean }>> = {
+const SUBJECT_STRINGS: Readonly<
+  Record<number, { readonly name: string; readonly accepts: (bytes: Buffer) => boolean }>
+> = {
   0x0c: { name: 'UTF-8 string', accepts: (bytes) => isUtf8(bytes) && !bytes.includes(0) },
   0x13: { name: 'PrintableString', accepts: (bytes) => /^[A-Za-z0-9 '()+,\-./:=?*&]*$/.test(bytes.toString('latin1')) },
   0x16: { name: 'IA5String', accepts: (bytes) => bytes.every((byte) => byte > 0 && byte < 0x80) },
@@ -75,7 +77,12 @@ export function parseCertificateRequest(base64: string): CertificateRequest {
   if (block?.type !== 'CERTIFICATE REQUEST') throw new Error('PEM block type must be CERTIFICATE REQUEST');
   if (block.bytes.length > MAX_BYTES) throw new Error(`must have at most ${MAX_BYTES} bytes`);
   const [info, algorithm, signature] = constructed(readDer(block.bytes), SEQUENCE, 3, 3) as [Der, Der, Der];
-  const [version, subject, publicKey, attributes] = constructed(info, SEQUENCE, 3, 4) as [Der, Der, Der, Der | undefined];
+  const [version, subject, publicKey, attributes] = constructed(info, SEQUENCE, 3, 4) as [
+    Der,
+    Der,
+    Der,
+    Der | undefined,
+  ];
   if (version.tag !== INTEGER || publicKey.tag !== SEQUENCE) throw mismatch();
   const pairs = subjectPairs(subject);
   checkSignature(info.whole, publicKey.whole, algorithm, signature);
@@ -114,7 +121,9 @@ function checkSignature(signed: Buffer, spki: Buffer, algorithm: Der, signature:
   if (signature.tag !== BIT_STRING || signature.value[0] !== 0) throw mismatch();
   const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
   if (!verify(hash, signed, key, signature.value.subarray(1))) {
-    throw new Error(key.asymmetricKeyType === 'rsa' ? 'crypto/rsa: verification error' : 'x509: ECDSA verification failure');
+    throw new Error(
+      key.asymmetricKeyType === 'rsa' ? 'crypto/rsa: verification error' : 'x509: ECDSA verification failure',
+    );
   }
 }
 

@@ -1,10 +1,25 @@
 // Every type of certificates.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { atomic, f, groupVersion, kind, known, mapList, message, oneOf, resource } from '#api/machinery/schema/builder.ts';
+import {
+  atomic,
+  f,
+  groupVersion,
+  kind,
+  known,
+  mapList,
+  message,
+  oneOf,
+  resource,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('certificates.k8s.io', 'v1', 'io.k8s.api.certificates.v1', {
   CertificateSigningRequest: resource(
-    { resource: 'certificatesigningrequests', scope: 'Cluster', shortNames: ['csr'], subresources: ['approval', 'status'] },
+    {
+      resource: 'certificatesigningrequests',
+      scope: 'Cluster',
+      shortNames: ['csr'],
+      subresources: ['approval', 'status'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('spec', 2, 'CertificateSigningRequestSpec'),

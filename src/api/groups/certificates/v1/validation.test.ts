@@ -11,8 +11,15 @@ import type { AllowedUpdates } from './validation.ts';
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
 const keys = await crypto.subtle.generateKey(EC, true, ['sign', 'verify']);
-const pem = (await Pkcs10CertificateRequestGenerator.create({ name: 'O=crew', keys, signingAlgorithm: EC })).toString('pem');
-const signed = await X509CertificateGenerator.createSelfSigned({ name: 'CN=x', keys, signingAlgorithm: EC, serialNumber: '01' });
+const pem = (await Pkcs10CertificateRequestGenerator.create({ name: 'O=crew', keys, signingAlgorithm: EC })).toString(
+  'pem',
+);
+const signed = await X509CertificateGenerator.createSelfSigned({
+  name: 'CN=x',
+  keys,
+  signingAlgorithm: EC,
+  serialNumber: '01',
+});
 const certificate = base64(`issued for x\n${signed.toString('pem')}\n`);
 
 const of = variation<certificates.CertificateSigningRequest>('certificates/v1.CertificateSigningRequest', {
@@ -33,7 +40,8 @@ const long = 'a'.repeat(66);
 const USAGES =
   'supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"';
 const PATH_FORM = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-const NO_BLOCK = 'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block';
+const NO_BLOCK =
+  'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block';
 const block = (type: string, body: string): string => `-----BEGIN ${type}-----\n${body}-----END ${type}-----\n`;
 const body = signed.toString('base64').replace(/\s/g, '').replace(/.{64}/g, '$&\n');
 
@@ -172,12 +180,15 @@ describe.each([
 
   test('may change the metadata of what is wrong already', () => {
     const twice = { spec: { usages: ['fly', 'fly'] } };
-    for (const spec of [{}, none, twice, signer('kubernetes.io/legacy-unknown')]) expect(update(spec, spec)).toEqual([]);
+    for (const spec of [{}, none, twice, signer('kubernetes.io/legacy-unknown')])
+      expect(update(spec, spec)).toEqual([]);
     for (const list of [[{ status: 'True' }], [approved, denied], [approved, approved], [denied, denied, approved]]) {
       expect(update(conditions(...list), conditions(...list))).toEqual([]);
     }
     const repeated = conditions({ type: 'A', status: 'True' }, { type: 'A', status: 'True' });
-    expect(update(conditions({ type: '', status: 'True' }), repeated)).toEqual(['status.conditions[0].type: Required value']);
+    expect(update(conditions({ type: '', status: 'True' }), repeated)).toEqual([
+      'status.conditions[0].type: Required value',
+    ]);
   });
 
   test('may say that it failed, and takes back nothing', () => {

@@ -76,9 +76,11 @@ export function validateCertificateSigningRequest(
     errors.push(field.invalid(at.child('expirationSeconds'), spec.expirationSeconds, why));
   }
   errors.push(...conditions(status.conditions ?? [], old?.status.conditions));
-  const isNew = status.certificate !== old?.status.certificate && certificateProblem(old?.status.certificate) === undefined;
+  const isNew =
+    status.certificate !== old?.status.certificate && certificateProblem(old?.status.certificate) === undefined;
   const problem = isNew ? certificateProblem(status.certificate) : undefined;
-  if (problem !== undefined) errors.push(field.invalid(field.path('status', 'certificate'), '<certificate data>', problem));
+  if (problem !== undefined)
+    errors.push(field.invalid(field.path('status', 'certificate'), '<certificate data>', problem));
   return errors;
 }
 

@@ -7,7 +7,10 @@ import { rows, variation } from '#api/testing/variation.ts';
 import type * as coordination from './types.ts';
 import { validateLease } from './validation.ts';
 
-const lease = variation<coordination.Lease>('coordination/v1.Lease', { metadata: { name: 'l', namespace: 'default' }, spec: {} });
+const lease = variation<coordination.Lease>('coordination/v1.Lease', {
+  metadata: { name: 'l', namespace: 'default' },
+  spec: {},
+});
 const QUALIFIED =
   "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 const PREFERENCE = 'spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined';
@@ -15,7 +18,15 @@ const PREFERENCE = 'spec.preferredHolder: Forbidden: may only be specified if `s
 test.each(
   rows<[spec: object, errors: readonly string[]]>([
     [{}, []],
-    [{ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0, acquireTime: '2026-01-01T00:00:00.000000Z' }, []],
+    [
+      {
+        holderIdentity: 'a',
+        leaseDurationSeconds: 15,
+        leaseTransitions: 0,
+        acquireTime: '2026-01-01T00:00:00.000000Z',
+      },
+      [],
+    ],
     // It is given back.
     [{ holderIdentity: '', leaseDurationSeconds: 1 }, []],
     [{ leaseDurationSeconds: 0 }, ['spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0']],
@@ -31,7 +42,10 @@ test.each(
     [{ strategy: 'OldestEmulationVersion' }, []],
     [{ strategy: 'OldestEmulationVersion', preferredHolder: 'b' }, []],
     [{ strategy: 'example.com/mine' }, []],
-    [{ strategy: 'foo' }, ['spec.strategy.strategy: Unsupported value: "foo": supported values: "OldestEmulationVersion"']],
+    [
+      { strategy: 'foo' },
+      ['spec.strategy.strategy: Unsupported value: "foo": supported values: "OldestEmulationVersion"'],
+    ],
     [{ strategy: 'foo/bar/baz' }, [`spec.strategy.strategy: Invalid value: "foo/bar/baz": ${QUALIFIED}`]],
     [{ preferredHolder: 'b' }, [PREFERENCE]],
     [{ preferredHolder: '' }, []],

@@ -29,6 +29,7 @@ export function validateLease({ spec }: Immutable<Lease>): FieldErrorList {
 /** A name of Kubernetes' own, or one with a domain. */
 function validateStrategy(strategy: string): FieldErrorList {
   const at = SPEC.child('strategy', 'strategy');
-  if (!strategy.includes('/')) return STRATEGIES.includes(strategy) ? [] : [field.notSupported(at, strategy, STRATEGIES)];
+  if (!strategy.includes('/'))
+    return STRATEGIES.includes(strategy) ? [] : [field.notSupported(at, strategy, STRATEGIES)];
   return validation.isQualifiedName(strategy).map((problem) => field.invalid(at, strategy, problem));
 }

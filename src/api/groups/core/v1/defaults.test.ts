@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { manifest } from '#api/testing/manifest.ts';
 import { imageTag } from './defaults.ts';
 
-const defaulted = (kind: string, yaml: string, group = 'core'): Record<string, unknown> => manifest(`${group}/v1.${kind}`, yaml);
+const defaulted = (kind: string, yaml: string, group = 'core'): Record<string, unknown> =>
+  manifest(`${group}/v1.${kind}`, yaml);
 
 /** The value at a path such as spec.containers[0].image; undefined if there is none. */
 function at(object: unknown, path: string): unknown {
@@ -17,7 +18,8 @@ function at(object: unknown, path: string): unknown {
 
 type Case = [path: string, yaml: string, value: unknown];
 
-const podOf = (container: string, spec = ''): string => `spec: {containers: [{name: c, image: i, ${container}}]${spec}}`;
+const podOf = (container: string, spec = ''): string =>
+  `spec: {containers: [{name: c, image: i, ${container}}]${spec}}`;
 const volume = (source: string): string => `spec: {containers: [], volumes: [{name: v, ${source}}]}`;
 
 describe('pods', () => {
@@ -76,7 +78,11 @@ describe('pods', () => {
       podOf('ports: [{containerPort: 80}]', ', hostNetwork: true'),
       { containerPort: 80, hostPort: 80, protocol: 'TCP' },
     ],
-    ['env[0].valueFrom.fieldRef.apiVersion', podOf('env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]'), 'v1'],
+    [
+      'env[0].valueFrom.fieldRef.apiVersion',
+      podOf('env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]'),
+      'v1',
+    ],
     [
       'env[0].valueFrom.resourceFieldRef.divisor',
       podOf('env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}]'),
@@ -115,7 +121,11 @@ describe('pods', () => {
       podOf('livenessProbe: {httpGet: {port: 80, path: /x, scheme: HTTPS}}'),
       { path: '/x', port: 80, scheme: 'HTTPS' },
     ],
-    ['lifecycle.preStop.httpGet', podOf('lifecycle: {preStop: {httpGet: {port: 80}}}'), { path: '/', port: 80, scheme: 'HTTP' }],
+    [
+      'lifecycle.preStop.httpGet',
+      podOf('lifecycle: {preStop: {httpGet: {port: 80}}}'),
+      { path: '/', port: 80, scheme: 'HTTP' },
+    ],
     [
       'lifecycle.postStart.httpGet',
       podOf('lifecycle: {postStart: {httpGet: {port: 80}}}'),
@@ -159,7 +169,11 @@ describe('pods', () => {
         defaultMode: 420,
       },
     ],
-    ['ephemeral.volumeClaimTemplate.spec.volumeMode', volume('ephemeral: {volumeClaimTemplate: {spec: {}}}'), 'Filesystem'],
+    [
+      'ephemeral.volumeClaimTemplate.spec.volumeMode',
+      volume('ephemeral: {volumeClaimTemplate: {spec: {}}}'),
+      'Filesystem',
+    ],
     ['image', volume('image: {reference: "a:latest"}'), { reference: 'a:latest', pullPolicy: 'Always' }],
     ['image', volume('image: {reference: "a:1"}'), { reference: 'a:1', pullPolicy: 'IfNotPresent' }],
     ['iscsi.iscsiInterface', volume('iscsi: {targetPortal: a, iqn: b, lun: 0}'), 'default'],
@@ -176,7 +190,14 @@ describe('pods', () => {
     [
       'scaleIO',
       volume('scaleIO: {gateway: a, system: b, secretRef: {name: c}, volumeName: d}'),
-      { gateway: 'a', system: 'b', secretRef: { name: 'c' }, volumeName: 'd', storageMode: 'ThinProvisioned', fsType: 'xfs' },
+      {
+        gateway: 'a',
+        system: 'b',
+        secretRef: { name: 'c' },
+        volumeName: 'd',
+        storageMode: 'ThinProvisioned',
+        fsType: 'xfs',
+      },
     ],
   ])('%s of the volume of %s', (path, yaml, value) => {
     expect(at(defaulted('Pod', yaml), `spec.volumes[0].${path}`)).toEqual(value);
@@ -190,7 +211,10 @@ describe('pods', () => {
     ],
     [
       'but first from what the containers request',
-      podOf('resources: {requests: {cpu: 500m, ephemeral-storage: 1Gi}}', ', resources: {limits: {cpu: 2, memory: 1Gi}}'),
+      podOf(
+        'resources: {requests: {cpu: 500m, ephemeral-storage: 1Gi}}',
+        ', resources: {limits: {cpu: 2, memory: 1Gi}}',
+      ),
       { limits: { cpu: '2', memory: '1Gi' }, requests: { cpu: '500m', memory: '1Gi' } },
     ],
     [

@@ -68,7 +68,8 @@ function setReplicationControllerDefaults(controller: ReplicationController): vo
 /** Every namespace can be selected by its name. One whose name is still to be generated gets the label later. */
 function setNamespaceDefaults(namespace: Namespace): void {
   const { metadata } = namespace;
-  if ((metadata.name ?? '') !== '') metadata.labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name };
+  if ((metadata.name ?? '') !== '')
+    metadata.labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name };
   namespace.status.phase ??= 'Active';
 }
 
@@ -113,7 +114,8 @@ function setResourceQuotaDefaults({ spec, status }: ResourceQuota): void {
 
 function setLimitRangeDefaults({ spec }: LimitRange): void {
   for (const item of spec.limits ?? []) {
-    for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio]) roundUp(list);
+    for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio])
+      roundUp(list);
     if (item.type === 'Container') setContainerLimitDefaults(item);
   }
 }
@@ -274,13 +276,15 @@ function setVolumeDefaults(volume: Volume): void {
   if (volume.configMap !== undefined) volume.configMap.defaultMode ??= FILE_MODE;
   if (volume.downwardAPI !== undefined) {
     volume.downwardAPI.defaultMode ??= FILE_MODE;
-    for (const item of volume.downwardAPI.items ?? []) if (item.fieldRef !== undefined) item.fieldRef.apiVersion ??= 'v1';
+    for (const item of volume.downwardAPI.items ?? [])
+      if (item.fieldRef !== undefined) item.fieldRef.apiVersion ??= 'v1';
   }
   if (volume.projected !== undefined) {
     volume.projected.defaultMode ??= FILE_MODE;
     for (const source of volume.projected.sources ?? []) {
       if (source.serviceAccountToken !== undefined) source.serviceAccountToken.expirationSeconds ??= 3600;
-      for (const item of source.downwardAPI?.items ?? []) if (item.fieldRef !== undefined) item.fieldRef.apiVersion ??= 'v1';
+      for (const item of source.downwardAPI?.items ?? [])
+        if (item.fieldRef !== undefined) item.fieldRef.apiVersion ??= 'v1';
     }
   }
   setSourceDefaults(volume);

@@ -8,7 +8,8 @@ const spec = (text: string): core.PodSpec =>
   manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec:\n${indent(text)}`).spec;
 
 const status = (text: string): core.PodStatus =>
-  manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec: {containers: [{name: c}]}\nstatus:\n${indent(text)}`).status;
+  manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec: {containers: [{name: c}]}\nstatus:\n${indent(text)}`)
+    .status;
 
 const signal = '{stopSignal: SIGUSR1}';
 const hook = 'preStop: {sleep: {seconds: 1}}';

@@ -34,7 +34,8 @@ export function withoutDisabledPodFields(spec: PodSpec, old?: PodSpec): PodSpec 
   // ContainerStopSignals
   if (hasStopSignal(result) && (old === undefined || !hasStopSignal(old))) result = withoutStopSignals(result);
   for (const name of PROJECTIONS) {
-    if (hasProjection(result, name) && (old === undefined || !hasProjection(old, name))) result = withoutProjection(result, name);
+    if (hasProjection(result, name) && (old === undefined || !hasProjection(old, name)))
+      result = withoutProjection(result, name);
   }
   return result;
 }
@@ -83,7 +84,10 @@ const hasAnyVolumeStatus = (status: PodStatus): boolean =>
 export function withoutDisabledStatusFields(status: PodStatus, old: PodStatus): PodStatus {
   let result = status;
   // DRANodeAllocatableResources
-  if (result.nodeAllocatableResourceClaimStatuses !== undefined && old.nodeAllocatableResourceClaimStatuses === undefined) {
+  if (
+    result.nodeAllocatableResourceClaimStatuses !== undefined &&
+    old.nodeAllocatableResourceClaimStatuses === undefined
+  ) {
     const { nodeAllocatableResourceClaimStatuses: _, ...rest } = result;
     result = rest;
   }

@@ -36,7 +36,9 @@ export function warningsForCIDR(at: FieldPath, value: string): string[] {
   const warnings: string[] = [];
   if (network !== canonical) {
     const single = `${mapped ?? canonical}/${isIPv4(address) ? 32 : 128}`;
-    warnings.push(`${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${better}" or "${single}"?)`);
+    warnings.push(
+      `${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${better}" or "${single}"?)`,
+    );
   }
   if (mapped !== undefined || address !== given || length !== givenLength) {
     warnings.push(`${at.toString()}: ${nonStandard('CIDR value', value, better)}`);

@@ -9,7 +9,10 @@ function at(kind: string, yaml: string, path: string): unknown {
   return path
     .split(/[.[\]]+/)
     .filter((part) => part !== '')
-    .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], manifest(`core/v1.${kind}`, yaml));
+    .reduce<unknown>(
+      (value, part) => (value as Record<string, unknown> | undefined)?.[part],
+      manifest(`core/v1.${kind}`, yaml),
+    );
 }
 
 const LISTS = ['containers', 'initContainers', 'ephemeralContainers'];
@@ -66,10 +69,13 @@ describe('what is asked for', () => {
     expect(at('Pod', given, 'spec.ephemeralContainers[0].resources.requests')).toBeUndefined();
   });
 
-  test.each(['cpu: 100m, memory: 200Mi', 'ephemeral-storage: 500Mi'])('nothing is said of how %s may change', (limits) => {
-    const given = podOf('containers', `resources: {limits: {${limits}}}`);
-    expect(at('Pod', given, 'spec.containers[0].resizePolicy')).toBeUndefined();
-  });
+  test.each(['cpu: 100m, memory: 200Mi', 'ephemeral-storage: 500Mi'])(
+    'nothing is said of how %s may change',
+    (limits) => {
+      const given = podOf('containers', `resources: {limits: {${limits}}}`);
+      expect(at('Pod', given, 'spec.containers[0].resizePolicy')).toBeUndefined();
+    },
+  );
 });
 
 describe('ports of the host', () => {
@@ -135,7 +141,12 @@ test.each<[kind: string, yaml: string, path: string, value: unknown]>([
       defaultRequest: { cpu: '100m', memory: '100Mi' },
     },
   ],
-  ['LimitRange', 'spec: {limits: [{type: Pod, max: {cpu: 100m}}]}', 'spec.limits[0]', { type: 'Pod', max: { cpu: '100m' } }],
+  [
+    'LimitRange',
+    'spec: {limits: [{type: Pod, max: {cpu: 100m}}]}',
+    'spec.limits[0]',
+    { type: 'Pod', max: { cpu: '100m' } },
+  ],
 ])('%s of %s: %s', (kind, yaml, path, value) => {
   expect(at(kind, yaml, path)).toEqual(value);
 });

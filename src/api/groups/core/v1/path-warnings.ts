@@ -19,7 +19,8 @@ export function pathWarnings(volumes: readonly Volume[]): string[] {
     const { name, configMap, secret, downwardAPI, projected } = volume;
     const warnings: string[] = [];
     const add = (kind: () => string, files: readonly File[]): void => {
-      for (const overlap of overlaps(files)) warnings.push(`volume ${quote(name)} (${kind()}): overlapping paths: ${overlap}`);
+      for (const overlap of overlaps(files))
+        warnings.push(`volume ${quote(name)} (${kind()}): overlapping paths: ${overlap}`);
     };
     add(() => `ConfigMap ${quote(configMap?.name ?? '')}`, filesOf(configMap?.items, ''));
     add(() => `Secret ${quote(secret?.secretName ?? '')}`, filesOf(secret?.items, ''));

@@ -19,7 +19,11 @@ test.each<[what: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, q
   ],
   ['one of two containers without', { containers: [container(exact), container({})] }, 'Burstable'],
   ['an init container without', { containers: [container(exact)], initContainers: [container({})] }, 'Burstable'],
-  ['less than the limits', { containers: [container({ requests: all('1', '1Gi'), limits: all('2', '1Gi') })] }, 'Burstable'],
+  [
+    'less than the limits',
+    { containers: [container({ requests: all('1', '1Gi'), limits: all('2', '1Gi') })] },
+    'Burstable',
+  ],
   [
     'zero, where there are limits',
     { containers: [container({ requests: all('0', '0'), limits: all('1', '1Gi') })] },
@@ -27,7 +31,11 @@ test.each<[what: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, q
   ],
   ['only CPU', { containers: [container({ requests: { cpu: '1' }, limits: { cpu: '1' } })] }, 'Burstable'],
   ['as a whole', { containers: [container({})], resources: exact }, 'Guaranteed'],
-  ['as a whole, less than the limits', { containers: [container(exact)], resources: { requests: { cpu: '1' } } }, 'Burstable'],
+  [
+    'as a whole, less than the limits',
+    { containers: [container(exact)], resources: { requests: { cpu: '1' } } },
+    'Burstable',
+  ],
 ])('a pod that requests %s', (_, spec, qos) => {
   expect(podQosClass(spec)).toBe(qos);
 });

@@ -122,7 +122,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       f('status?', 3, 'PersistentVolumeClaimStatus'),
     ],
   ),
-  PersistentVolumeClaimList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PersistentVolumeClaim')]),
+  PersistentVolumeClaimList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]PersistentVolumeClaim'),
+  ]),
   PersistentVolumeClaimSpec: message(() => [
     f('accessModes?', 1, '[]PersistentVolumeAccessMode', atomic),
     f('selector?', 4, '*meta/v1.LabelSelector'),
@@ -182,10 +185,23 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   PersistentVolumeAccessMode: oneOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'),
   PersistentVolumePhase: oneOf('Pending', 'Available', 'Bound', 'Released', 'Failed'),
   PersistentVolumeClaimPhase: oneOf('Pending', 'Bound', 'Lost'),
-  HostPathType: oneOf('', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice'),
+  HostPathType: oneOf(
+    '',
+    'DirectoryOrCreate',
+    'Directory',
+    'FileOrCreate',
+    'File',
+    'Socket',
+    'CharDevice',
+    'BlockDevice',
+  ),
   HostPathVolumeSource: message(() => [f('path', 1, 'string'), f('type?', 2, '*HostPathType')]),
   EmptyDirVolumeSource: message(() => [f('medium?', 1, 'StorageMedium'), f('sizeLimit?', 2, '*quantity')]),
-  GlusterfsVolumeSource: message(() => [f('endpoints', 1, 'string'), f('path', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  GlusterfsVolumeSource: message(() => [
+    f('endpoints', 1, 'string'),
+    f('path', 2, 'string'),
+    f('readOnly?', 3, 'bool'),
+  ]),
   GlusterfsPersistentVolumeSource: message(() => [
     f('endpoints', 1, 'string'),
     f('path', 2, 'string'),
@@ -278,7 +294,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('partition?', 3, 'int32'),
     f('readOnly?', 4, 'bool'),
   ]),
-  GitRepoVolumeSource: message(() => [f('repository', 1, 'string'), f('revision?', 2, 'string'), f('directory?', 3, 'string')]),
+  GitRepoVolumeSource: message(() => [
+    f('repository', 1, 'string'),
+    f('revision?', 2, 'string'),
+    f('directory?', 3, 'string'),
+  ]),
   SecretVolumeSource: message(() => [
     f('secretName?', 1, 'string'),
     f('items?', 2, '[]KeyToPath', atomic),
@@ -324,7 +344,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('readOnly?', 4, 'bool'),
     f('wwids?', 5, '[]string', atomic),
   ]),
-  AzureFileVolumeSource: message(() => [f('secretName', 1, 'string'), f('shareName', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  AzureFileVolumeSource: message(() => [
+    f('secretName', 1, 'string'),
+    f('shareName', 2, 'string'),
+    f('readOnly?', 3, 'bool'),
+  ]),
   AzureFilePersistentVolumeSource: message(() => [
     f('secretName', 1, 'string'),
     f('shareName', 2, 'string'),
@@ -348,7 +372,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('readOnly?', 5, '*bool', defaults(false)),
     f('kind?', 6, '*AzureDataDiskKind', defaults('Shared')),
   ]),
-  PortworxVolumeSource: message(() => [f('volumeID', 1, 'string'), f('fsType?', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  PortworxVolumeSource: message(() => [
+    f('volumeID', 1, 'string'),
+    f('fsType?', 2, 'string'),
+    f('readOnly?', 3, 'bool'),
+  ]),
   ScaleIOVolumeSource: message(() => [
     f('gateway', 1, 'string'),
     f('system', 2, 'string'),
@@ -419,7 +447,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('certificateChainPath?', 6, 'string'),
     f('userAnnotations?', 7, '{}string'),
   ]),
-  ProjectedVolumeSource: message(() => [f('sources', 1, '[]VolumeProjection', optional, atomic), f('defaultMode?', 2, '*int32')]),
+  ProjectedVolumeSource: message(() => [
+    f('sources', 1, '[]VolumeProjection', optional, atomic),
+    f('defaultMode?', 2, '*int32'),
+  ]),
   VolumeProjection: message(() => [
     f('secret?', 1, '*SecretProjection'),
     f('downwardAPI?', 2, '*DownwardAPIProjection'),
@@ -498,7 +529,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('key', 2, 'string'),
     f('optional?', 3, '*bool'),
   ]),
-  SecretKeySelector: atomicMessage(() => [inline('LocalObjectReference', 1), f('key', 2, 'string'), f('optional?', 3, '*bool')]),
+  SecretKeySelector: atomicMessage(() => [
+    inline('LocalObjectReference', 1),
+    f('key', 2, 'string'),
+    f('optional?', 3, '*bool'),
+  ]),
   EnvFromSource: message(() => [
     f('prefix?', 1, 'string'),
     f('configMapRef?', 2, '*ConfigMapEnvSource'),
@@ -689,7 +724,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('allocatedResourcesStatus?', 14, '[]ResourceStatus', mapList('name'), merge('name')),
     f('stopSignal?', 15, '*Signal'),
   ]),
-  ResourceStatus: message(() => [f('name', 1, 'ResourceName'), f('resources?', 2, '[]ResourceHealth', mapList('resourceID'))]),
+  ResourceStatus: message(() => [
+    f('name', 1, 'ResourceName'),
+    f('resources?', 2, '[]ResourceHealth', mapList('resourceID')),
+  ]),
   ResourceHealthStatus: known('Healthy', 'Unhealthy', 'Unknown'),
   ResourceHealth: message(() => [
     f('resourceID', 1, 'string'),
@@ -697,7 +735,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('message?', 6, '*string'),
   ]),
   ContainerUser: message(() => [f('linux?', 1, '*LinuxContainerUser')]),
-  LinuxContainerUser: message(() => [f('uid', 1, 'int64'), f('gid', 2, 'int64'), f('supplementalGroups?', 3, '[]int64', atomic)]),
+  LinuxContainerUser: message(() => [
+    f('uid', 1, 'int64'),
+    f('gid', 2, 'int64'),
+    f('supplementalGroups?', 3, '[]int64', atomic),
+  ]),
   PodPhase: oneOf('Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'),
   PodConditionType: known(
     'ContainersReady',
@@ -753,7 +795,9 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('values?', 3, '[]string', atomic),
   ]),
   NodeSelectorOperator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'),
-  TopologySelectorTerm: atomicMessage(() => [f('matchLabelExpressions?', 1, '[]TopologySelectorLabelRequirement', atomic)]),
+  TopologySelectorTerm: atomicMessage(() => [
+    f('matchLabelExpressions?', 1, '[]TopologySelectorLabelRequirement', atomic),
+  ]),
   TopologySelectorLabelRequirement: message(() => [f('key', 1, 'string'), f('values', 2, '[]string', atomic)]),
   Affinity: message(() => [
     f('nodeAffinity?', 1, '*NodeAffinity'),
@@ -1027,7 +1071,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       f('status?', 3, 'ReplicationControllerStatus'),
     ],
   ),
-  ReplicationControllerList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ReplicationController')]),
+  ReplicationControllerList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ReplicationController'),
+  ]),
   ServiceAffinity: oneOf('ClientIP', 'None'),
   SessionAffinityConfig: message(() => [f('clientIP?', 1, '*ClientIPConfig')]),
   ClientIPConfig: message(() => [f('timeoutSeconds?', 1, '*int32')]),
@@ -1078,7 +1125,13 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('nodePort?', 5, 'int32'),
   ]),
   Service: resource(
-    { resource: 'services', scope: 'Namespaced', shortNames: ['svc'], categories: ['all'], subresources: ['proxy', 'status'] },
+    {
+      resource: 'services',
+      scope: 'Namespaced',
+      shortNames: ['svc'],
+      categories: ['all'],
+      subresources: ['proxy', 'status'],
+    },
     () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ServiceSpec'), f('status?', 3, 'ServiceStatus')],
   ),
   ServiceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Service')]),
@@ -1133,8 +1186,14 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   ]),
   DaemonEndpoint: message(() => [f('Port', 1, 'int32')]),
   NodeDaemonEndpoints: message(() => [f('kubeletEndpoint?', 1, 'DaemonEndpoint')]),
-  NodeRuntimeHandlerFeatures: message(() => [f('recursiveReadOnlyMounts?', 1, '*bool'), f('userNamespaces?', 2, '*bool')]),
-  NodeRuntimeHandler: message(() => [f('name', 1, 'string', optional), f('features?', 2, '*NodeRuntimeHandlerFeatures')]),
+  NodeRuntimeHandlerFeatures: message(() => [
+    f('recursiveReadOnlyMounts?', 1, '*bool'),
+    f('userNamespaces?', 2, '*bool'),
+  ]),
+  NodeRuntimeHandler: message(() => [
+    f('name', 1, 'string', optional),
+    f('features?', 2, '*NodeRuntimeHandlerFeatures'),
+  ]),
   NodeFeatures: message(() => [f('supplementalGroupsPolicy?', 1, '*bool')]),
   NodeSystemInfo: message(() => [
     f('machineID', 1, 'string'),
@@ -1366,7 +1425,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   ResourceQuotaStatus: message(() => [f('hard?', 1, 'ResourceList'), f('used?', 2, 'ResourceList')]),
   ResourceQuota: resource(
     { resource: 'resourcequotas', scope: 'Namespaced', shortNames: ['quota'], subresources: ['status'] },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ResourceQuotaSpec'), f('status?', 3, 'ResourceQuotaStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'ResourceQuotaSpec'),
+      f('status?', 3, 'ResourceQuotaStatus'),
+    ],
   ),
   ResourceQuotaList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceQuota')]),
   Secret: resource({ resource: 'secrets', scope: 'Namespaced' }, () => [
@@ -1403,10 +1466,16 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   ]),
   ComponentStatus: resource(
     { resource: 'componentstatuses', scope: 'Cluster', shortNames: ['cs'], verbs: ['get', 'list'] },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('conditions?', 2, '[]ComponentCondition', mapList('type'), merge('type'))],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('conditions?', 2, '[]ComponentCondition', mapList('type'), merge('type')),
+    ],
   ),
   ComponentStatusList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ComponentStatus')]),
-  DownwardAPIVolumeSource: message(() => [f('items?', 1, '[]DownwardAPIVolumeFile', atomic), f('defaultMode?', 2, '*int32')]),
+  DownwardAPIVolumeSource: message(() => [
+    f('items?', 1, '[]DownwardAPIVolumeFile', atomic),
+    f('defaultMode?', 2, '*int32'),
+  ]),
   DownwardAPIVolumeFile: message(() => [
     f('path', 1, 'string'),
     f('fieldRef?', 2, '*ObjectFieldSelector'),
@@ -1441,7 +1510,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('runAsUserName?', 3, '*string'),
     f('hostProcess?', 4, '*bool'),
   ]),
-  RangeAllocation: kind(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('range', 2, 'string'), f('data', 3, 'bytes')]),
+  RangeAllocation: kind(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('range', 2, 'string'),
+    f('data', 3, 'bytes'),
+  ]),
   Sysctl: message(() => [f('name', 1, 'string'), f('value', 2, 'string')]),
   PortStatus: message(() => [f('port', 1, 'int32'), f('protocol', 2, 'Protocol'), f('error?', 3, '*string')]),
   LoadBalancerIPMode: known('VIP', 'Proxy'),

@@ -8,9 +8,14 @@ import { claimWarnings, nodeSelectorTerm } from './warnings.ts';
 
 const SPEC = field.path('spec');
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
-const RECYCLE = 'The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.';
+const RECYCLE =
+  'The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.';
 
-const DEPRECATED_SOURCES: readonly (readonly [source: keyof core.PersistentVolumeSource, path: string, message: string])[] = [
+const DEPRECATED_SOURCES: readonly (readonly [
+  source: keyof core.PersistentVolumeSource,
+  path: string,
+  message: string,
+])[] = [
   ['cephfs', 'cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
   ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['scaleIO', 'scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],

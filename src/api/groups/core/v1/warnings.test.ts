@@ -145,7 +145,11 @@ describe('pods', () => {
         'spec.containers[0].resources.requests[memory]: fractional byte value "200m" is invalid, must be an integer',
       ],
     ],
-    ['a variable twice', one('env: [{name: A, value: a}, {name: A, value: b}]'), [`spec.containers[0].env[1]: ${HIDES}`]],
+    [
+      'a variable twice',
+      one('env: [{name: A, value: a}, {name: A, value: b}]'),
+      [`spec.containers[0].env[1]: ${HIDES}`],
+    ],
     [
       'a variable and its own value',
       one('env: [{name: A, value: a}, {name: A, value: $(A)}]'),
@@ -182,7 +186,9 @@ describe('pods', () => {
     ],
     [
       'a port of two addresses',
-      one('ports: [{containerPort: 80, hostPort: 80, hostIP: 1.2.3.4}, {containerPort: 80, hostPort: 80, hostIP: 1.2.3.5}]'),
+      one(
+        'ports: [{containerPort: 80, hostPort: 80, hostIP: 1.2.3.4}, {containerPort: 80, hostPort: 80, hostIP: 1.2.3.5}]',
+      ),
       [],
     ],
     [
@@ -224,8 +230,10 @@ describe('pods', () => {
 test('claims', () => {
   const claim = (storage: string): string[] =>
     claimWarnings(
-      manifest<PersistentVolumeClaim>('core/v1.PersistentVolumeClaim', `spec: {resources: {requests: {storage: ${storage}}}}`)
-        .spec,
+      manifest<PersistentVolumeClaim>(
+        'core/v1.PersistentVolumeClaim',
+        `spec: {resources: {requests: {storage: ${storage}}}}`,
+      ).spec,
       field.path('spec'),
     );
   expect(claim('1Gi')).toEqual([]);

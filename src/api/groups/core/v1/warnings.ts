@@ -33,7 +33,8 @@ export function podTemplateWarnings({ metadata, spec }: PodTemplateSpec, at: Fie
 export function resourceNameWarnings(name: string): string[] {
   const problems = validation.isDNS1123Label(name);
   if (problems.length === 0) return [];
-  const why = 'this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended';
+  const why =
+    'this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended';
   return [`metadata.name: ${why}: [${problems.join(' ')}]`];
 }
 
@@ -78,7 +79,9 @@ function addresses({ dnsConfig, hostAliases }: PodSpec, at: FieldPath): string[]
   const servers = at.child('dnsConfig', 'nameservers');
   return [
     ...(dnsConfig?.nameservers ?? []).flatMap((address, index) => warningsForIP(servers.index(index), address)),
-    ...(hostAliases ?? []).flatMap(({ ip }, index) => warningsForIP(at.child('hostAliases').index(index).child('ip'), ip)),
+    ...(hostAliases ?? []).flatMap(({ ip }, index) =>
+      warningsForIP(at.child('hostAliases').index(index).child('ip'), ip),
+    ),
   ];
 }
 
@@ -104,11 +107,15 @@ function nodeLabels({ nodeSelector, affinity }: PodSpec, at: FieldPath): string[
     const message = DEPRECATED_NODE_LABELS.get(label);
     if (message !== undefined) warnings.push(`${at.child('nodeSelector').key(label).toString()}: ${message}`);
   }
-  const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution: preferred } =
-    affinity?.nodeAffinity ?? {};
+  const {
+    requiredDuringSchedulingIgnoredDuringExecution: required,
+    preferredDuringSchedulingIgnoredDuringExecution: preferred,
+  } = affinity?.nodeAffinity ?? {};
   const path = at.child('affinity', 'nodeAffinity');
   const terms = path.child('requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms');
-  (required?.nodeSelectorTerms ?? []).forEach((term, index) => warnings.push(...nodeSelectorTerm(term, terms.index(index))));
+  (required?.nodeSelectorTerms ?? []).forEach((term, index) =>
+    warnings.push(...nodeSelectorTerm(term, terms.index(index))),
+  );
   const preferences = path.child('preferredDuringSchedulingIgnoredDuringExecution');
   (preferred ?? []).forEach(({ preference }, index) => {
     warnings.push(...nodeSelectorTerm(preference, preferences.index(index).child('preference')));
@@ -128,7 +135,9 @@ export function nodeSelectorTerm({ matchExpressions }: Immutable<core.NodeSelect
 }
 
 const nullSelector = ({ labelSelector }: Selects, at: FieldPath): string[] =>
-  labelSelector === undefined ? [`${at.child('labelSelector').toString()}: a null labelSelector results in matching no pod`] : [];
+  labelSelector === undefined
+    ? [`${at.child('labelSelector').toString()}: a null labelSelector results in matching no pod`]
+    : [];
 
 function spreadConstraints({ topologySpreadConstraints: constraints }: PodSpec, at: FieldPath): string[] {
   return (constraints ?? []).flatMap((constraint, index) => {
@@ -197,7 +206,8 @@ function profileAnnotations(
     if (Object.hasOwn(annotations, key)) warnings.push(`${at.key(key).toString()}: ${message}`);
   };
   if (securityContext?.seccompProfile === undefined) told(CONTAINER_SECCOMP_ANNOTATION + name, SECCOMP);
-  const hasField = spec.securityContext?.appArmorProfile !== undefined || securityContext?.appArmorProfile !== undefined;
+  const hasField =
+    spec.securityContext?.appArmorProfile !== undefined || securityContext?.appArmorProfile !== undefined;
   if (isTemplate && !hasField) told(APP_ARMOR_ANNOTATION + name, APP_ARMOR);
   return warnings;
 }
@@ -246,7 +256,9 @@ function duplicates({ hostAliases, imagePullSecrets }: PodSpec, at: FieldPath): 
 
 function repeated(values: readonly string[], name: string, at: FieldPath): string[] {
   return values.flatMap((value, index) =>
-    values.indexOf(value) < index ? [`${at.index(index).child(name).toString()}: duplicate ${name} ${quote(value)}`] : [],
+    values.indexOf(value) < index
+      ? [`${at.index(index).child(name).toString()}: duplicate ${name} ${quote(value)}`]
+      : [],
   );
 }
 
@@ -306,7 +318,8 @@ function ports(containers: readonly (readonly [Container, FieldPath])[]): string
       const others = known.get(key) ?? [];
       for (const other of others) {
         const clash = portClash(port, other.port);
-        if (clash !== undefined) warnings.push(`${at.toString()}: ${clash} port definition with ${other.at.toString()}`);
+        if (clash !== undefined)
+          warnings.push(`${at.toString()}: ${clash} port definition with ${other.at.toString()}`);
       }
       known.set(key, [...others, { port, at }]);
     });

@@ -1,6 +1,16 @@
 // Every type of discovery.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { atomic, atomicMessage, f, groupVersion, kind, message, optional, resource, set } from '#api/machinery/schema/builder.ts';
+import {
+  atomic,
+  atomicMessage,
+  f,
+  groupVersion,
+  kind,
+  message,
+  optional,
+  resource,
+  set,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('discovery.k8s.io', 'v1', 'io.k8s.api.discovery.v1', {
   EndpointSlice: resource({ resource: 'endpointslices', scope: 'Namespaced' }, () => [
@@ -19,7 +29,11 @@ export const schema = groupVersion('discovery.k8s.io', 'v1', 'io.k8s.api.discove
     f('zone?', 7, '*string'),
     f('hints?', 8, '*EndpointHints'),
   ]),
-  EndpointConditions: message(() => [f('ready?', 1, '*bool'), f('serving?', 2, '*bool'), f('terminating?', 3, '*bool')]),
+  EndpointConditions: message(() => [
+    f('ready?', 1, '*bool'),
+    f('serving?', 2, '*bool'),
+    f('terminating?', 3, '*bool'),
+  ]),
   EndpointHints: message(() => [f('forZones?', 1, '[]ForZone', atomic), f('forNodes?', 2, '[]ForNode', atomic)]),
   ForZone: message(() => [f('name', 1, 'string')]),
   ForNode: message(() => [f('name', 1, 'string')]),

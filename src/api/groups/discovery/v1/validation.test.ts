@@ -15,10 +15,15 @@ const slice = variation<discovery.EndpointSlice>('discovery/v1.EndpointSlice', {
 });
 const check = (change: object): string[] => messages(validateEndpointSlice(slice(change)));
 const endpoint = (change: object): object => ({ endpoints: [{ addresses: ['10.1.2.3'], ...change }] });
-const of = (addressType: string, ...addresses: readonly string[]): object => ({ addressType, endpoints: [{ addresses }] });
+const of = (addressType: string, ...addresses: readonly string[]): object => ({
+  addressType,
+  endpoints: [{ addresses }],
+});
 const port = (change: object): object => ({ ports: [change] });
-const zones = (...names: readonly string[]): object => endpoint({ hints: { forZones: names.map((name) => ({ name })) } });
-const nodes = (...names: readonly string[]): object => endpoint({ hints: { forNodes: names.map((name) => ({ name })) } });
+const zones = (...names: readonly string[]): object =>
+  endpoint({ hints: { forZones: names.map((name) => ({ name })) } });
+const nodes = (...names: readonly string[]): object =>
+  endpoint({ hints: { forNodes: names.map((name) => ({ name })) } });
 const AT = 'endpoints[0]';
 
 test.each(
@@ -68,10 +73,19 @@ test.each(
     [{ ports: [{}, {}] }, ['ports[1].name: Duplicate value: ""']],
     [port({ name: 'aCapital' }), [`ports[0].name: Invalid value: "aCapital": ${NAME_MESSAGES.label}`]],
     [port({ name: 'almost_valid' }), [`ports[0].name: Invalid value: "almost_valid": ${NAME_MESSAGES.label}`]],
-    [port({ name: 'a'.repeat(64) }), [`ports[0].name: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`]],
-    [port({ protocol: 'foo' }), ['ports[0].protocol: Unsupported value: "foo": supported values: "SCTP", "TCP", "UDP"']],
+    [
+      port({ name: 'a'.repeat(64) }),
+      [`ports[0].name: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`],
+    ],
+    [
+      port({ protocol: 'foo' }),
+      ['ports[0].protocol: Unsupported value: "foo": supported values: "SCTP", "TCP", "UDP"'],
+    ],
     [port({ appProtocol: '--' }), [`ports[0].appProtocol: Invalid value: "--": ${NAME_MESSAGES.namePart}`]],
-    [{ ports: range(20_001, (index) => ({ name: `p${index}` })) }, ['ports: Too many: 20001: must have at most 20000 items']],
+    [
+      { ports: range(20_001, (index) => ({ name: `p${index}` })) },
+      ['ports: Too many: 20001: must have at most 20000 items'],
+    ],
     [
       { endpoints: range(1001, () => ({ addresses: ['10.0.0.1'] })) },
       ['endpoints: Too many: 1001: must have at most 1000 items'],
@@ -83,7 +97,10 @@ test.each(
     ],
     [of('IPv6', '10.1.2.3'), [`${AT}.addresses: Invalid value: "10.1.2.3": must be an IPv6 address`]],
     [of('IPv4', '2001:db8::1'), [`${AT}.addresses: Invalid value: "2001:db8::1": must be an IPv4 address`]],
-    [of('IPv6', '2001:DB8::1'), [`${AT}.addresses[0]: Invalid value: "2001:DB8::1": must be in canonical form ("2001:db8::1")`]],
+    [
+      of('IPv6', '2001:DB8::1'),
+      [`${AT}.addresses[0]: Invalid value: "2001:DB8::1": must be in canonical form ("2001:db8::1")`],
+    ],
     [
       of('IPv4', 'a.b', '01.2.3.4', '::ffff:1.2.3.4'),
       [

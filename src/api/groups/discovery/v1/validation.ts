@@ -24,7 +24,10 @@ const MAX_TOPOLOGY = 16;
 const MAX_HINTS = 8;
 
 /** `old`: endpoints that it had may all stay as they are. */
-export function validateEndpointSlice({ addressType, endpoints, ports }: EndpointSlice, old?: EndpointSlice): FieldErrorList {
+export function validateEndpointSlice(
+  { addressType, endpoints, ports }: EndpointSlice,
+  old?: EndpointSlice,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const at = field.path('addressType');
   if (addressType === '') errors.push(field.required(at));
@@ -61,13 +64,18 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath
     errors.push(field.tooMany(topology, Object.keys(deprecatedTopology).length, MAX_TOPOLOGY));
   }
   errors.push(...validation.validateLabels(deprecatedTopology, topology));
-  if (hostname !== undefined) errors.push(...invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname)));
+  if (hostname !== undefined)
+    errors.push(...invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname)));
   for (const name of ['forZones', 'forNodes'] as const)
     errors.push(...validateHints(hints?.[name] ?? [], name, at.child('hints', name)));
   return errors;
 }
 
-function validateHints(list: readonly { readonly name: string }[], kind: 'forZones' | 'forNodes', at: FieldPath): FieldErrorList {
+function validateHints(
+  list: readonly { readonly name: string }[],
+  kind: 'forZones' | 'forNodes',
+  at: FieldPath,
+): FieldErrorList {
   if (list.length > MAX_HINTS) return [field.tooMany(at, list.length, MAX_HINTS)];
   const seen = new Set<string>();
   return list.flatMap(({ name }, index) => {
@@ -127,7 +135,8 @@ function validatePorts(ports: readonly Immutable<discovery.EndpointPort>[]): Fie
     if (seen.has(name)) errors.push(field.duplicate(place.child('name'), name));
     seen.add(name);
     if (protocol === undefined) errors.push(field.required(place.child('protocol')));
-    else if (!PROTOCOLS.includes(protocol)) errors.push(field.notSupported(place.child('protocol'), protocol, PROTOCOLS));
+    else if (!PROTOCOLS.includes(protocol))
+      errors.push(field.notSupported(place.child('protocol'), protocol, PROTOCOLS));
     if (appProtocol !== undefined) {
       errors.push(...invalidEach(place.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)));
     }

@@ -27,7 +27,10 @@ function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
     metadata,
     // An event that was recorded under the old name has none; it is written as null there, too.
     eventTime: eventTime as string,
-    series: series === undefined ? undefined : { count: series.count ?? 0, lastObservedTime: series.lastObservedTime as string },
+    series:
+      series === undefined
+        ? undefined
+        : { count: series.count ?? 0, lastObservedTime: series.lastObservedTime as string },
     reportingController: reportingComponent || undefined,
     reportingInstance: reportingInstance || undefined,
     action,
@@ -45,8 +48,19 @@ function fromCore(event: Immutable<CoreEvent>): Draft<Immutable<Event>> {
 
 /** Without kind and apiVersion. */
 export function toCore(event: Immutable<Event>): Draft<Immutable<CoreEvent>> {
-  const { metadata, regarding, reason, note, type, eventTime, series, action, related, reportingController, reportingInstance } =
-    event;
+  const {
+    metadata,
+    regarding,
+    reason,
+    note,
+    type,
+    eventTime,
+    series,
+    action,
+    related,
+    reportingController,
+    reportingInstance,
+  } = event;
   return dropUndefined({
     metadata,
     involvedObject: regarding,

@@ -29,7 +29,10 @@ describe('a new one', () => {
   test.each(
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
-      [{ type: 'Warning', series: { count: 2, lastObservedTime: microLater }, related: { kind: 'Node', name: 'n' } }, []],
+      [
+        { type: 'Warning', series: { count: 2, lastObservedTime: microLater }, related: { kind: 'Node', name: 'n' } },
+        [],
+      ],
       [{ source: {} }, []],
       [{ metadata: { name: 'A' } }, [`metadata.name: Invalid value: "A": ${NAME_MESSAGES.subdomain}`]],
       [{ eventTime: null }, ['eventTime: Required value']],
@@ -59,7 +62,8 @@ describe('a new one', () => {
 
 describe('an old one', () => {
   const update = (now: object, old: object = {}): string[] => text(validateNewerEventUpdate(event(now), event(old)));
-  const fixed = (name: string, value: unknown): string => `${name}: Invalid value: ${JSON.stringify(value)}: field is immutable`;
+  const fixed = (name: string, value: unknown): string =>
+    `${name}: Invalid value: ${JSON.stringify(value)}: field is immutable`;
 
   test('goes on', () => {
     expect(update({ metadata: { labels: { a: 'b' } } })).toEqual([]);

@@ -30,15 +30,21 @@ const FIXED = [
 export function validateNewerEvent(event: Event): FieldErrorList {
   const { eventTime, type = '', firstTimestamp, lastTimestamp, count = 0, source = {} } = event;
   const { name = '' } = event.metadata;
-  const errors = [...invalidEach(field.path('metadata', 'name'), name, validation.isDNS1123Subdomain(name)), ...series(event)];
+  const errors = [
+    ...invalidEach(field.path('metadata', 'name'), name, validation.isDNS1123Subdomain(name)),
+    ...series(event),
+  ];
   if (eventTime === undefined || eventTime === null) errors.push(field.required(field.path('eventTime')));
-  if (type !== 'Normal' && type !== 'Warning') errors.push(field.invalid(field.path('type'), '', `has invalid value: ${type}`));
+  if (type !== 'Normal' && type !== 'Warning')
+    errors.push(field.invalid(field.path('type'), '', `has invalid value: ${type}`));
   if (firstTimestamp !== undefined && firstTimestamp !== null) {
     errors.push(field.invalid(field.path('firstTimestamp'), '', UNSET));
   }
-  if (lastTimestamp !== undefined && lastTimestamp !== null) errors.push(field.invalid(field.path('lastTimestamp'), '', UNSET));
+  if (lastTimestamp !== undefined && lastTimestamp !== null)
+    errors.push(field.invalid(field.path('lastTimestamp'), '', UNSET));
   if (count !== 0) errors.push(field.invalid(field.path('count'), '', UNSET));
-  if ((source.component ?? '') !== '' || (source.host ?? '') !== '') errors.push(field.invalid(field.path('source'), '', UNSET));
+  if ((source.component ?? '') !== '' || (source.host ?? '') !== '')
+    errors.push(field.invalid(field.path('source'), '', UNSET));
   return errors;
 }
 
@@ -46,8 +52,18 @@ export function validateNewerEventUpdate(event: Event, old: Event): FieldErrorLi
   return [
     ...(semanticEqual(event.series, old.series) ? [] : series(event)),
     ...FIXED.flatMap((name) => immutable(event[name] ?? null, old[name] ?? null, field.path(name), semanticEqual)),
-    ...immutable(event.reportingComponent ?? '', old.reportingComponent ?? '', field.path('reportingController'), Object.is),
-    ...immutable(event.reportingInstance ?? '', old.reportingInstance ?? '', field.path('reportingInstance'), Object.is),
+    ...immutable(
+      event.reportingComponent ?? '',
+      old.reportingComponent ?? '',
+      field.path('reportingController'),
+      Object.is,
+    ),
+    ...immutable(
+      event.reportingInstance ?? '',
+      old.reportingInstance ?? '',
+      field.path('reportingInstance'),
+      Object.is,
+    ),
   ];
 }
 

@@ -32,7 +32,11 @@ function limited(shares: number, lendablePercent: number, queuing?: Queuing): Pr
 
 export const PRIORITY_LEVELS: readonly BootstrapPriorityLevel[] = [
   { name: CATCH_ALL, mandatory: true, spec: limited(5, 0) },
-  { name: EXEMPT, mandatory: true, spec: { type: 'Exempt', exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } } },
+  {
+    name: EXEMPT,
+    mandatory: true,
+    spec: { type: 'Exempt', exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } },
+  },
   { name: 'system', mandatory: false, spec: limited(30, 33, [64, 6]) },
   { name: 'node-high', mandatory: false, spec: limited(40, 25, [64, 6]) },
   { name: 'leader-election', mandatory: false, spec: limited(10, 0, [16, 4]) },

@@ -74,7 +74,10 @@ describe('flow schemas', () => {
       { rules: [{ subjects: [user] }] },
       ['spec.rules[0]: Required value: at least one of resourceRules and nonResourceRules has to be non-empty'],
     ],
-    [subject({ kind: 'User' }), ["spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'"]],
+    [
+      subject({ kind: 'User' }),
+      ["spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'"],
+    ],
     [subject({ kind: 'User', user: { name: '' } }), ['spec.rules[0].subjects[0].user.name: Required value']],
     [
       subject({ ...user, group: { name: 'a' } }),
@@ -121,7 +124,10 @@ describe('flow schemas', () => {
         `spec.rules[0].resourceRules[0].namespaces: Invalid value: ["*","c"]: if '*' is present, must not specify other namespaces`,
       ],
     ],
-    [resource({ apiGroups: ['', 'batch'], resources: ['pods', 'jobs'], namespaces: ['a', 'b'], clusterScope: true }), []],
+    [
+      resource({ apiGroups: ['', 'batch'], resources: ['pods', 'jobs'], namespaces: ['a', 'b'], clusterScope: true }),
+      [],
+    ],
     [
       urls('*', '/apis/*'),
       [
@@ -130,7 +136,9 @@ describe('flow schemas', () => {
     ],
     [
       urls(),
-      ['spec.rules[0].nonResourceRules[0].nonResourceURLs: Required value: nonResourceURLs must contain at least one value'],
+      [
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs: Required value: nonResourceURLs must contain at least one value',
+      ],
     ],
     [
       { rules: [{ subjects: [user], nonResourceRules: [{ ...url, verbs: ['feed'] }] }] },
@@ -150,7 +158,9 @@ describe('flow schemas', () => {
     [subject({ kind: 'ServiceAccount', serviceAccount: { name: '*', namespace: 'a' } }), []],
     [
       subject({ kind: 'ServiceAccount', serviceAccount: { name: 'a', namespace: '' } }),
-      ['spec.rules[0].subjects[0].serviceAccount.namespace: Required value: must specify namespace for service account'],
+      [
+        'spec.rules[0].subjects[0].serviceAccount.namespace: Required value: must specify namespace for service account',
+      ],
     ],
     [
       subject({ kind: 'ServiceAccount' }),
@@ -158,14 +168,19 @@ describe('flow schemas', () => {
         "spec.rules[0].subjects[0].serviceAccount: Required value: serviceAccount is required when subject kind is 'ServiceAccount'",
       ],
     ],
-    [resource({ verbs: [] }), ['spec.rules[0].resourceRules[0].verbs: Required value: verbs must contain at least one value']],
+    [
+      resource({ verbs: [] }),
+      ['spec.rules[0].resourceRules[0].verbs: Required value: verbs must contain at least one value'],
+    ],
     [
       resource({ verbs: ['feed'] }),
       [`spec.rules[0].resourceRules[0].verbs: Unsupported value: ["feed"]: supported values: ${ALL_VERBS}`],
     ],
     [
       resource({ verbs: ['create', '*'] }),
-      [`spec.rules[0].resourceRules[0].verbs: Invalid value: ["create","*"]: if '*' is present, must not specify other verbs`],
+      [
+        `spec.rules[0].resourceRules[0].verbs: Invalid value: ["create","*"]: if '*' is present, must not specify other verbs`,
+      ],
     ],
     [
       resource({ apiGroups: [] }),
@@ -191,8 +206,14 @@ describe('flow schemas', () => {
     [urls('/', '/foo', '/foo/*'), []],
     [urls(''), ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "": must not be empty']],
     [urls('a'), ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "a": must start with slash']],
-    [urls('/a b'), ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/a b": must not contain white-space']],
-    [urls('//a'), ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "//a": must not contain double slash']],
+    [
+      urls('/a b'),
+      ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/a b": must not contain white-space'],
+    ],
+    [
+      urls('//a'),
+      ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "//a": must not contain double slash'],
+    ],
     [
       urls('/a*', '/a/*/b'),
       [
@@ -208,7 +229,9 @@ describe('flow schemas', () => {
     const object = schema({ metadata: { name }, spec });
     expect(object.spec).toEqual(spec);
     expect(validateFlowSchema(object)).toEqual([]);
-    const other = messages(validateFlowSchema(schema(object, { spec: { priorityLevelConfiguration: { name: 'other' } } })));
+    const other = messages(
+      validateFlowSchema(schema(object, { spec: { priorityLevelConfiguration: { name: 'other' } } })),
+    );
     expect(other.map((message) => message.slice(-50))).toEqual(
       mandatory ? [expect.stringMatching(`spec of '${name}' must equal the fixed value$`)] : [],
     );
@@ -276,13 +299,18 @@ describe('priority levels', () => {
         `${AT}.handSize: Invalid value: 6: should not be greater than queues (-1)`,
       ],
     ],
-    [queues({ queues: 10_000_001, handSize: 1 }), [`${AT}.queues: Invalid value: 10000001: must not be greater than 10000000`]],
+    [
+      queues({ queues: 10_000_001, handSize: 1 }),
+      [`${AT}.queues: Invalid value: 10000001: must not be greater than 10000000`],
+    ],
     [queues({ handSize: -1 }), [`${AT}.handSize: Invalid value: -1: must be positive`]],
     [queues({ handSize: 65 }), [`${AT}.handSize: Invalid value: 65: should not be greater than queues (64)`]],
     [queues({ queues: 64, handSize: 10 }), []],
     [
       queues({ queues: 128, handSize: 10 }),
-      [`${AT}.handSize: Invalid value: 10: required entropy bits of deckSize 128 and handSize 10 should not be greater than 60`],
+      [
+        `${AT}.handSize: Invalid value: 10: required entropy bits of deckSize 128 and handSize 10 should not be greater than 60`,
+      ],
     ],
   ])('%j', (spec, errors) => {
     expect(check(spec)).toEqual(errors);
@@ -306,7 +334,9 @@ describe('priority levels', () => {
       'spec.exempt.nominalConcurrencyShares: Invalid value: -1: must be a non-negative integer',
       'spec.exempt.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive',
     ]);
-    const limitedExempt = messages(validatePriorityLevelConfiguration(level({ ...good, metadata: { name: 'exempt' } })));
+    const limitedExempt = messages(
+      validatePriorityLevelConfiguration(level({ ...good, metadata: { name: 'exempt' } })),
+    );
     expect(limitedExempt.at(-1)).toMatch(/spec of 'exempt' except the 'spec.exempt' field must equal the fixed value$/);
     const catchAll = messages(validatePriorityLevelConfiguration(level({ ...good, metadata: { name: 'catch-all' } })));
     expect(catchAll.at(-1)).toMatch(/spec of 'catch-all' must equal the fixed value$/);

@@ -63,7 +63,9 @@ function flowSchemaSpec(name: string, spec: FlowSchema['spec']): FieldErrorList 
 function rulesWithSubjects(rule: Immutable<flowcontrol.PolicyRulesWithSubjects>, at: FieldPath): FieldErrorList {
   const { subjects, resourceRules = [], nonResourceRules = [] } = rule;
   return [
-    ...(subjects.length === 0 ? [field.required(at.child('subjects'), 'subjects must contain at least one value')] : []),
+    ...(subjects.length === 0
+      ? [field.required(at.child('subjects'), 'subjects must contain at least one value')]
+      : []),
     ...subjects.flatMap((each, index) => subject(each, at.child('subjects').index(index))),
     ...(resourceRules.length === 0 && nonResourceRules.length === 0
       ? [field.required(at, 'at least one of resourceRules and nonResourceRules has to be non-empty')]
@@ -98,11 +100,15 @@ function named(value: { readonly name: string } | undefined, own: string, kind: 
   return nonEmpty(value.name, at.child('name'));
 }
 
-function serviceAccount(account: Immutable<flowcontrol.ServiceAccountSubject> | undefined, at: FieldPath): FieldErrorList {
+function serviceAccount(
+  account: Immutable<flowcontrol.ServiceAccountSubject> | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const errors = named(account, 'serviceAccount', 'ServiceAccount', at);
   if (account === undefined) return errors;
   const { name, namespace } = account;
-  if (name !== '' && name !== '*') errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name)));
+  if (name !== '' && name !== '*')
+    errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name)));
   const path = at.child('namespace');
   if (namespace === '') errors.push(field.required(path, 'must specify namespace for service account'));
   else errors.push(...invalidEach(path, namespace, validation.isDNS1123Label(namespace)));
@@ -125,8 +131,18 @@ function verbs(list: readonly string[], at: FieldPath): FieldErrorList {
 function resourceRule(rule: ResourceRule, at: FieldPath): FieldErrorList {
   const errors = [
     ...verbs(rule.verbs, at.child('verbs')),
-    ...wildcardAlone(rule.apiGroups, 'resource rules must supply at least one api group', 'api groups', at.child('apiGroups')),
-    ...wildcardAlone(rule.resources, 'resource rules must supply at least one resource', 'resources', at.child('resources')),
+    ...wildcardAlone(
+      rule.apiGroups,
+      'resource rules must supply at least one api group',
+      'api groups',
+      at.child('apiGroups'),
+    ),
+    ...wildcardAlone(
+      rule.resources,
+      'resource rules must supply at least one resource',
+      'resources',
+      at.child('resources'),
+    ),
   ];
   const namespaces = rule.namespaces ?? [];
   const path = at.child('namespaces');
@@ -167,10 +183,16 @@ function urlProblem(path: string): string | undefined {
   if (path.includes(' ')) return 'must not contain white-space';
   if (path.includes('//')) return 'must not contain double slash';
   const first = path.indexOf('*');
-  return first < 0 || (first === path.length - 1 && path.endsWith('/*')) ? undefined : 'wildcard can only do suffix matching';
+  return first < 0 || (first === path.length - 1 && path.endsWith('/*'))
+    ? undefined
+    : 'wildcard can only do suffix matching';
 }
 
-export function validatePriorityLevelConfiguration({ metadata: { name = '' }, spec, status }: PriorityLevel): FieldErrorList {
+export function validatePriorityLevelConfiguration({
+  metadata: { name = '' },
+  spec,
+  status,
+}: PriorityLevel): FieldErrorList {
   const errors = priorityLevelSpec(name, spec);
   const fixed = PRIORITY_LEVELS.find((level) => level.mandatory && level.name === name);
   if (fixed !== undefined) {
@@ -193,12 +215,15 @@ function priorityLevelSpec(name: string, { type, limited, exempt }: PriorityLeve
   }
   switch (type) {
     case 'Exempt':
-      if (limited !== undefined) errors.push(field.forbidden(SPEC.child('limited'), 'must be nil if the type is not Limited'));
+      if (limited !== undefined)
+        errors.push(field.forbidden(SPEC.child('limited'), 'must be nil if the type is not Limited'));
       if (exempt !== undefined) errors.push(...exemptLevel(exempt, SPEC.child('exempt')));
       break;
     case 'Limited':
-      if (exempt !== undefined) errors.push(field.forbidden(SPEC.child('exempt'), 'must be nil if the type is Limited'));
-      if (limited === undefined) errors.push(field.required(SPEC.child('limited'), 'must not be empty when type is Limited'));
+      if (exempt !== undefined)
+        errors.push(field.forbidden(SPEC.child('exempt'), 'must be nil if the type is Limited'));
+      if (limited === undefined)
+        errors.push(field.required(SPEC.child('limited'), 'must not be empty when type is Limited'));
       else errors.push(...limitedLevel(limited, SPEC.child('limited')));
       break;
     case '':
@@ -225,7 +250,9 @@ function limitedLevel(level: Limited, at: FieldPath): FieldErrorList {
     ...(shares < 0 ? [field.invalid(at.child('nominalConcurrencyShares'), shares, NOT_NEGATIVE)] : []),
     ...limitResponse(level.limitResponse, at.child('limitResponse')),
     ...percent(lendablePercent, at.child('lendablePercent')),
-    ...(borrowing < 0 ? [field.invalid(at.child('borrowingLimitPercent'), borrowing, `if specified, ${NOT_NEGATIVE}`)] : []),
+    ...(borrowing < 0
+      ? [field.invalid(at.child('borrowingLimitPercent'), borrowing, `if specified, ${NOT_NEGATIVE}`)]
+      : []),
   ];
 }
 
@@ -237,9 +264,12 @@ function limitResponse({ type, queuing }: Limited['limitResponse'], at: FieldPat
   const path = at.child('queuing');
   switch (type) {
     case 'Reject':
-      return queuing === undefined ? [] : [field.forbidden(path, 'must be nil if limited.limitResponse.type is not Limited')];
+      return queuing === undefined
+        ? []
+        : [field.forbidden(path, 'must be nil if limited.limitResponse.type is not Limited')];
     case 'Queue':
-      if (queuing === undefined) return [field.required(path, 'must not be empty if limited.limitResponse.type is Limited')];
+      if (queuing === undefined)
+        return [field.required(path, 'must not be empty if limited.limitResponse.type is Limited')];
       return queues(queuing, path);
     case '':
       return [field.required(at.child('type'))];

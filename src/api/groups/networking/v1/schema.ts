@@ -49,11 +49,10 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     f('ipBlock?', 3, '*IPBlock'),
   ]),
   NetworkPolicyList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]NetworkPolicy')]),
-  Ingress: resource({ resource: 'ingresses', scope: 'Namespaced', shortNames: ['ing'], subresources: ['status'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'IngressSpec'),
-    f('status?', 3, 'IngressStatus'),
-  ]),
+  Ingress: resource(
+    { resource: 'ingresses', scope: 'Namespaced', shortNames: ['ing'], subresources: ['status'] },
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'IngressSpec'), f('status?', 3, 'IngressStatus')],
+  ),
   IngressList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Ingress')]),
   IngressSpec: message(() => [
     f('ingressClassName?', 4, '*string'),
@@ -69,11 +68,19 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     f('hostname?', 2, 'string'),
     f('ports?', 4, '[]IngressPortStatus', atomic),
   ]),
-  IngressPortStatus: message(() => [f('port', 1, 'int32'), f('protocol', 2, 'core/v1.Protocol'), f('error?', 3, '*string')]),
+  IngressPortStatus: message(() => [
+    f('port', 1, 'int32'),
+    f('protocol', 2, 'core/v1.Protocol'),
+    f('error?', 3, '*string'),
+  ]),
   IngressRule: message(() => [f('host?', 1, 'string'), inline('IngressRuleValue', 2)]),
   IngressRuleValue: message(() => [f('http?', 1, '*HTTPIngressRuleValue')]),
   HTTPIngressRuleValue: message(() => [f('paths', 1, '[]HTTPIngressPath', atomic)]),
-  HTTPIngressPath: message(() => [f('path?', 1, 'string'), f('pathType', 3, '*string'), f('backend', 2, 'IngressBackend')]),
+  HTTPIngressPath: message(() => [
+    f('path?', 1, 'string'),
+    f('pathType', 3, '*string'),
+    f('backend', 2, 'IngressBackend'),
+  ]),
   IngressBackend: message(() => [
     f('service?', 4, '*IngressServiceBackend'),
     f('resource?', 3, '*core/v1.TypedLocalObjectReference'),
@@ -84,7 +91,10 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'IngressClassSpec'),
   ]),
-  IngressClassSpec: message(() => [f('controller?', 1, 'string'), f('parameters?', 2, '*IngressClassParametersReference')]),
+  IngressClassSpec: message(() => [
+    f('controller?', 1, 'string'),
+    f('parameters?', 2, '*IngressClassParametersReference'),
+  ]),
   IngressClassParametersReference: message(() => [
     f('apiGroup?', 1, '*string', protoName('aPIGroup')),
     f('kind', 2, 'string'),

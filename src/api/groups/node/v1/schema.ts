@@ -10,6 +10,9 @@ export const schema = groupVersion('node.k8s.io', 'v1', 'io.k8s.api.node.v1', {
     f('scheduling?', 4, '*Scheduling'),
   ]),
   Overhead: message(() => [f('podFixed?', 1, 'core/v1.ResourceList')]),
-  Scheduling: message(() => [f('nodeSelector?', 1, '{}string', atomicMap), f('tolerations?', 2, '[]core/v1.Toleration', atomic)]),
+  Scheduling: message(() => [
+    f('nodeSelector?', 1, '{}string', atomicMap),
+    f('tolerations?', 2, '[]core/v1.Toleration', atomic),
+  ]),
   RuntimeClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]RuntimeClass')]),
 });

@@ -8,7 +8,10 @@ import type * as node from './types.ts';
 import { validateRuntimeClass, validateRuntimeClassUpdate } from './validation.ts';
 import { runtimeClassWarnings } from './warnings.ts';
 
-const runtimeClass = variation<node.RuntimeClass>('node/v1.RuntimeClass', { metadata: { name: 'foo' }, handler: 'foo' });
+const runtimeClass = variation<node.RuntimeClass>('node/v1.RuntimeClass', {
+  metadata: { name: 'foo' },
+  handler: 'foo',
+});
 const tolerating = (...tolerations: readonly object[]): object => ({ scheduling: { tolerations } });
 const AT = 'scheduling.tolerations';
 
@@ -73,7 +76,10 @@ test.each(
       [expect.stringMatching(/^scheduling\.tolerations\[1\]: Duplicate value: /)],
     ],
     [
-      tolerating({ key: 'a', operator: 'Exists', effect: 'NoExecute' }, { key: 'a', operator: 'Exists', effect: 'NoSchedule' }),
+      tolerating(
+        { key: 'a', operator: 'Exists', effect: 'NoExecute' },
+        { key: 'a', operator: 'Exists', effect: 'NoSchedule' },
+      ),
       [],
     ],
   ]),
@@ -94,7 +100,11 @@ test.each(
 });
 
 test('labels of nodes that have newer names are warned of', () => {
-  const nodeSelector = { 'beta.kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'arm64' };
+  const nodeSelector = {
+    'beta.kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'arm64',
+    'beta.kubernetes.io/arch': 'arm64',
+  };
   expect(runtimeClassWarnings(runtimeClass({ scheduling: { nodeSelector } }))).toEqual([
     'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/arch" instead',
     'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead',

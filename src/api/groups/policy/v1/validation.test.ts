@@ -52,13 +52,18 @@ test.each(
     [{ unhealthyPodEvictionPolicy: 'AlwaysAllow' }, []],
     [
       { unhealthyPodEvictionPolicy: 'Invalid' },
-      ['spec.unhealthyPodEvictionPolicy: Unsupported value: "Invalid": supported values: "AlwaysAllow", "IfHealthyBudget"'],
+      [
+        'spec.unhealthyPodEvictionPolicy: Unsupported value: "Invalid": supported values: "AlwaysAllow", "IfHealthyBudget"',
+      ],
     ],
     [
       { selector: { matchLabels: { 'a b': 'c' } } },
       [`spec.selector.matchLabels: Invalid value: "a b": ${NAME_MESSAGES.namePart}`],
     ],
-    [selecting('-1'), [`spec.selector.matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`]],
+    [
+      selecting('-1'),
+      [`spec.selector.matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`],
+    ],
   ]),
 )('%s', (_, spec, errors) => {
   expect(messages(validatePodDisruptionBudget(budget({ spec })))).toEqual(errors);
@@ -85,7 +90,10 @@ const condition = {
 test.each(
   rows<[status: object, errors: readonly string[]]>([
     [{ disruptionsAllowed: 10, currentHealthy: 5, desiredHealthy: 3, expectedPods: 2 }, []],
-    [{ disruptionsAllowed: -10 }, ['status.disruptionsAllowed: Invalid value: -10: must be greater than or equal to 0']],
+    [
+      { disruptionsAllowed: -10 },
+      ['status.disruptionsAllowed: Invalid value: -10: must be greater than or equal to 0'],
+    ],
     [{ currentHealthy: -5 }, ['status.currentHealthy: Invalid value: -5: must be greater than or equal to 0']],
     [{ desiredHealthy: -3 }, ['status.desiredHealthy: Invalid value: -3: must be greater than or equal to 0']],
     [{ expectedPods: -2 }, ['status.expectedPods: Invalid value: -2: must be greater than or equal to 0']],

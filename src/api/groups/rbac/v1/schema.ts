@@ -1,6 +1,15 @@
 // Every type of rbac.authorization.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { atomic, atomicMessage, f, groupVersion, kind, message, optional, resource } from '#api/machinery/schema/builder.ts';
+import {
+  atomic,
+  atomicMessage,
+  f,
+  groupVersion,
+  kind,
+  message,
+  optional,
+  resource,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('rbac.authorization.k8s.io', 'v1', 'io.k8s.api.rbac.v1', {
   PolicyRule: message(() => [

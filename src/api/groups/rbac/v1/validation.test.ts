@@ -23,8 +23,14 @@ describe('roles', () => {
       [{ ...good, resourceNames: ['name'] }, []],
       [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }, []],
       [{ ...good, verbs: [] }, [NO_VERBS]],
-      [{ ...good, apiGroups: [] }, ['rules[0].apiGroups: Required value: resource rules must supply at least one api group']],
-      [{ ...good, resources: [] }, ['rules[0].resources: Required value: resource rules must supply at least one resource']],
+      [
+        { ...good, apiGroups: [] },
+        ['rules[0].apiGroups: Required value: resource rules must supply at least one api group'],
+      ],
+      [
+        { ...good, resources: [] },
+        ['rules[0].resources: Required value: resource rules must supply at least one resource'],
+      ],
       [
         {},
         [
@@ -51,7 +57,8 @@ describe('roles', () => {
     ]),
   )('of the whole cluster: %s', (_, rule, errors) => {
     expect(messages(validateClusterRole(clusterRole({ rules: [rule] })))).toEqual(errors);
-    const inNamespace = 'rules[0].nonResourceURLs: Invalid value: ["/*"]: namespaced rules cannot apply to non-resource URLs';
+    const inNamespace =
+      'rules[0].nonResourceURLs: Invalid value: ["/*"]: namespaced rules cannot apply to non-resource URLs';
     const first = errors[0] === NO_VERBS ? [NO_VERBS, inNamespace] : [inNamespace, ...errors];
     expect(messages(validateRole(role({ rules: [rule] })))).toEqual(first);
   });
@@ -168,7 +175,9 @@ describe('bindings', () => {
   test('accounts of services are in namespaces', () => {
     const nowhere = { subjects: [{ kind: 'ServiceAccount', name: 'a' }] };
     expect(messages(validateBinding(binding(nowhere), true, noSlash))).toEqual([]);
-    expect(messages(validateBinding(clusterBinding(nowhere), false, noSlash))).toEqual(['subjects[0].namespace: Required value']);
+    expect(messages(validateBinding(clusterBinding(nowhere), false, noSlash))).toEqual([
+      'subjects[0].namespace: Required value',
+    ]);
   });
 
   test.each(
@@ -181,7 +190,9 @@ describe('bindings', () => {
     ]),
   )('update to %s', (_, now, fields) => {
     const errors = validateBindingUpdate(binding(now), binding());
-    expect(errors.map(({ field, detail }) => [field, detail])).toEqual(fields.map((field) => [field, 'cannot change roleRef']));
+    expect(errors.map(({ field, detail }) => [field, detail])).toEqual(
+      fields.map((field) => [field, 'cannot change roleRef']),
+    );
   });
 
   test('defaults', () => {

@@ -39,12 +39,16 @@ export function validateClusterRole({ rules, aggregationRule }: ClusterRole): Fi
 function policyRule(rule: Rule, namespaced: boolean, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
-  if ((verbs ?? []).length === 0) errors.push(field.required(at.child('verbs'), 'verbs must contain at least one value'));
+  if ((verbs ?? []).length === 0)
+    errors.push(field.required(at.child('verbs'), 'verbs must contain at least one value'));
   if (nonResourceURLs.length > 0) {
     const urls = at.child('nonResourceURLs');
-    if (namespaced) errors.push(field.invalid(urls, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs'));
+    if (namespaced)
+      errors.push(field.invalid(urls, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs'));
     if (apiGroups.length > 0 || resources.length > 0 || resourceNames.length > 0) {
-      errors.push(field.invalid(urls, nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs'));
+      errors.push(
+        field.invalid(urls, nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs'),
+      );
     }
     return errors;
   }
@@ -75,10 +79,16 @@ export function validateBinding(
 }
 
 export function validateBindingUpdate({ roleRef }: Binding, old: Binding): FieldErrorList {
-  return deepEqual(roleRef, old.roleRef) ? [] : [field.invalid(field.path('roleRef'), roleRef, 'cannot change roleRef')];
+  return deepEqual(roleRef, old.roleRef)
+    ? []
+    : [field.invalid(field.path('roleRef'), roleRef, 'cannot change roleRef')];
 }
 
-function subject({ kind, apiGroup = '', name, namespace = '' }: Subject, namespaced: boolean, at: FieldPath): FieldErrorList {
+function subject(
+  { kind, apiGroup = '', name, namespace = '' }: Subject,
+  namespaced: boolean,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (name === '') errors.push(field.required(at.child('name')));
   switch (kind) {

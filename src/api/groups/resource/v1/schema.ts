@@ -32,7 +32,11 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('sharedCounters?', 8, '[]CounterSet', atomic),
   ]),
   CounterSet: message(() => [f('name', 1, 'string'), f('counters?', 2, '{}Counter', required)]),
-  ResourcePool: message(() => [f('name', 1, 'string'), f('generation', 2, 'int64'), f('resourceSliceCount', 3, 'int64')]),
+  ResourcePool: message(() => [
+    f('name', 1, 'string'),
+    f('generation', 2, 'int64'),
+    f('resourceSliceCount', 3, 'int64'),
+  ]),
   Device: message(() => [
     f('name', 1, 'string'),
     f('attributes?', 2, '{}DeviceAttribute'),
@@ -48,7 +52,10 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('allowMultipleAllocations?', 12, '*bool'),
     f('nodeAllocatableResourceMappings?', 13, '{}NodeAllocatableResourceMapping'),
   ]),
-  NodeAllocatableResourceMapping: message(() => [f('capacityKey?', 1, '*string'), f('allocationMultiplier?', 2, '*quantity')]),
+  NodeAllocatableResourceMapping: message(() => [
+    f('capacityKey?', 1, '*string'),
+    f('allocationMultiplier?', 2, '*quantity'),
+  ]),
   DeviceCounterConsumption: message(() => [f('counterSet', 1, 'string'), f('counters?', 2, '{}Counter', required)]),
   DeviceCapacity: message(() => [f('value', 1, 'quantity'), f('requestPolicy?', 2, '*CapacityRequestPolicy')]),
   Counter: message(() => [f('value', 1, 'quantity')]),
@@ -187,8 +194,14 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'ResourceClaimTemplateSpec'),
   ]),
-  ResourceClaimTemplateSpec: message(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec', 2, 'ResourceClaimSpec')]),
-  ResourceClaimTemplateList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceClaimTemplate')]),
+  ResourceClaimTemplateSpec: message(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('spec', 2, 'ResourceClaimSpec'),
+  ]),
+  ResourceClaimTemplateList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ResourceClaimTemplate'),
+  ]),
   AllocatedDeviceStatus: message(() => [
     f('driver', 1, 'string'),
     f('pool', 2, 'string'),

@@ -19,6 +19,7 @@ export const SYSTEM_PRIORITY_CLASSES: readonly SystemPriorityClass[] = [
   {
     name: 'system-cluster-critical',
     value: 2 * HIGHEST_USER_DEFINABLE_PRIORITY,
-    description: 'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+    description:
+      'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
   },
 ];

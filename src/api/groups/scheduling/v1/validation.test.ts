@@ -26,7 +26,10 @@ test.each(
     [{ metadata: { name: null } }, []],
     [named('system-cluster-critical', 2_000_000_000), []],
     [named('system-node-critical', 2_000_001_000), []],
-    [named('system-node-critical', 1_000_000), reserved('value of system-node-critical PriorityClass must be 2000001000')],
+    [
+      named('system-node-critical', 1_000_000),
+      reserved('value of system-node-critical PriorityClass must be 2000001000'),
+    ],
     [
       { ...named('system-cluster-critical', 2_000_000_000), globalDefault: true },
       reserved('globalDefault of system-cluster-critical PriorityClass must be false'),
@@ -34,7 +37,10 @@ test.each(
     [named('system-my-critical', 100), reserved('system-my-critical is not a known system priority class')],
     [{ preemptionPolicy: 'Never' }, []],
     [{ preemptionPolicy: 'PreemptLowerPriority' }, []],
-    [{ preemptionPolicy: 'x' }, ['preemptionPolicy: Unsupported value: "x": supported values: "PreemptLowerPriority", "Never"']],
+    [
+      { preemptionPolicy: 'x' },
+      ['preemptionPolicy: Unsupported value: "x": supported values: "PreemptLowerPriority", "Never"'],
+    ],
   ]),
 )('%s', (_, change, errors) => {
   expect(messages(validatePriorityClass(priorityClass(change)))).toEqual(errors);
@@ -54,7 +60,10 @@ test.each(
     [
       { value: 0, preemptionPolicy: 'Never' },
       {},
-      ['value: Forbidden: may not be changed in an update.', 'preemptionPolicy: Invalid value: "Never": field is immutable'],
+      [
+        'value: Forbidden: may not be changed in an update.',
+        'preemptionPolicy: Invalid value: "Never": field is immutable',
+      ],
     ],
   ]),
 )('update to %s', (_, now, old, errors) => {

@@ -4,7 +4,11 @@ import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { immutable, oneOf } from '#api/groups/core/v1/validation/common.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { HIGHEST_USER_DEFINABLE_PRIORITY, SYSTEM_PRIORITY_CLASS_PREFIX, SYSTEM_PRIORITY_CLASSES } from './system-classes.ts';
+import {
+  HIGHEST_USER_DEFINABLE_PRIORITY,
+  SYSTEM_PRIORITY_CLASS_PREFIX,
+  SYSTEM_PRIORITY_CLASSES,
+} from './system-classes.ts';
 import type * as scheduling from './types.ts';
 
 type PriorityClass = Immutable<scheduling.PriorityClass>;
@@ -38,7 +42,9 @@ function notThatSystemClass(name: string, value: number, globalDefault: boolean)
 
 export function validatePriorityClassUpdate(priorityClass: PriorityClass, old: PriorityClass): FieldErrorList {
   return [
-    ...(priorityClass.value === old.value ? [] : [field.forbidden(field.path('value'), 'may not be changed in an update.')]),
+    ...(priorityClass.value === old.value
+      ? []
+      : [field.forbidden(field.path('value'), 'may not be changed in an update.')]),
     ...immutable(priorityClass.preemptionPolicy, old.preemptionPolicy, field.path('preemptionPolicy'), Object.is),
   ];
 }

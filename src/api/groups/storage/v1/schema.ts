@@ -93,10 +93,12 @@ export const schema = groupVersion('storage.k8s.io', 'v1', 'io.k8s.api.storage.v
     f('maximumVolumeSize?', 5, '*quantity'),
   ]),
   CSIStorageCapacityList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CSIStorageCapacity')]),
-  VolumeAttributesClass: resource({ resource: 'volumeattributesclasses', scope: 'Cluster', shortNames: ['vac'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('driverName', 2, 'string'),
-    f('parameters?', 3, '{}string'),
+  VolumeAttributesClass: resource(
+    { resource: 'volumeattributesclasses', scope: 'Cluster', shortNames: ['vac'] },
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('driverName', 2, 'string'), f('parameters?', 3, '{}string')],
+  ),
+  VolumeAttributesClassList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]VolumeAttributesClass'),
   ]),
-  VolumeAttributesClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]VolumeAttributesClass')]),
 });

@@ -20,7 +20,9 @@ export function csiStorageCapacityWarnings({ nodeTopology }: Immutable<storage.C
     ...(nodeTopology?.matchExpressions ?? []).flatMap(({ key }, index) =>
       labelWarning(key, at.child('matchExpressions').index(index).child('key')),
     ),
-    ...Object.keys(nodeTopology?.matchLabels ?? {}).flatMap((key) => labelWarning(key, at.child('matchLabels').child(key))),
+    ...Object.keys(nodeTopology?.matchLabels ?? {}).flatMap((key) =>
+      labelWarning(key, at.child('matchLabels').child(key)),
+    ),
   ];
 }
 
@@ -28,7 +30,10 @@ const TOKENS_IN_SECRETS =
   'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
 
 /** `old`: what the driver was, on an update; nobody is told again. */
-export function csiDriverWarnings({ spec }: Immutable<storage.CSIDriver>, old?: Immutable<storage.CSIDriver>): string[] {
+export function csiDriverWarnings(
+  { spec }: Immutable<storage.CSIDriver>,
+  old?: Immutable<storage.CSIDriver>,
+): string[] {
   if ((spec.tokenRequests ?? []).length === 0 || spec.serviceAccountTokenInSecrets !== undefined) return [];
   return old !== undefined && semanticEqual(spec.tokenRequests, old.spec.tokenRequests) ? [] : [TOKENS_IN_SECRETS];
 }

@@ -61,7 +61,8 @@ export function validateStorageVersionMigrationStatusUpdate(
   if (isTrue(old, 'Succeeded') && !isTrue(status, 'Succeeded')) {
     wrong('Success condition cannot be set to false once it is true');
   }
-  if (isTrue(old, 'Failed') && !isTrue(status, 'Failed')) wrong('Failed condition cannot be set to false once it is true');
+  if (isTrue(old, 'Failed') && !isTrue(status, 'Failed'))
+    wrong('Failed condition cannot be set to false once it is true');
   return errors;
 }
 

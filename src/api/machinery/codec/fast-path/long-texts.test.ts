@@ -19,7 +19,22 @@ describe('objects with long texts', () => {
   it('are the JSON that they are by themselves, whatever the texts', () => {
     const random = new SeededRandom(1);
     const below = (count: number): number => random.int(count);
-    const odd = ['"', '\\', '\n', '\0', '\x1f', '\x7f', 'é', '€', '\ud83d\ude00', '\ud83d', '\ude00', '\u2028', ' ', '~'];
+    const odd = [
+      '"',
+      '\\',
+      '\n',
+      '\0',
+      '\x1f',
+      '\x7f',
+      'é',
+      '€',
+      '\ud83d\ude00',
+      '\ud83d',
+      '\ude00',
+      '\u2028',
+      ' ',
+      '~',
+    ];
     for (let round = 0; round < 3000; round++) {
       const texts: Record<string, string> = {};
       for (let count = below(4) + 1; count > 0; count--) {

@@ -77,7 +77,9 @@ function addMetadata(metadata: Members): void {
     if (rest === '' && BEFORE_RESOURCE_VERSION.has(key)) first += `${memberName(key)}${memberText(value)},`;
     else
       rest +=
-        (rest === '' ? '' : ',') + memberName(key) + (key === 'managedFields' ? managedFieldsText(value) : memberText(value));
+        (rest === '' ? '' : ',') +
+        memberName(key) +
+        (key === 'managedFields' ? managedFieldsText(value) : memberText(value));
   }
   if (rest !== '') {
     json.add(first);

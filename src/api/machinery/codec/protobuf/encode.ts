@@ -94,7 +94,9 @@ function compileField(field: FieldDescriptor): WriteMember {
   const write = compileTagged(type, number);
   // What is no pointer is written even when it is zero; but bytes and free-form values that are not there are not.
   const leftOut =
-    field.pointer || type.kind === 'list' || (type.kind === 'scalar' && (type.scalar === 'bytes' || type.scalar === 'json'));
+    field.pointer ||
+    type.kind === 'list' ||
+    (type.kind === 'scalar' && (type.scalar === 'bytes' || type.scalar === 'json'));
   if (!leftOut) return (writer, object) => write(writer, object[name]);
   return (writer, object) => {
     const value = object[name];

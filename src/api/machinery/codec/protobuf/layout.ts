@@ -9,7 +9,10 @@ export interface Layout {
 }
 
 /** A field, or an embedded struct whose fields stand among those of the outer one in JSON. */
-export type Member = { readonly number: number } & ({ readonly field: FieldDescriptor } | { readonly embedded: Layout });
+export type Member = { readonly number: number } & (
+  | { readonly field: FieldDescriptor }
+  | { readonly embedded: Layout }
+);
 
 const layouts = new WeakMap<MessageDescriptor, Layout>();
 

@@ -32,7 +32,10 @@ describe('protobuf', () => {
   });
 
   it('leaves out what it does not know', () => {
-    const bytes = Buffer.concat([encodeMessage(pod, { metadata: { name: 'a' } }), Buffer.from('9a0603616263a80601', 'hex')]);
+    const bytes = Buffer.concat([
+      encodeMessage(pod, { metadata: { name: 'a' } }),
+      Buffer.from('9a0603616263a80601', 'hex'),
+    ]);
     expect(decodeMessage(pod, bytes)).toMatchObject({ metadata: { name: 'a' } });
   });
 
@@ -44,9 +47,9 @@ describe('protobuf', () => {
     ] as const) {
       expect(() => decodeMessage(pod, Buffer.from(hex, 'hex'))).toThrow(message);
     }
-    expect(() => decodeMessage(allSchemas.message('core/v1.ContainerPort'), Buffer.from('10ffffffffffffffff7f', 'hex'))).toThrow(
-      ProtobufError,
-    );
+    expect(() =>
+      decodeMessage(allSchemas.message('core/v1.ContainerPort'), Buffer.from('10ffffffffffffffff7f', 'hex')),
+    ).toThrow(ProtobufError);
     expect(() => openEnvelope(Buffer.from('{}'))).toThrow('does not appear to be a protobuf message');
   });
 

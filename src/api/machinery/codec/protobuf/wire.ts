@@ -199,7 +199,8 @@ export class Reader {
       wide |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) {
         const signed = Number(BigInt.asIntN(64, wide));
-        if (!Number.isSafeInteger(signed)) throw new ProtobufError(`proto: integer beyond 2^53: ${BigInt.asIntN(64, wide)}`);
+        if (!Number.isSafeInteger(signed))
+          throw new ProtobufError(`proto: integer beyond 2^53: ${BigInt.asIntN(64, wide)}`);
         return signed;
       }
     }

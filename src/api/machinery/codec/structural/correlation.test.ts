@@ -12,7 +12,12 @@ const keyed: JSONSchemaProps = {
 };
 const schema = structuralSchema({
   type: 'object',
-  properties: { a: text, l: { type: 'array', items: text }, k: keyed, m: { type: 'object', additionalProperties: text } },
+  properties: {
+    a: text,
+    l: { type: 'array', items: text },
+    k: keyed,
+    m: { type: 'object', additionalProperties: text },
+  },
 });
 const correlate = (value: unknown, old: unknown): Correlation => new Correlation(value, old, schema);
 

@@ -51,7 +51,9 @@ export function compileDefaults(schema: StructuralSchema | undefined): Apply {
   };
 }
 
-function compileProperty([name, schema]: readonly [string, StructuralSchema]): (object: Record<string, unknown>) => void {
+function compileProperty([name, schema]: readonly [string, StructuralSchema]): (
+  object: Record<string, unknown>,
+) => void {
   const inside = compileDefaults(schema);
   return (object) => {
     const isMissing = !Object.hasOwn(object, name) || object[name] === undefined;
@@ -68,7 +70,8 @@ function compileValue(schema: StructuralSchema | undefined): ((value: unknown) =
   if (schema === undefined || !hasDefaults(schema)) return undefined;
   const inside = compileDefaults(schema);
   return (value) => {
-    const defaulted = value === null && !schema.nullable && schema.default !== undefined ? deepCopy(schema.default) : value;
+    const defaulted =
+      value === null && !schema.nullable && schema.default !== undefined ? deepCopy(schema.default) : value;
     inside(defaulted);
     return defaulted;
   };
@@ -97,7 +100,8 @@ function pruned(schema: StructuralSchema, place: Place): StructuralSchema {
         return [name, pruned(property, isResource && name === 'metadata' ? 'metadata' : 'value')];
       }),
     ),
-    additionalProperties: typeof additionalProperties === 'object' ? pruned(additionalProperties, 'value') : additionalProperties,
+    additionalProperties:
+      typeof additionalProperties === 'object' ? pruned(additionalProperties, 'value') : additionalProperties,
   };
 }
 

@@ -36,7 +36,12 @@ export function validateEmbedded(schema: StructuralSchema, value: unknown, at?: 
   return errors;
 }
 
-function validateValue(schema: StructuralSchema, value: unknown, at: FieldPath | undefined, errors: FieldErrorList): void {
+function validateValue(
+  schema: StructuralSchema,
+  value: unknown,
+  at: FieldPath | undefined,
+  errors: FieldErrorList,
+): void {
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items === undefined || !hasEmbedded(items)) return;

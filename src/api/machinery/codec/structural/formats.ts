@@ -62,14 +62,20 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['creditcard', isCreditCard],
   ['ssn', (text) => text.length === 11 && /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(text)],
   ['hexcolor', matching(/^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/)],
-  ['rgbcolor', matching(new RegExp(`^rgb\\(\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*\\)$`))],
+  [
+    'rgbcolor',
+    matching(new RegExp(`^rgb\\(\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*\\)$`)),
+  ],
   ['byte', isBase64],
   ['password', () => true],
   ['date', isDate],
   ['duration', (text) => formatDurationNanoseconds(text) !== undefined],
   ['datetime', isDateTime],
   ['k8sshortname', (text) => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text)],
-  ['k8slongname', (text) => text.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text)],
+  [
+    'k8slongname',
+    (text) => text.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text),
+  ],
 ]);
 
 /** An absolute URL, an absolute path, or the asterisk of HTTP's OPTIONS. */

@@ -31,7 +31,12 @@ export function validateLists(schema: StructuralSchema, object: unknown, at?: Fi
   return errors;
 }
 
-function validateValue(schema: StructuralSchema, value: unknown, at: FieldPath | undefined, errors: FieldErrorList): void {
+function validateValue(
+  schema: StructuralSchema,
+  value: unknown,
+  at: FieldPath | undefined,
+  errors: FieldErrorList,
+): void {
   if (Array.isArray(value)) {
     // A list is never a whole object.
     if (at !== undefined) validateList(schema, value, at, errors);

@@ -21,7 +21,10 @@ test('lists are atomic unless they are sets or have keys', () => {
   const list: JSONSchemaProps = { type: 'array', items: text };
   expect(merged(list, ['a'], ['b'])).toEqual(['b']);
   expect(merged({ ...list, 'x-kubernetes-list-type': 'set' }, ['a'], ['b'])).toEqual(['a', 'b']);
-  const items: JSONSchemaProps = { type: 'object', properties: { k: text, p: { type: 'integer', default: 1 }, v: text } };
+  const items: JSONSchemaProps = {
+    type: 'object',
+    properties: { k: text, p: { type: 'integer', default: 1 }, v: text },
+  };
   const keyed: JSONSchemaProps = {
     type: 'array',
     items,
@@ -45,7 +48,9 @@ test('an embedded resource has typed metadata', () => {
   const type = mergeTypeOfSchema(
     structuralSchema({
       type: 'object',
-      properties: { e: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true } },
+      properties: {
+        e: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+      },
     }),
   );
   const metadata = type.map?.fields.get('e')?.type.map?.fields.get('metadata')?.type;

@@ -27,7 +27,11 @@ function typeOf(schema: StructuralSchema, inherited: boolean): MergeType {
   const preserves = inherited || schema.preserveUnknownFields;
   switch (schema.type) {
     case '':
-      return { scalar: 'untyped', list: new ItemsShape(schema, preserves), map: new ObjectShape(schema, preserves, false) };
+      return {
+        scalar: 'untyped',
+        list: new ItemsShape(schema, preserves),
+        map: new ObjectShape(schema, preserves, false),
+      };
     case 'object':
       return { map: new ObjectShape(schema, preserves, schema.embeddedResource) };
     case 'array':

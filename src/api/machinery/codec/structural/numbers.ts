@@ -22,7 +22,12 @@ interface Located {
 }
 
 /** Validates a number. */
-export function validateNumber({ type, format, source }: NumberRules, value: number, at: Located, errors: ValueErrors): void {
+export function validateNumber(
+  { type, format, source }: NumberRules,
+  value: number,
+  at: Located,
+  errors: ValueErrors,
+): void {
   const inRange = (number: number, what: string): boolean => {
     if (fits(number, type, format)) return true;
     const expected = format === '' ? `${type} (default format)` : `${type} with format ${format}`;
@@ -59,13 +64,21 @@ function validateMultiple(value: number, factor: number, whole: boolean, at: Loc
   const divisor = whole ? Math.trunc(factor) : factor;
   if (divisor <= 0) {
     errors.add(
-      invalidValue(at.path, divisor, `factor MultipleOf declared for ${at.path} must be positive: ${shown(divisor, whole)}`),
+      invalidValue(
+        at.path,
+        divisor,
+        `factor MultipleOf declared for ${at.path} must be positive: ${shown(divisor, whole)}`,
+      ),
     );
     return;
   }
-  const isMultiple = whole ? value % divisor === 0 : passesForInteger(divisor < 1 ? (1 / divisor) * value : value / divisor);
+  const isMultiple = whole
+    ? value % divisor === 0
+    : passesForInteger(divisor < 1 ? (1 / divisor) * value : value / divisor);
   if (!isMultiple) {
-    errors.add(outOfBounds(at.path, value, `${at.path} in body should be a multiple of ${shown(divisor, whole)}`, whole));
+    errors.add(
+      outOfBounds(at.path, value, `${at.path} in body should be a multiple of ${shown(divisor, whole)}`, whole),
+    );
   }
 }
 

@@ -102,7 +102,10 @@ function withKind(schema: OpenApiSchema, kind: PublishedKind, name: string): Ope
 }
 
 function typeProperties(): Record<string, OpenApiSchema> {
-  const text = (name: string): OpenApiSchema => ({ description: describeField('meta/v1.TypeMeta', name, true), type: 'string' });
+  const text = (name: string): OpenApiSchema => ({
+    description: describeField('meta/v1.TypeMeta', name, true),
+    type: 'string',
+  });
   return { apiVersion: text('apiVersion'), kind: text('kind') };
 }
 
@@ -131,7 +134,8 @@ function publish(given: JSONSchemaProps, document: OpenApiDocument): OpenApiSche
     if (!isSaid(keyword, value) || (version === 2 && NOT_IN_V2.has(keyword))) continue;
     schema[keyword] = publishKeyword(keyword, value, document);
   }
-  if (source['x-kubernetes-embedded-resource'] === true && !(version === 2 && preserves(source))) addResource(schema, document);
+  if (source['x-kubernetes-embedded-resource'] === true && !(version === 2 && preserves(source)))
+    addResource(schema, document);
   return schema;
 }
 
@@ -139,7 +143,10 @@ function publishKeyword(keyword: keyof JSONSchemaProps, value: unknown, document
   switch (keyword) {
     case 'properties':
       return Object.fromEntries(
-        Object.entries(value as Record<string, JSONSchemaProps>).map(([name, property]) => [name, publish(property, document)]),
+        Object.entries(value as Record<string, JSONSchemaProps>).map(([name, property]) => [
+          name,
+          publish(property, document),
+        ]),
       );
     case 'items':
     case 'not':

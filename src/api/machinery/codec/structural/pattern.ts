@@ -55,7 +55,8 @@ export function sizeOfPattern(pattern: string): number {
       size++;
     } else if (character === '{') {
       const repetition = /^\{(\d{1,4})(?:,(\d{0,4}))?\}/.exec(pattern.slice(at, at + 12));
-      if (repetition !== null) size = atom + (size - atom) * Math.max(1, Number(repetition[1]), Number(repetition[2] ?? 0));
+      if (repetition !== null)
+        size = atom + (size - atom) * Math.max(1, Number(repetition[1]), Number(repetition[2] ?? 0));
       if (repetition !== null) at += repetition[0].length - 1;
     } else {
       if (character === '\\') at++;

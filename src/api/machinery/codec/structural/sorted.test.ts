@@ -12,7 +12,9 @@ test('keys are in the order of UTF-8, few or many', () => {
 });
 
 test('a copy is sorted at every depth and leaves out what is undefined', () => {
-  expect(JSON.stringify(sortedCopy({ b: [{ d: 1, c: undefined }, undefined], a: null }))).toBe('{"a":null,"b":[{"d":1},null]}');
+  expect(JSON.stringify(sortedCopy({ b: [{ d: 1, c: undefined }, undefined], a: null }))).toBe(
+    '{"a":null,"b":[{"d":1},null]}',
+  );
 });
 
 test('sorting in place keeps the object and its values', () => {

@@ -109,7 +109,10 @@ export class StructuralCodec implements ObjectCodec {
   /** See ObjectCodec. Nulls where null is no value are dropped, too; values of a wrong type are left to validation. */
   decode(json: unknown): Decoded {
     if (!isPlainObject(json)) {
-      throw new DecodeError(`json: cannot unmarshal ${jsonKind(json)} into Go value of type map[string]interface {}`, '');
+      throw new DecodeError(
+        `json: cannot unmarshal ${jsonKind(json)} into Go value of type map[string]interface {}`,
+        '',
+      );
     }
     const context = new ReadContext();
     const resource = readResourceFields(json);
@@ -146,7 +149,11 @@ export class StructuralCodec implements ObjectCodec {
   /** As validate. Evaluating rules may take a second in all, but no step takes more than some milliseconds. */
   *validateInSteps(object: Body, options: ObjectValidation = {}): Steps<FieldErrorList> {
     const { schema, validator, rules } = this.#compile();
-    const errors = [...runValidator(validator, object), ...validateEmbedded(schema, object), ...validateLists(schema, object)];
+    const errors = [
+      ...runValidator(validator, object),
+      ...validateEmbedded(schema, object),
+      ...validateLists(schema, object),
+    ];
     const ofRules = yield* checkRules(rules, { value: object }, [...(options.prior ?? []), ...errors]);
     return [...errors, ...ofRules];
   }
@@ -171,7 +178,9 @@ export class StructuralCodec implements ObjectCodec {
     const errors: FieldErrorList = [];
     if (status !== undefined && Object.hasOwn(object, 'status')) {
       this.#statusValidator ??= new ValueValidator(status.source, { ofObjects: true });
-      errors.push(...runValidator(this.#statusValidator, object['status'], field.path('status'), correlation.field('status')));
+      errors.push(
+        ...runValidator(this.#statusValidator, object['status'], field.path('status'), correlation.field('status')),
+      );
     }
     errors.push(...this.#validateUpdatedLists(object, old));
     const { prior = [], warn } = options;
@@ -215,7 +224,10 @@ function readResourceFields(json: Readonly<Record<string, unknown>>): ResourceFi
   for (const [name, value] of Object.entries({ apiVersion, kind })) {
     if (value === undefined) continue;
     if (typeof value !== 'string') {
-      throw new DecodeError(`json: cannot unmarshal ${jsonKind(value)} into Go struct field .${name} of type string`, name);
+      throw new DecodeError(
+        `json: cannot unmarshal ${jsonKind(value)} into Go struct field .${name} of type string`,
+        name,
+      );
     }
     fields[name] = value;
   }

@@ -38,5 +38,7 @@ test.each([
 ] satisfies [JSONSchemaProps, string][])('%j has none, at any depth', (given, keyword) => {
   const message = `OpenAPIV3Schema '${keyword}' is not supported`;
   expect(() => structuralSchema(given)).toThrow(message);
-  expect(() => structuralSchema({ properties: { a: { items: { anyOf: [{ properties: { b: given } }] } } } })).toThrow(message);
+  expect(() => structuralSchema({ properties: { a: { items: { anyOf: [{ properties: { b: given } }] } } } })).toThrow(
+    message,
+  );
 });

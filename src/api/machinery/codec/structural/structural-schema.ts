@@ -47,7 +47,9 @@ export function structuralSchema(source: JSONSchemaProps): StructuralSchema {
     nullable: source.nullable === true,
     default: source.default ?? undefined,
     items: items === undefined || items === null ? undefined : structuralSchema(single(items)),
-    properties: new Map(Object.entries(source.properties ?? {}).map(([name, property]) => [name, structuralSchema(property)])),
+    properties: new Map(
+      Object.entries(source.properties ?? {}).map(([name, property]) => [name, structuralSchema(property)]),
+    ),
     additionalProperties: isSchema(additionalProperties)
       ? structuralSchema(additionalProperties)
       : (additionalProperties ?? undefined),
@@ -86,7 +88,9 @@ export function isSaid(keyword: string, value: unknown): boolean {
 }
 
 /** Reports whether the value of additionalProperties or items is one schema. */
-export function isSchema(value: JSONSchemaProps | boolean | readonly unknown[] | null | undefined): value is JSONSchemaProps {
+export function isSchema(
+  value: JSONSchemaProps | boolean | readonly unknown[] | null | undefined,
+): value is JSONSchemaProps {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -99,7 +103,8 @@ function checkNested(source: JSONSchemaProps): void {
 }
 
 function single(items: JSONSchemaProps | JSONSchemaProps[]): JSONSchemaProps {
-  if (Array.isArray(items)) throw new UnsupportedSchemaError("OpenAPIV3Schema 'items' must be a schema, but is an array");
+  if (Array.isArray(items))
+    throw new UnsupportedSchemaError("OpenAPIV3Schema 'items' must be a schema, but is an array");
   return items;
 }
 
@@ -115,7 +120,9 @@ function rejectUnsupported(source: JSONSchemaProps): void {
   if (source.additionalItems !== undefined && source.additionalItems !== null) unsupported('additionalItems');
   if (hasEntries(source.definitions)) unsupported('definitions');
   if (source['x-kubernetes-preserve-unknown-fields'] === false) {
-    throw new UnsupportedSchemaError("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined");
+    throw new UnsupportedSchemaError(
+      "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined",
+    );
   }
 }
 

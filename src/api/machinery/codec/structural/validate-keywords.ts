@@ -45,13 +45,23 @@ interface Place {
   readonly rules: RuleScope | undefined;
 }
 
-const ROOT: Place = { isRoot: true, insideMeta: false, forbidsDefaults: undefined, uncorrelatable: undefined, rules: undefined };
+const ROOT: Place = {
+  isRoot: true,
+  insideMeta: false,
+  forbidsDefaults: undefined,
+  uncorrelatable: undefined,
+  rules: undefined,
+};
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const LIST_TYPES = ['atomic', 'set', 'map'];
 const MAP_TYPES = ['atomic', 'granular'];
 
 /** Validates a schema and everything in it, in steps. Errors of rules' expressions come last. */
-export function* validateKeywords(source: JSONSchemaProps, at: FieldPath, options: KeywordOptions = {}): Steps<FieldErrorList> {
+export function* validateKeywords(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  options: KeywordOptions = {},
+): Steps<FieldErrorList> {
   const errors: FieldErrorList = [];
   const rules = options.compilesRules === false ? undefined : RuleScope.root(source);
   const validator = new KeywordValidator(options, errors);
@@ -85,7 +95,12 @@ class KeywordValidator {
     // What is wrong with the schema would show as errors of expressions that cannot be understood.
     if (place.rules === undefined || this.#errors.length > before) return;
     const { isUnchanged = false, compiledRules } = this.#options;
-    const context = { scope: place.rules, uncorrelatable: place.uncorrelatable, isUnchanged, compiled: compiledRules?.find };
+    const context = {
+      scope: place.rules,
+      uncorrelatable: place.uncorrelatable,
+      isUnchanged,
+      compiled: compiledRules?.find,
+    };
     this.ofExpressions.push(...validateExpressions(source, at, context));
   }
 
@@ -97,7 +112,9 @@ class KeywordValidator {
         this.#errors.push(field.forbidden(at.child('additionalProperties'), detail));
       }
       if (isSchema(additionalProperties)) {
-        const reason = inside.insideMeta ? 'inside additionalProperties applying to object metadata' : inside.forbidsDefaults;
+        const reason = inside.insideMeta
+          ? 'inside additionalProperties applying to object metadata'
+          : inside.forbidsDefaults;
         const rules = inside.rules?.child(additionalProperties);
         yield* this.validate(additionalProperties, at.child('additionalProperties'), {
           ...inside,
@@ -126,7 +143,8 @@ class KeywordValidator {
     for (const [name, part] of Object.entries(source.definitions ?? {})) {
       yield* this.validate(part, at.child('definitions').key(name), nested);
     }
-    const uncorrelatable = source['x-kubernetes-list-type'] === 'map' ? inside.uncorrelatable : (inside.uncorrelatable ?? at);
+    const uncorrelatable =
+      source['x-kubernetes-list-type'] === 'map' ? inside.uncorrelatable : (inside.uncorrelatable ?? at);
     if (isSchema(source.items)) {
       yield* this.validate(source.items, at.child('items'), {
         ...inside,
@@ -162,7 +180,8 @@ function validateSupported(source: JSONSchemaProps, at: FieldPath, place: Place,
   if (isGiven(source.dependencies)) forbid('dependencies');
   if (isGiven(source.$ref)) forbid('$ref');
   if (type === 'null') forbid('type', 'type cannot be set to null, use nullable as an alternative');
-  if (Array.isArray(source.items) && source.items.length > 0) forbid('items', 'items must be a schema object and not an array');
+  if (Array.isArray(source.items) && source.items.length > 0)
+    forbid('items', 'items must be a schema object and not an array');
   if (place.insideMeta && source['x-kubernetes-embedded-resource'] === true) {
     forbid('x-kubernetes-embedded-resource', 'must not be used inside of resource meta');
   }
@@ -196,7 +215,9 @@ function validateKindOf(
   const given = source.type ?? '';
   if (given !== type) {
     const detail = `must be ${type} if ${keyword} is specified`;
-    errors.push(given === '' ? field.required(at.child('type'), detail) : field.invalid(at.child('type'), given, detail));
+    errors.push(
+      given === '' ? field.required(at.child('type'), detail) : field.invalid(at.child('type'), given, detail),
+    );
   } else if (value === 'set' && isSchema(source.items) && ratchets.allowGranularSets !== true)
     errors.push(...validateSetItems(source.items, at.child('items')));
   if (!known.includes(value)) errors.push(field.notSupported(at.child(keyword), value, known));
@@ -236,7 +257,11 @@ function validateListKeys(source: JSONSchemaProps, at: FieldPath): FieldErrorLis
   }
   if (!isSchema(items)) {
     errors.push(
-      field.invalid(at.child('items'), shownItems(items), 'must only have a single schema if x-kubernetes-list-type is map'),
+      field.invalid(
+        at.child('items'),
+        shownItems(items),
+        'must only have a single schema if x-kubernetes-list-type is map',
+      ),
     );
     return errors;
   }
@@ -274,7 +299,8 @@ function validateUniqueItems(source: JSONSchemaProps, at: FieldPath): FieldError
     if (property === undefined) continue;
     const here = at.child('items').child('properties').key(key);
     if (!(items.required ?? []).includes(key) && !isGiven(property.default)) {
-      const detail = 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property';
+      const detail =
+        'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property';
       errors.push(field.required(here.child('default'), detail));
     }
     if (property.nullable === true) {

@@ -8,7 +8,13 @@ import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { patternProblem, sizeOfPattern } from './pattern.ts';
 import { compileRulesOf } from './rules/precompiled.ts';
 import { shownSchema } from './shown-schema.ts';
-import { isSaid, partsOf, type StructuralSchema, structuralSchema, UnsupportedSchemaError } from './structural-schema.ts';
+import {
+  isSaid,
+  partsOf,
+  type StructuralSchema,
+  structuralSchema,
+  UnsupportedSchemaError,
+} from './structural-schema.ts';
 import { validateDefaultsInSteps } from './validate-defaults.ts';
 import { type KeywordOptions, validateKeywords } from './validate-keywords.ts';
 import { validateStructuralInSteps } from './validate-structural.ts';
@@ -78,7 +84,11 @@ const ALLOWED_WITH_STATUS = ROOT_KEYWORDS.flatMap(([, name]) => (name === false 
  * Returns what is wrong with the schema, rules included. `at`: its path, such as spec.validation.openAPIV3Schema. Rules that are not in
  * `compiledRules` are compiled at once, which takes up to a millisecond each.
  */
-export function validateSchema(source: JSONSchemaProps, at: FieldPath, options: ValidateSchemaOptions = {}): FieldErrorList {
+export function validateSchema(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  options: ValidateSchemaOptions = {},
+): FieldErrorList {
   return runSteps(validate(source, at, options));
 }
 
@@ -131,7 +141,8 @@ function* compilePatterns(root: JSONSchemaProps): Steps<string | undefined> {
 
 function* validate(source: JSONSchemaProps, at: FieldPath, options: ValidateSchemaOptions): Steps<FieldErrorList> {
   const errors: FieldErrorList = options.statusEnabled === true ? validateRootWithStatus(source, at) : [];
-  if (source.nullable === true) errors.push(field.forbidden(at.child('nullable'), 'nullable cannot be true at the root'));
+  if (source.nullable === true)
+    errors.push(field.forbidden(at.child('nullable'), 'nullable cannot be true at the root'));
   let problem: UnsupportedSchemaError | undefined;
   let compilesRules = false;
   if (options.allowNonStructural !== true) {
@@ -168,7 +179,8 @@ function validateRootWithStatus(source: JSONSchemaProps, at: FieldPath): FieldEr
   for (const [keyword, name] of ROOT_KEYWORDS) {
     if (!isSaid(keyword, source[keyword])) continue;
     if (keyword === 'type' && source.type !== 'object') {
-      const detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
+      const detail =
+        'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
       return [field.invalid(at.child('type'), source.type, detail)];
     }
     if (name !== false) continue;

@@ -25,17 +25,25 @@ export function* validateStructuralInSteps(schema: StructuralSchema, at: FieldPa
   return errors.sort((a, b) => (a.message < b.message ? -1 : a.message > b.message ? 1 : 0));
 }
 
-function* validateNode(schema: StructuralSchema, level: Level, at: FieldPath, errors: FieldErrorList, pace: Pace): Steps<void> {
+function* validateNode(
+  schema: StructuralSchema,
+  level: Level,
+  at: FieldPath,
+  errors: FieldErrorList,
+  pace: Pace,
+): Steps<void> {
   if (pace.isStepOver) yield;
   const { source, type, items, properties, additionalProperties, embeddedResource } = schema;
   if (type === 'array' && items === undefined) errors.push(field.required(at.child('items'), 'must be specified'));
   if (items !== undefined) yield* validateNode(items, 'item', at.child('items'), errors, pace);
   const inProperties = at.child('properties');
-  for (const [name, property] of properties) yield* validateNode(property, 'field', inProperties.key(name), errors, pace);
+  for (const [name, property] of properties)
+    yield* validateNode(property, 'field', inProperties.key(name), errors, pace);
   if (additionalProperties !== undefined) {
     const here = at.child('additionalProperties');
     if (level === 'root') errors.push(field.forbidden(here, 'must not be used at the root'));
-    if (typeof additionalProperties === 'object') yield* validateNode(additionalProperties, 'field', here, errors, pace);
+    if (typeof additionalProperties === 'object')
+      yield* validateNode(additionalProperties, 'field', here, errors, pace);
   }
   validateExtensions(schema, at, errors);
   const skips = { anyOf: isIntOrString(source.anyOf), firstAllOf: isIntOrString(source.allOf?.[0]?.anyOf) };
@@ -49,9 +57,11 @@ function* validateNode(schema: StructuralSchema, level: Level, at: FieldPath, er
     }
   }
   const metadata = properties.get('metadata');
-  if (metadata !== undefined) validateMetadata(metadata, isResource, level, at.child('properties').key('metadata'), errors);
+  if (metadata !== undefined)
+    validateMetadata(metadata, isResource, level, at.child('properties').key('metadata'), errors);
   if (embeddedResource && !schema.preserveUnknownFields && properties.size === 0) {
-    const detail = 'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
+    const detail =
+      'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
     errors.push(field.required(at.child('properties'), detail));
   }
 }
@@ -75,13 +85,15 @@ function validateType(schema: StructuralSchema, level: Level, at: FieldPath, err
     const detail = 'must not be used if x-kubernetes-embedded-resource is set';
     errors.push(field.forbidden(at.child('additionalProperties'), detail));
   }
-  if (level === 'root' && type !== '' && type !== 'object') errors.push(field.invalid(here, type, 'must be object at the root'));
+  if (level === 'root' && type !== '' && type !== 'object')
+    errors.push(field.invalid(here, type, 'must be object at the root'));
 }
 
 function validateExtensions(schema: StructuralSchema, at: FieldPath, errors: FieldErrorList): void {
   if (!schema.intOrString) return;
   const detail = 'must be false if x-kubernetes-int-or-string is true';
-  if (schema.preserveUnknownFields) errors.push(field.invalid(at.child('x-kubernetes-preserve-unknown-fields'), true, detail));
+  if (schema.preserveUnknownFields)
+    errors.push(field.invalid(at.child('x-kubernetes-preserve-unknown-fields'), true, detail));
   if (schema.embeddedResource) errors.push(field.invalid(at.child('x-kubernetes-embedded-resource'), true, detail));
 }
 
@@ -95,9 +107,12 @@ function validateMetadata(
   at: FieldPath,
   errors: FieldErrorList,
 ): void {
-  if (isResource && metadata.type !== 'object') errors.push(field.invalid(at.child('type'), metadata.type, 'must be object'));
+  if (isResource && metadata.type !== 'object')
+    errors.push(field.invalid(at.child('type'), metadata.type, 'must be object'));
   if (level !== 'root') return;
-  const restrictsOnlyNames = [...metadata.properties.keys()].every((name) => name === 'name' || name === 'generateName');
+  const restrictsOnlyNames = [...metadata.properties.keys()].every(
+    (name) => name === 'name' || name === 'generateName',
+  );
   if (restrictsOnlyNames && keywordsOf(metadata.source).every((keyword) => METADATA_KEYWORDS.has(keyword))) return;
   const detail = 'must not specify anything other than name and generateName, but metadata is implicitly specified';
   errors.push(field.forbidden(at, detail));
@@ -123,7 +138,13 @@ interface Skips {
 
 const SKIP_NONE: Skips = { anyOf: false, firstAllOf: false };
 
-function validateValues(source: JSONSchemaProps, level: Level, at: FieldPath, errors: FieldErrorList, skips: Skips): void {
+function validateValues(
+  source: JSONSchemaProps,
+  level: Level,
+  at: FieldPath,
+  errors: FieldErrorList,
+  skips: Skips,
+): void {
   if (!skips.anyOf) {
     source.anyOf?.forEach((nested, index) => validateNested(nested, level, at.child('anyOf').index(index), errors));
   }
@@ -136,7 +157,9 @@ function validateValues(source: JSONSchemaProps, level: Level, at: FieldPath, er
   const pattern = source.pattern ?? '';
   const problem = pattern === '' ? undefined : patternProblem(pattern);
   if (problem !== undefined) {
-    errors.push(field.invalid(at.child('pattern'), pattern, `must be a valid regular expression, but isn't: ${problem}`));
+    errors.push(
+      field.invalid(at.child('pattern'), pattern, `must be a valid regular expression, but isn't: ${problem}`),
+    );
   }
 }
 
@@ -207,7 +230,8 @@ function nestedCompleteness(
     return;
   }
   validateCompleteness(source, schema, at, from, errors);
-  if (isSchema(source.items)) nestedCompleteness(source.items, schema.items, at.child('items'), from.child('items'), errors);
+  if (isSchema(source.items))
+    nestedCompleteness(source.items, schema.items, at.child('items'), from.child('items'), errors);
   for (const [name, property] of Object.entries(source.properties ?? {})) {
     const here = at.child('properties').key(name);
     nestedCompleteness(property, schema.properties.get(name), here, from.child('properties').key(name), errors);

@@ -15,7 +15,11 @@ export interface ValidateValueOptions {
 }
 
 /** Validates a value once. Validators of objects are kept instead: see runValidator. */
-export function validateValue(source: JSONSchemaProps, value: unknown, options: ValidateValueOptions = {}): FieldErrorList {
+export function validateValue(
+  source: JSONSchemaProps,
+  value: unknown,
+  options: ValidateValueOptions = {},
+): FieldErrorList {
   const { base, ofObjects = true } = options;
   return runValidator(new ValueValidator(source, { ofObjects }), value, base);
 }

@@ -320,7 +320,12 @@ function attempt(validator: ValueValidator, value: unknown, run: ValidationRun):
 }
 
 /** At least one must hold. Reported is what is wrong with the alternative that got farthest. */
-function checkAnyOf(validators: readonly ValueValidator[], value: unknown, run: ValidationRun, errors: ValueErrors): number {
+function checkAnyOf(
+  validators: readonly ValueValidator[],
+  value: unknown,
+  run: ValidationRun,
+  errors: ValueErrors,
+): number {
   let best: Attempt | undefined;
   for (const validator of validators) {
     const tried = attempt(validator, value, run);
@@ -334,7 +339,12 @@ function checkAnyOf(validators: readonly ValueValidator[], value: unknown, run: 
 }
 
 /** Exactly one must hold. */
-function checkOneOf(validators: readonly ValueValidator[], value: unknown, run: ValidationRun, errors: ValueErrors): number {
+function checkOneOf(
+  validators: readonly ValueValidator[],
+  value: unknown,
+  run: ValidationRun,
+  errors: ValueErrors,
+): number {
   if (validators.length === 0) return 0;
   const tried = validators.map((validator) => attempt(validator, value, run));
   const valid = tried.filter((one) => one.errors.isValid);
@@ -347,7 +357,12 @@ function checkOneOf(validators: readonly ValueValidator[], value: unknown, run: 
   return best.passed;
 }
 
-function checkAllOf(validators: readonly ValueValidator[], value: unknown, run: ValidationRun, errors: ValueErrors): number {
+function checkAllOf(
+  validators: readonly ValueValidator[],
+  value: unknown,
+  run: ValidationRun,
+  errors: ValueErrors,
+): number {
   if (validators.length === 0) return 0;
   let passed = 0;
   let valid = 0;
@@ -358,12 +373,19 @@ function checkAllOf(validators: readonly ValueValidator[], value: unknown, run: 
     passed += tried.passed;
   }
   if (valid < validators.length) {
-    errors.add(schemaError(`${quote(run.path)} must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`));
+    errors.add(
+      schemaError(`${quote(run.path)} must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`),
+    );
   }
   return passed;
 }
 
-function checkNot(validator: ValueValidator | undefined, value: unknown, run: ValidationRun, errors: ValueErrors): number {
+function checkNot(
+  validator: ValueValidator | undefined,
+  value: unknown,
+  run: ValidationRun,
+  errors: ValueErrors,
+): number {
   if (validator === undefined || !attempt(validator, value, run).errors.isValid) return 0;
   errors.add(schemaError(`${quote(run.path)} must not validate the schema (not)`));
   return 0;

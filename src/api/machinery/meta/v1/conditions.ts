@@ -22,7 +22,10 @@ const REASON_MESSAGE = validation.regexError(
 );
 
 /** Every problem of the list at `at`: each type once, each condition complete. */
-export function validateConditions(list: readonly Immutable<meta.Condition>[] | null | undefined, at: FieldPath): FieldErrorList {
+export function validateConditions(
+  list: readonly Immutable<meta.Condition>[] | null | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const seen = new Set<string>();
   return (list ?? []).flatMap((condition, index) => {
     const path = at.index(index);
@@ -37,7 +40,9 @@ function validateCondition(condition: Immutable<meta.Condition>, at: FieldPath):
   const errors = validation.validateLabelName(type, at.child('type'));
   if (!STATUSES.includes(status)) errors.push(field.notSupported(at.child('status'), status, STATUSES));
   if (observedGeneration < 0) {
-    errors.push(field.invalid(at.child('observedGeneration'), observedGeneration, 'must be greater than or equal to zero'));
+    errors.push(
+      field.invalid(at.child('observedGeneration'), observedGeneration, 'must be greater than or equal to zero'),
+    );
   }
   if (lastTransitionTime === null) errors.push(field.required(at.child('lastTransitionTime')));
   const path = at.child('reason');

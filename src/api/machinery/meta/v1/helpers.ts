@@ -35,6 +35,10 @@ export interface KubeObject {
 export interface ListOf<T> {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
   readonly items: readonly T[];
 }

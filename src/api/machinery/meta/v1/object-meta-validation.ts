@@ -53,7 +53,8 @@ export function validateObjectMeta(
   const name = metadata.name ?? '';
   errors.push(...validateGenerateName(metadata.generateName ?? '', rules, at, object));
   if (name === '') errors.push(field.required(at.name, 'name or generateName is required'));
-  else for (const problem of nameProblems(name, false, rules, object)) errors.push(field.invalid(at.name, name, problem));
+  else
+    for (const problem of nameProblems(name, false, rules, object)) errors.push(field.invalid(at.name, name, problem));
   errors.push(...validateNamespace(metadata.namespace ?? '', namespaced, at), ...validateCommon(metadata, rules, at));
   return errors;
 }
@@ -65,7 +66,9 @@ export function validateGenerateName(
   object?: unknown,
 ): FieldErrorList {
   if (generateName === '') return [];
-  return nameProblems(generateName, true, rules, object).map((problem) => field.invalid(at.generateName, generateName, problem));
+  return nameProblems(generateName, true, rules, object).map((problem) =>
+    field.invalid(at.generateName, generateName, problem),
+  );
 }
 
 function nameProblems(name: string, prefix: boolean, rules: NameRules, object: unknown): readonly string[] {
@@ -100,7 +103,11 @@ function validateNamespace(namespace: string, namespaced: boolean, { namespace: 
 }
 
 /** Validates the metadata, for creates and updates. */
-export function validateCommon(metadata: Metadata, { anyFinalizer = false }: NameRules, at: MetadataPaths): FieldErrorList {
+export function validateCommon(
+  metadata: Metadata,
+  { anyFinalizer = false }: NameRules,
+  at: MetadataPaths,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (metadata.generation !== undefined && metadata.generation < 0) {
     errors.push(field.invalid(at.root.child('generation'), metadata.generation, validation.IS_NEGATIVE_MESSAGE));
@@ -139,7 +146,9 @@ function validateOwnerReferences(references: OwnerReferences, at: FieldPath): Fi
       if (value === '') errors.push(field.invalid(at.child(key), value, 'must not be empty'));
     }
     if (apiVersion === 'v1' && kind === 'Event') {
-      errors.push(field.invalid(at, { apiVersion, kind, name, uid }, '/v1, Kind=Event is disallowed from being an owner'));
+      errors.push(
+        field.invalid(at, { apiVersion, kind, name, uid }, '/v1, Kind=Event is disallowed from being an owner'),
+      );
     }
     if (isController !== true) continue;
     const current = `${kind}/${name}`;

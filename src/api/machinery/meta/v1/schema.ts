@@ -91,7 +91,11 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('fieldManager?', 3, 'string'),
     f('fieldValidation?', 4, 'string'),
   ]),
-  ApplyOptions: kind(() => [f('dryRun?', 1, '[]string', atomic), f('force', 2, 'bool'), f('fieldManager', 3, 'string')]),
+  ApplyOptions: kind(() => [
+    f('dryRun?', 1, '[]string', atomic),
+    f('force', 2, 'bool'),
+    f('fieldManager', 3, 'string'),
+  ]),
   UpdateOptions: kind(() => [
     f('dryRun?', 1, '[]string', atomic),
     f('fieldManager?', 2, 'string'),

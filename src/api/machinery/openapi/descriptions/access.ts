@@ -87,10 +87,18 @@ export const access: Descriptions = {
   },
   'authentication/v1.BoundObjectReference': {
     type: 'A reference to an object that a token is bound to.',
-    fields: { kind: 'Pod, Secret or Node.', apiVersion: 'The API version of the object.', name: 'The name.', uid: 'The UID.' },
+    fields: {
+      kind: 'Pod, Secret or Node.',
+      apiVersion: 'The API version of the object.',
+      name: 'The name.',
+      uid: 'The UID.',
+    },
   },
   'authentication/v1.SelfSubjectReview': { type: 'Asks who the user of the request is.' },
-  'authentication/v1.SelfSubjectReviewStatus': { type: 'The result.', fields: { userInfo: 'The user of the request.' } },
+  'authentication/v1.SelfSubjectReviewStatus': {
+    type: 'The result.',
+    fields: { userInfo: 'The user of the request.' },
+  },
   'authorization/v1.SubjectAccessReview': { type: 'Asks whether a user may do something.' },
   'authorization/v1.SelfSubjectAccessReview': { type: 'Asks whether the user of the request may do something.' },
   'authorization/v1.LocalSubjectAccessReview': { type: 'Asks whether a user may do something in one namespace.' },
@@ -160,7 +168,9 @@ export const access: Descriptions = {
     fields: { verbs: VERBS, apiGroups: GROUPS, resources: RESOURCES, resourceNames: NAMES },
   },
   'authorization/v1.NonResourceRule': { type: 'A rule for paths.', fields: { verbs: VERBS, nonResourceURLs: URLS } },
-  'certificates/v1.CertificateSigningRequest': { type: 'A request for a certificate, which an approver and a signer handle.' },
+  'certificates/v1.CertificateSigningRequest': {
+    type: 'A request for a certificate, which an approver and a signer handle.',
+  },
   'certificates/v1.CertificateSigningRequestSpec': {
     type: 'The request. It cannot be changed.',
     fields: {

@@ -5,7 +5,8 @@ import type { Descriptions } from './form.ts';
 const containerFields = {
   name: 'The name of the container, unique in the pod; it never changes.',
   image: 'The image that it runs.',
-  command: 'The program to run; the entrypoint of the image if it is left out. $(NAME) stands for an environment variable.',
+  command:
+    'The program to run; the entrypoint of the image if it is left out. $(NAME) stands for an environment variable.',
   args: 'Arguments of the program; those of the image if it is left out. $(NAME) stands for an environment variable.',
   workingDir: 'The working directory; that of the image if it is left out.',
   ports: 'Ports that the container listens at. A port that is not listed can be reached, too.',
@@ -23,7 +24,8 @@ const containerFields = {
   lifecycle: 'What is to be done after the start and before the end.',
   terminationMessagePath: 'The file whose contents become the message of the status when the container ends.',
   terminationMessagePolicy: 'File, or FallbackToLogsOnError: the end of the log if there is no message.',
-  imagePullPolicy: 'Always, IfNotPresent or Never; Always for images tagged latest if it is left out, else IfNotPresent.',
+  imagePullPolicy:
+    'Always, IfNotPresent or Never; Always for images tagged latest if it is left out, else IfNotPresent.',
   securityContext: 'Settings of security; they go before those of the pod.',
   stdin: 'Whether the container has a standard input that is kept open.',
   stdinOnce: 'Whether standard input is closed when the first one attached leaves.',

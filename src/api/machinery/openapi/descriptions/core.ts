@@ -71,8 +71,13 @@ export const core: Descriptions = {
       fieldPath: 'The part of the object that is meant, such as spec.containers{name}.',
     },
   },
-  'core/v1.LocalObjectReference': { type: 'Names an object in the same namespace.', fields: { name: 'The name of the object.' } },
-  'core/v1.ReplicationController': { type: 'Keeps a number of pods of the same form running. ReplicaSet is its successor.' },
+  'core/v1.LocalObjectReference': {
+    type: 'Names an object in the same namespace.',
+    fields: { name: 'The name of the object.' },
+  },
+  'core/v1.ReplicationController': {
+    type: 'Keeps a number of pods of the same form running. ReplicaSet is its successor.',
+  },
   'core/v1.ReplicationControllerSpec': {
     type: 'How many pods of which form are wanted.',
     fields: {
@@ -93,7 +98,9 @@ export const core: Descriptions = {
     },
   },
   'core/v1.Binding': { type: 'Assigns a pod to a node.', fields: { target: 'The node.' } },
-  'coordination/v1.Lease': { type: 'A claim that has to be renewed: held by one at a time, for leader election and heartbeats.' },
+  'coordination/v1.Lease': {
+    type: 'A claim that has to be renewed: held by one at a time, for leader election and heartbeats.',
+  },
   'coordination/v1.LeaseSpec': {
     type: 'Who holds the lease, and since when.',
     fields: {

@@ -19,7 +19,8 @@ describe('descriptions', () => {
         const message = allSchemas.message(key);
         if (describeType(key) === undefined) missing.push(key);
         for (const field of message.fields) {
-          if (describeField(key, field.name, message.gvk !== undefined) === undefined) missing.push(`${key}.${field.name}`);
+          if (describeField(key, field.name, message.gvk !== undefined) === undefined)
+            missing.push(`${key}.${field.name}`);
         }
       }
     }

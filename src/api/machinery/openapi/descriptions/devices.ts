@@ -31,7 +31,10 @@ export const devices: Descriptions = {
       sharedCounters: 'Counters that devices of the pool share.',
     },
   },
-  'resource/v1.CounterSet': { type: 'Counters that devices consume.', fields: { name: NAME, counters: 'The counters.' } },
+  'resource/v1.CounterSet': {
+    type: 'Counters that devices consume.',
+    fields: { name: NAME, counters: 'The counters.' },
+  },
   'resource/v1.Counter': { type: 'A counter.', fields: { value: 'The amount that exists, or is consumed.' } },
   'resource/v1.ResourcePool': {
     type: 'The pool of a slice.',
@@ -70,7 +73,10 @@ export const devices: Descriptions = {
   },
   'resource/v1.DeviceCapacity': {
     type: 'A capacity of a device.',
-    fields: { value: 'The amount.', requestPolicy: 'How shares of it can be requested. Absent: it is consumed as a whole.' },
+    fields: {
+      value: 'The amount.',
+      requestPolicy: 'How shares of it can be requested. Absent: it is consumed as a whole.',
+    },
   },
   'resource/v1.CapacityRequestPolicy': {
     type: 'How shares of a capacity can be requested. Values or a range are set.',
@@ -131,11 +137,15 @@ export const devices: Descriptions = {
     type: 'A request for devices of one class.',
     fields: {
       ...REQUEST,
-      adminAccess: 'Access for monitoring, also to devices that are in use. Only in namespaces that are labelled for it.',
+      adminAccess:
+        'Access for monitoring, also to devices that are in use. Only in namespaces that are labelled for it.',
     },
   },
   'resource/v1.DeviceSubRequest': { type: 'An alternative of a request.', fields: { name: NAME, ...REQUEST } },
-  'resource/v1.CapacityRequirements': { type: 'Capacity that is needed.', fields: { requests: 'The amounts, by capacity.' } },
+  'resource/v1.CapacityRequirements': {
+    type: 'Capacity that is needed.',
+    fields: { requests: 'The amounts, by capacity.' },
+  },
   'resource/v1.DeviceSelector': { type: 'A condition for devices.', fields: { cel: 'A CEL expression.' } },
   'resource/v1.CELDeviceSelector': {
     type: 'A CEL expression about a device.',
@@ -151,7 +161,10 @@ export const devices: Descriptions = {
   },
   'resource/v1.DeviceClaimConfiguration': {
     type: 'Configuration of devices.',
-    fields: { requests: 'The requests that it is for. Empty: all.', opaque: 'Configuration that the driver understands.' },
+    fields: {
+      requests: 'The requests that it is for. Empty: all.',
+      opaque: 'Configuration that the driver understands.',
+    },
   },
   'resource/v1.DeviceConfiguration': {
     type: 'Configuration of devices.',
@@ -276,11 +289,20 @@ export const devices: Descriptions = {
   },
   'flowcontrol/v1.PolicyRulesWithSubjects': {
     type: 'Subjects and their requests.',
-    fields: { subjects: 'The subjects.', resourceRules: 'Requests for resources.', nonResourceRules: 'Requests for paths.' },
+    fields: {
+      subjects: 'The subjects.',
+      resourceRules: 'Requests for resources.',
+      nonResourceRules: 'Requests for paths.',
+    },
   },
   'flowcontrol/v1.Subject': {
     type: 'A subject. The field that the kind names is set.',
-    fields: { kind: 'User, Group or ServiceAccount.', user: 'A user.', group: 'A group.', serviceAccount: 'A service account.' },
+    fields: {
+      kind: 'User, Group or ServiceAccount.',
+      user: 'A user.',
+      group: 'A group.',
+      serviceAccount: 'A service account.',
+    },
   },
   'flowcontrol/v1.UserSubject': { type: 'A user.', fields: { name: 'The name. "*": all.' } },
   'flowcontrol/v1.GroupSubject': { type: 'A group.', fields: { name: 'The name. "*": all.' } },

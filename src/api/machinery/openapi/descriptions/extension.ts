@@ -14,7 +14,11 @@ const MATCH_POLICY = 'Exact, or Equivalent to match other versions of a resource
 const NAMESPACES = 'Selects namespaces by labels. Default: all.';
 const OBJECTS = 'Selects objects by labels, old or new. Default: all.';
 const MATCH_CONDITIONS = 'CEL expressions that must be true. At most 64.';
-const SERVICE = { namespace: 'The namespace of the service.', name: 'The name of the service.', port: 'The port. Default: 443.' };
+const SERVICE = {
+  namespace: 'The namespace of the service.',
+  name: 'The name of the service.',
+  port: 'The port. Default: 443.',
+};
 const WEBHOOK = {
   name: 'The name, a domain name with at least three parts.',
   clientConfig: 'How the webhook is called.',
@@ -49,13 +53,20 @@ export const extension: Descriptions = {
   'admissionregistration/v1.ValidatingAdmissionPolicy': { type: 'Rules in CEL that requests must meet.' },
   'admissionregistration/v1.ValidatingAdmissionPolicySpec': {
     type: 'The rules of a policy.',
-    fields: { ...POLICY, validations: 'Expressions that must be true.', auditAnnotations: 'Annotations of the audit log.' },
+    fields: {
+      ...POLICY,
+      validations: 'Expressions that must be true.',
+      auditAnnotations: 'Annotations of the audit log.',
+    },
   },
   'admissionregistration/v1.ValidatingAdmissionPolicyStatus': {
     type: 'The state of a policy.',
     fields: { typeChecking: 'Problems that type checking has found.', conditions: 'Conditions of the policy.' },
   },
-  'admissionregistration/v1.TypeChecking': { type: 'Results of type checking.', fields: { expressionWarnings: 'The warnings.' } },
+  'admissionregistration/v1.TypeChecking': {
+    type: 'Results of type checking.',
+    fields: { expressionWarnings: 'The warnings.' },
+  },
   'admissionregistration/v1.ExpressionWarning': {
     type: 'A warning about an expression.',
     fields: { fieldRef: 'The path of the expression in the policy.', warning: 'The warning.' },
@@ -67,13 +78,17 @@ export const extension: Descriptions = {
       expression:
         'The CEL expression. Its variables are object, oldObject, request, params, namespaceObject, authorizer and variables.',
       message: 'The message if the expression is false.',
-      reason: 'The reason in the response: Unauthorized, Forbidden, Invalid or RequestEntityTooLarge. Default: Invalid.',
+      reason:
+        'The reason in the response: Unauthorized, Forbidden, Invalid or RequestEntityTooLarge. Default: Invalid.',
       messageExpression: 'A CEL expression for the message. It takes precedence over message.',
     },
   },
   'admissionregistration/v1.Variable': {
     type: 'A named expression.',
-    fields: { name: 'The name, a CEL identifier.', expression: 'The CEL expression. It is evaluated when it is first used.' },
+    fields: {
+      name: 'The name, a CEL identifier.',
+      expression: 'The CEL expression. It is evaluated when it is first used.',
+    },
   },
   'admissionregistration/v1.AuditAnnotation': {
     type: 'An annotation of the audit log.',
@@ -139,7 +154,11 @@ export const extension: Descriptions = {
   'admissionregistration/v1.MutatingAdmissionPolicyBinding': { type: 'Puts a policy into effect, with parameters.' },
   'admissionregistration/v1.MutatingAdmissionPolicyBindingSpec': {
     type: 'The policy and its parameters.',
-    fields: { policyName: 'The name of the policy.', paramRef: 'The parameters.', matchResources: 'Narrows down the requests.' },
+    fields: {
+      policyName: 'The name of the policy.',
+      paramRef: 'The parameters.',
+      matchResources: 'Narrows down the requests.',
+    },
   },
   'admissionregistration/v1.ValidatingWebhookConfiguration': {
     type: 'Webhooks that accept or reject requests.',
@@ -149,7 +168,10 @@ export const extension: Descriptions = {
     type: 'Webhooks that may change objects of requests.',
     fields: { webhooks: 'The webhooks.' },
   },
-  'admissionregistration/v1.ValidatingWebhook': { type: 'A webhook that accepts or rejects requests.', fields: WEBHOOK },
+  'admissionregistration/v1.ValidatingWebhook': {
+    type: 'A webhook that accepts or rejects requests.',
+    fields: WEBHOOK,
+  },
   'admissionregistration/v1.MutatingWebhook': {
     type: 'A webhook that may change objects of requests.',
     fields: {
@@ -165,7 +187,10 @@ export const extension: Descriptions = {
       caBundle: 'Certificates in PEM, one of which must have signed that of the server. Default: those of the system.',
     },
   },
-  'admissionregistration/v1.ServiceReference': { type: 'A service.', fields: { ...SERVICE, path: 'The path of the URL.' } },
+  'admissionregistration/v1.ServiceReference': {
+    type: 'A service.',
+    fields: { ...SERVICE, path: 'The path of the URL.' },
+  },
   'admissionregistration/v1.MatchCondition': {
     type: 'A condition for calling a webhook or evaluating a policy.',
     fields: {
@@ -337,7 +362,8 @@ export const extension: Descriptions = {
       rule: 'The expression. self is the value; oldSelf is the one before an update.',
       message: 'The message if the rule is not met.',
       messageExpression: 'A CEL expression for the message. It takes precedence over message.',
-      reason: 'The reason of the error: FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate.',
+      reason:
+        'The reason of the error: FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate.',
       fieldPath: 'The field that the error is reported at, relative to this one.',
       optionalOldSelf: 'Whether a rule with oldSelf is also evaluated without an old value; oldSelf is optional then.',
     },

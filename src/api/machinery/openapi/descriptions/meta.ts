@@ -116,7 +116,8 @@ export const meta: Descriptions = {
       orphanDependents: 'No longer used: see propagationPolicy.',
       propagationPolicy: 'What becomes of objects that it owns: Orphan, Background or Foreground.',
       dryRun: 'All: check everything and change nothing.',
-      ignoreStoreReadErrorWithClusterBreakingPotential: 'Delete even an object that can no longer be read, finalizers or not.',
+      ignoreStoreReadErrorWithClusterBreakingPotential:
+        'Delete even an object that can no longer be read, finalizers or not.',
     },
   },
   'meta/v1.Preconditions': {

@@ -2,7 +2,11 @@
 
 import type { Descriptions } from './form.ts';
 
-const PORT_STATUS = { port: 'The port.', protocol: 'TCP, UDP or SCTP.', error: 'The problem with the port, as CamelCase name.' };
+const PORT_STATUS = {
+  port: 'The port.',
+  protocol: 'TCP, UDP or SCTP.',
+  error: 'The problem with the port, as CamelCase name.',
+};
 
 export const network: Descriptions = {
   'networking/v1.NetworkPolicy': { type: 'Which connections pods accept and open.' },
@@ -33,7 +37,10 @@ export const network: Descriptions = {
   },
   'networking/v1.IPBlock': {
     type: 'A range of addresses.',
-    fields: { cidr: 'The range, such as 192.168.1.0/24 or 2001:db8::/64.', except: 'Ranges within it that are left out.' },
+    fields: {
+      cidr: 'The range, such as 192.168.1.0/24 or 2001:db8::/64.',
+      except: 'Ranges within it that are left out.',
+    },
   },
   'networking/v1.NetworkPolicyPeer': {
     type: 'Pods or addresses at the other end. An ipBlock excludes the other fields.',
@@ -61,7 +68,10 @@ export const network: Descriptions = {
     type: 'The state of an Ingress.',
     fields: { loadBalancer: 'Where the Ingress can be reached.' },
   },
-  'networking/v1.IngressLoadBalancerStatus': { type: 'Where an Ingress can be reached.', fields: { ingress: 'The addresses.' } },
+  'networking/v1.IngressLoadBalancerStatus': {
+    type: 'Where an Ingress can be reached.',
+    fields: { ingress: 'The addresses.' },
+  },
   'networking/v1.IngressLoadBalancerIngress': {
     type: 'An address.',
     fields: { ip: 'The IP address.', hostname: 'The host name.', ports: 'The ports.' },
@@ -115,7 +125,10 @@ export const network: Descriptions = {
     },
   },
   'networking/v1.IPAddress': { type: 'An IP address that is in use. Its name is the address.' },
-  'networking/v1.IPAddressSpec': { type: 'The user of the address.', fields: { parentRef: 'The object that uses the address.' } },
+  'networking/v1.IPAddressSpec': {
+    type: 'The user of the address.',
+    fields: { parentRef: 'The object that uses the address.' },
+  },
   'networking/v1.ParentReference': {
     type: 'A reference to an object.',
     fields: { group: 'The API group.', resource: 'The resource.', namespace: 'The namespace.', name: 'The name.' },

@@ -25,7 +25,8 @@ const VERSION = 'Which state is read: empty the latest, "0" any, otherwise at le
 const GV = { group: 'The API group.', version: 'The API version.', resource: 'The resource.', kind: 'The kind.' };
 const PATH_OPTION = { path: 'The path of the request to the other side.' };
 
-const pick = (...names: (keyof typeof GV)[]): Record<string, string> => Object.fromEntries(names.map((name) => [name, GV[name]]));
+const pick = (...names: (keyof typeof GV)[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, GV[name]]));
 
 export const others: Descriptions = {
   'core/v1.FileKeySelector': {
@@ -39,7 +40,10 @@ export const others: Descriptions = {
   },
   'core/v1.ObjectFieldSelector': {
     type: 'A field of the pod.',
-    fields: { apiVersion: 'The version of the path. Default: v1.', fieldPath: 'The path of the field, such as metadata.name.' },
+    fields: {
+      apiVersion: 'The version of the path. Default: v1.',
+      fieldPath: 'The path of the field, such as metadata.name.',
+    },
   },
   'core/v1.ResourceFieldSelector': {
     type: 'A resource of a container.',
@@ -93,7 +97,12 @@ export const others: Descriptions = {
   },
   'core/v1.ProbeHandler': {
     type: 'How a container is checked. One field is set.',
-    fields: { exec: 'A command.', httpGet: 'An HTTP request.', tcpSocket: 'A TCP connection.', grpc: 'A gRPC health check.' },
+    fields: {
+      exec: 'A command.',
+      httpGet: 'An HTTP request.',
+      tcpSocket: 'A TCP connection.',
+      grpc: 'A gRPC health check.',
+    },
   },
   'core/v1.LifecycleHandler': {
     type: 'An action of a lifecycle hook. One field is set.',
@@ -119,7 +128,10 @@ export const others: Descriptions = {
     },
   },
   'core/v1.VolumeStatus': { type: 'The state of a volume.', fields: { image: 'The state of an image volume.' } },
-  'core/v1.ImageVolumeStatus': { type: 'The state of an image volume.', fields: { imageRef: 'The digest of the image.' } },
+  'core/v1.ImageVolumeStatus': {
+    type: 'The state of an image volume.',
+    fields: { imageRef: 'The digest of the image.' },
+  },
   'core/v1.ContainerRestartRule': {
     type: 'When a container is restarted.',
     fields: { action: 'Restart or RestartAllContainers.', exitCodes: 'The exit codes that the rule is for.' },
@@ -159,9 +171,16 @@ export const others: Descriptions = {
   'core/v1.Sysctl': { type: 'A kernel parameter.', fields: { name: 'The name.', value: 'The value.' } },
   'core/v1.PodDNSConfig': {
     type: 'Settings of the resolver.',
-    fields: { nameservers: 'Addresses of name servers.', searches: 'Search domains.', options: 'Options of the resolver.' },
+    fields: {
+      nameservers: 'Addresses of name servers.',
+      searches: 'Search domains.',
+      options: 'Options of the resolver.',
+    },
   },
-  'core/v1.PodDNSConfigOption': { type: 'An option of the resolver.', fields: { name: 'The name.', value: 'The value.' } },
+  'core/v1.PodDNSConfigOption': {
+    type: 'An option of the resolver.',
+    fields: { name: 'The name.', value: 'The value.' },
+  },
   'core/v1.PodIP': { type: 'An address of a pod.', fields: { ip: 'The address.' } },
   'core/v1.HostIP': { type: 'An address of a node.', fields: { ip: 'The address.' } },
   'core/v1.PodStatusResult': { type: 'The status of a pod, as nodes report it.' },
@@ -189,7 +208,10 @@ export const others: Descriptions = {
     },
   },
   'core/v1.DaemonEndpoint': { type: 'A port of a daemon.', fields: { Port: 'The number of the port.' } },
-  'core/v1.NodeDaemonEndpoints': { type: 'Ports of daemons on a node.', fields: { kubeletEndpoint: 'The port of the kubelet.' } },
+  'core/v1.NodeDaemonEndpoints': {
+    type: 'Ports of daemons on a node.',
+    fields: { kubeletEndpoint: 'The port of the kubelet.' },
+  },
   'core/v1.NodeRuntimeHandlerFeatures': {
     type: 'What a runtime handler supports.',
     fields: {
@@ -222,7 +244,10 @@ export const others: Descriptions = {
     fields: { names: 'The names of the image.', sizeBytes: 'The size in bytes.' },
   },
   'core/v1.NamespaceCondition': { type: 'A condition of a namespace.' },
-  'core/v1.Preconditions': { type: 'Conditions of an operation.', fields: { uid: 'The UID that the object must have.' } },
+  'core/v1.Preconditions': {
+    type: 'Conditions of an operation.',
+    fields: { uid: 'The UID that the object must have.' },
+  },
   'core/v1.PodLogOptions': {
     type: 'Options of a request for logs.',
     fields: {
@@ -254,7 +279,10 @@ export const others: Descriptions = {
     type: 'A reference to an object in the same namespace.',
     fields: { apiGroup: 'The API group. Empty: the core group.', name: 'The name.' },
   },
-  'core/v1.SerializedReference': { type: 'A reference, as an object of its own.', fields: { reference: 'The reference.' } },
+  'core/v1.SerializedReference': {
+    type: 'A reference, as an object of its own.',
+    fields: { reference: 'The reference.' },
+  },
   'core/v1.EventSource': {
     type: 'The component that reports an event.',
     fields: { component: 'The name of the component.', host: 'The node of the component.' },
@@ -263,7 +291,9 @@ export const others: Descriptions = {
     type: 'Repetitions of an event.',
     fields: { count: 'The number of occurrences.', lastObservedTime: 'When it last occurred.' },
   },
-  'core/v1.LimitRange': { type: 'Limits and defaults for the resources of pods, containers and claims in a namespace.' },
+  'core/v1.LimitRange': {
+    type: 'Limits and defaults for the resources of pods, containers and claims in a namespace.',
+  },
   'core/v1.LimitRangeSpec': { type: 'The limits.', fields: { limits: 'The limits, by type.' } },
   'core/v1.LimitRangeItem': {
     type: 'Limits for one type.',
@@ -305,7 +335,10 @@ export const others: Descriptions = {
     type: 'The health of a component of the control plane. Deprecated.',
     fields: { conditions: 'Conditions of the component.' },
   },
-  'core/v1.ComponentCondition': { type: 'A condition of a component.', fields: { error: 'The error of the health check.' } },
+  'core/v1.ComponentCondition': {
+    type: 'A condition of a component.',
+    fields: { error: 'The error of the health check.' },
+  },
   'core/v1.RangeAllocation': {
     type: 'Allocations in a range. Not served.',
     fields: { range: 'The range.', data: 'A bit map of what is allocated.' },
@@ -346,23 +379,37 @@ export const others: Descriptions = {
   },
   'metrics/v1beta1.NodeMetrics': {
     type: 'What a node uses.',
-    fields: { timestamp: 'The end of the measurement.', window: 'The length of the measurement.', usage: 'CPU and memory.' },
+    fields: {
+      timestamp: 'The end of the measurement.',
+      window: 'The length of the measurement.',
+      usage: 'CPU and memory.',
+    },
   },
   'metrics/v1beta1.PodMetrics': {
     type: 'What a pod uses.',
-    fields: { timestamp: 'The end of the measurement.', window: 'The length of the measurement.', containers: 'Each container.' },
+    fields: {
+      timestamp: 'The end of the measurement.',
+      window: 'The length of the measurement.',
+      containers: 'Each container.',
+    },
   },
   'metrics/v1beta1.ContainerMetrics': {
     type: 'What a container uses.',
     fields: { name: 'The container.', usage: 'CPU and memory.' },
   },
   'meta/v1.GroupResource': { type: 'A resource of a group.', fields: pick('group', 'resource') },
-  'meta/v1.GroupVersionResource': { type: 'A resource of a group version.', fields: pick('group', 'version', 'resource') },
+  'meta/v1.GroupVersionResource': {
+    type: 'A resource of a group version.',
+    fields: pick('group', 'version', 'resource'),
+  },
   'meta/v1.GroupKind': { type: 'A kind of a group.', fields: pick('group', 'kind') },
   'meta/v1.GroupVersionKind': { type: 'A kind of a group version.', fields: pick('group', 'version', 'kind') },
   'meta/v1.GroupVersion': { type: 'A group version.', fields: pick('group', 'version') },
   'meta/v1.TypeMeta': { type: 'The kind and API version of an object.' },
-  'meta/v1.ShardInfo': { type: 'The part of a collection that a list has.', fields: { selector: 'The selector of the part.' } },
+  'meta/v1.ShardInfo': {
+    type: 'The part of a collection that a list has.',
+    fields: { selector: 'The selector of the part.' },
+  },
   'meta/v1.ListOptions': {
     type: 'Options of lists and watches.',
     fields: {
@@ -403,7 +450,10 @@ export const others: Descriptions = {
   'meta/v1.List': { type: 'Objects of any kinds.' },
   'meta/v1.APIVersions': {
     type: 'The versions of the core group.',
-    fields: { versions: 'The versions.', serverAddressByClientCIDRs: 'Addresses of the server, by the addresses of clients.' },
+    fields: {
+      versions: 'The versions.',
+      serverAddressByClientCIDRs: 'Addresses of the server, by the addresses of clients.',
+    },
   },
   'meta/v1.APIGroupList': { type: 'The API groups.', fields: { groups: 'The groups.' } },
   'meta/v1.APIGroup': {
@@ -428,7 +478,10 @@ export const others: Descriptions = {
     type: 'A requirement for a field.',
     fields: { key: 'The field.', operator: 'In, NotIn, Exists or DoesNotExist.', values: 'The values.' },
   },
-  'meta/v1.Table': { type: 'Objects as rows of a table.', fields: { columnDefinitions: 'The columns.', rows: 'The rows.' } },
+  'meta/v1.Table': {
+    type: 'Objects as rows of a table.',
+    fields: { columnDefinitions: 'The columns.', rows: 'The rows.' },
+  },
   'meta/v1.TableColumnDefinition': {
     type: 'A column.',
     fields: {

@@ -19,7 +19,8 @@ export const pod: Descriptions = {
       restartPolicy: 'When containers are restarted: Always, OnFailure or Never. Default: Always.',
       terminationGracePeriodSeconds: 'How many seconds containers have to end after SIGTERM. Default: 30.',
       activeDeadlineSeconds: 'How many seconds the pod may run in total.',
-      dnsPolicy: 'Where names are resolved: ClusterFirst, ClusterFirstWithHostNet, Default or None. Default: ClusterFirst.',
+      dnsPolicy:
+        'Where names are resolved: ClusterFirst, ClusterFirstWithHostNet, Default or None. Default: ClusterFirst.',
       nodeSelector: 'Labels that the node must have.',
       serviceAccountName: 'The service account that the containers run as.',
       serviceAccount: 'An old name of serviceAccountName.',
@@ -42,7 +43,8 @@ export const pod: Descriptions = {
       dnsConfig: 'Name servers and search domains, in addition to those of dnsPolicy.',
       readinessGates: 'Conditions that must be true, besides ready containers, for the pod to be ready.',
       runtimeClassName: 'The runtime class that the containers run in.',
-      enableServiceLinks: 'Whether containers get environment variables for services of their namespace. Default: true.',
+      enableServiceLinks:
+        'Whether containers get environment variables for services of their namespace. Default: true.',
       preemptionPolicy: 'Whether pods of lower priority may be evicted for this one: PreemptLowerPriority or Never.',
       overhead: 'What the pod uses beyond its containers. Set from the runtime class.',
       topologySpreadConstraints: 'How evenly pods are spread over topologies such as zones and nodes.',
@@ -176,6 +178,10 @@ export const pod: Descriptions = {
   },
   'core/v1.KeyToPath': {
     type: 'One name of the data, and the file that it becomes.',
-    fields: { key: 'The name in the data.', path: 'The path of the file in the volume.', mode: 'The permissions of the file.' },
+    fields: {
+      key: 'The name in the data.',
+      path: 'The path of the file in the volume.',
+      mode: 'The permissions of the file.',
+    },
   },
 };

@@ -79,8 +79,10 @@ export const scheduling: Descriptions = {
       whenUnsatisfiable: 'DoNotSchedule to wait, ScheduleAnyway to prefer an even spread only.',
       labelSelector: 'Selects the pods that are counted, in the namespace of this pod.',
       minDomains: 'The number of domains below which the global minimum counts as 0. Default: 1.',
-      nodeAffinityPolicy: 'Honor counts only nodes that the affinity of the pod allows, Ignore counts all. Default: Honor.',
-      nodeTaintsPolicy: 'Honor leaves out nodes whose taints the pod does not tolerate, Ignore counts all. Default: Ignore.',
+      nodeAffinityPolicy:
+        'Honor counts only nodes that the affinity of the pod allows, Ignore counts all. Default: Honor.',
+      nodeTaintsPolicy:
+        'Honor leaves out nodes whose taints the pod does not tolerate, Ignore counts all. Default: Ignore.',
       matchLabelKeys: 'Labels of this pod whose values counted pods must have, too.',
     },
   },
@@ -107,7 +109,10 @@ export const scheduling: Descriptions = {
   },
   'core/v1.PodResourceClaimStatus': {
     type: 'The claim that was created for an entry of the pod.',
-    fields: { name: 'The name of the entry.', resourceClaimName: 'The name of the claim. Absent: no claim was needed.' },
+    fields: {
+      name: 'The name of the entry.',
+      resourceClaimName: 'The name of the claim. Absent: no claim was needed.',
+    },
   },
   'core/v1.PodExtendedResourceClaimStatus': {
     type: 'The claim that was created for extended resources of a pod.',
@@ -118,11 +123,19 @@ export const scheduling: Descriptions = {
   },
   'core/v1.ContainerExtendedResourceRequest': {
     type: 'The request of a claim that stands for an extended resource of a container.',
-    fields: { containerName: 'The container.', resourceName: 'The extended resource.', requestName: 'The request in the claim.' },
+    fields: {
+      containerName: 'The container.',
+      resourceName: 'The extended resource.',
+      requestName: 'The request in the claim.',
+    },
   },
   'core/v1.NodeAllocatableResourceClaimStatus': {
     type: 'Resources of the node that a claim of the pod uses.',
-    fields: { resourceClaimName: 'The name of the claim.', containers: 'The containers that use it.', resources: 'The amounts.' },
+    fields: {
+      resourceClaimName: 'The name of the claim.',
+      containers: 'The containers that use it.',
+      resources: 'The amounts.',
+    },
   },
   'core/v1.ResourceClaim': {
     type: 'A claim of the pod that a container uses.',
@@ -137,7 +150,11 @@ export const scheduling: Descriptions = {
   },
   'core/v1.ResourceHealth': {
     type: 'The health of a device.',
-    fields: { resourceID: 'The ID of the device.', health: 'Healthy, Unhealthy or Unknown.', message: 'Details, for people.' },
+    fields: {
+      resourceID: 'The ID of the device.',
+      health: 'Healthy, Unhealthy or Unknown.',
+      message: 'Details, for people.',
+    },
   },
   'core/v1.ContainerResizePolicy': {
     type: 'What a change of a resource does to a running container.',
@@ -149,7 +166,8 @@ export const scheduling: Descriptions = {
       value: 'The priority. Pods with a higher one are scheduled first, and may preempt others.',
       globalDefault: 'Whether pods without a class have this priority. One class at most should be the default.',
       description: 'When to use the class, for people.',
-      preemptionPolicy: 'PreemptLowerPriority, or Never to wait instead of evicting others. Default: PreemptLowerPriority.',
+      preemptionPolicy:
+        'PreemptLowerPriority, or Never to wait instead of evicting others. Default: PreemptLowerPriority.',
     },
   },
   'node/v1.RuntimeClass': {

@@ -20,7 +20,8 @@ export const service: Descriptions = {
       loadBalancerClass: 'Which load balancer is to serve it.',
       allocateLoadBalancerNodePorts: 'Whether a load balancer needs ports of the nodes; true if it is left out.',
       externalName: 'The DNS name that an ExternalName service stands for.',
-      externalTrafficPolicy: 'Local: traffic from outside stays on the node that it came to. Cluster: any pod may serve it.',
+      externalTrafficPolicy:
+        'Local: traffic from outside stays on the node that it came to. Cluster: any pod may serve it.',
       internalTrafficPolicy: 'Local: traffic from inside stays on its node. Cluster: any pod may serve it.',
       healthCheckNodePort: 'The port at which nodes say whether they have pods of the service.',
       publishNotReadyAddresses: 'Whether pods that are not ready have addresses in DNS, too.',

@@ -13,7 +13,8 @@ export const volumes: Descriptions = {
     fields: {
       hostPath: 'A file or directory of the node. It gives the pod access to the node, so use it with care.',
       emptyDir: 'A directory that is empty at first and deleted with the pod.',
-      gcePersistentDisk: 'A disk of Google Compute Engine. Deprecated: the CSI driver pd.csi.storage.gke.io has replaced it.',
+      gcePersistentDisk:
+        'A disk of Google Compute Engine. Deprecated: the CSI driver pd.csi.storage.gke.io has replaced it.',
       awsElasticBlockStore: 'An AWS EBS volume. Deprecated: the CSI driver ebs.csi.aws.com has replaced it.',
       gitRepo: 'A git repository at one revision. Deprecated and disabled; clone in an init container instead.',
       secret: 'The keys of a secret as files.',
@@ -45,7 +46,10 @@ export const volumes: Descriptions = {
   },
   'core/v1.PersistentVolumeClaimVolumeSource': {
     type: 'A reference to a claim in the namespace of the pod.',
-    fields: { claimName: 'The name of the claim.', readOnly: 'Mounts the volume read-only in all containers. Default: false.' },
+    fields: {
+      claimName: 'The name of the claim.',
+      readOnly: 'Mounts the volume read-only in all containers. Default: false.',
+    },
   },
   'core/v1.PersistentVolumeSource': {
     type: 'The storage of a persistent volume. Exactly one field is set.',
@@ -62,7 +66,8 @@ export const volumes: Descriptions = {
     like: 'core/v1.PersistentVolumeSource',
     fields: {
       capacity: 'The size of the volume.',
-      accessModes: 'The ways in which the volume can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod.',
+      accessModes:
+        'The ways in which the volume can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod.',
       claimRef: 'The claim that the volume is bound to, or reserved for.',
       persistentVolumeReclaimPolicy: 'What happens when the claim is deleted: Retain, Delete or Recycle.',
       storageClassName: 'The storage class of the volume. Empty: it has none.',
@@ -184,7 +189,10 @@ export const volumes: Descriptions = {
   },
   'core/v1.FlockerVolumeSource': {
     type: 'A Flocker volume. One field is set.',
-    fields: { datasetName: 'The name of the dataset, as its metadata has it.', datasetUUID: 'The UUID of the dataset.' },
+    fields: {
+      datasetName: 'The name of the dataset, as its metadata has it.',
+      datasetUUID: 'The UUID of the dataset.',
+    },
   },
   'core/v1.GCEPersistentDiskVolumeSource': {
     type: 'A disk of Google Compute Engine, in the zone of the node.',
@@ -244,7 +252,10 @@ export const volumes: Descriptions = {
       initiatorName: 'The initiator name. With iscsiInterface, a new interface is created for the connection.',
     },
   },
-  'core/v1.ISCSIPersistentVolumeSource': { type: 'A disk that is attached by iSCSI.', like: 'core/v1.ISCSIVolumeSource' },
+  'core/v1.ISCSIPersistentVolumeSource': {
+    type: 'A disk that is attached by iSCSI.',
+    like: 'core/v1.ISCSIVolumeSource',
+  },
   'core/v1.FCVolumeSource': {
     type: 'A disk that is attached by Fibre Channel.',
     fields: {
@@ -414,7 +425,8 @@ export const volumes: Descriptions = {
   'core/v1.EphemeralVolumeSource': {
     type: 'A volume whose claim lives as long as the pod.',
     fields: {
-      volumeClaimTemplate: 'The claim to create. Its name is that of the pod and of the volume, with a dash between them.',
+      volumeClaimTemplate:
+        'The claim to create. Its name is that of the pod and of the volume, with a dash between them.',
     },
   },
   'core/v1.PersistentVolumeClaimTemplate': {
@@ -475,7 +487,11 @@ export const volumes: Descriptions = {
   'storage/v1.VolumeAttachment': { type: 'The intent to attach a volume to a node, and its state.' },
   'storage/v1.VolumeAttachmentSpec': {
     type: 'The volume and the node.',
-    fields: { attacher: 'The CSI driver that attaches.', source: 'The volume to attach.', nodeName: 'The node to attach it to.' },
+    fields: {
+      attacher: 'The CSI driver that attaches.',
+      source: 'The volume to attach.',
+      nodeName: 'The node to attach it to.',
+    },
   },
   'storage/v1.VolumeAttachmentSource': {
     type: 'The volume to attach. One field is set.',
@@ -513,7 +529,8 @@ export const volumes: Descriptions = {
       tokenRequests: 'Tokens of the service account of the pod that the driver gets.',
       requiresRepublish: 'Whether mounting is repeated regularly, to refresh the content. Default: false.',
       seLinuxMount: 'Whether volumes can be mounted with an SELinux context. Default: false.',
-      nodeAllocatableUpdatePeriodSeconds: 'How often the number of volumes that a node can have is updated. At least 10 seconds.',
+      nodeAllocatableUpdatePeriodSeconds:
+        'How often the number of volumes that a node can have is updated. At least 10 seconds.',
       serviceAccountTokenInSecrets:
         'Whether tokens are passed in the secrets of a call instead of its attributes. Default: false.',
       preventPodSchedulingIfMissing:

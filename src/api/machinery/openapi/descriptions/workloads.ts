@@ -30,7 +30,8 @@ export const workloads: Descriptions = {
     type: 'The bounds of a rolling update.',
     fields: {
       maxUnavailable: 'How many pods may be unavailable: a number or a percentage, rounded down. Default: 25%.',
-      maxSurge: 'How many pods may exist beyond the desired number: a number or a percentage, rounded up. Default: 25%.',
+      maxSurge:
+        'How many pods may exist beyond the desired number: a number or a percentage, rounded up. Default: 25%.',
     },
   },
   'apps/v1.DeploymentStatus': {
@@ -164,7 +165,8 @@ export const workloads: Descriptions = {
       ttlSecondsAfterFinished: 'How many seconds a finished Job is kept. Absent: it is not deleted automatically.',
       completionMode: 'NonIndexed, or Indexed to give each pod a number. Default: NonIndexed.',
       suspend: 'Whether no pods are run for now. Running ones are deleted.',
-      podReplacementPolicy: 'When failed pods are replaced: TerminatingOrFailed, or Failed to wait until they are gone.',
+      podReplacementPolicy:
+        'When failed pods are replaced: TerminatingOrFailed, or Failed to wait until they are gone.',
       managedBy: 'The controller of the Job, if it is not the built-in one.',
     },
   },
@@ -188,7 +190,10 @@ export const workloads: Descriptions = {
     type: 'UIDs of pods that have ended and are not counted yet.',
     fields: { succeeded: 'Pods that succeeded.', failed: 'Pods that failed.' },
   },
-  'batch/v1.JobCondition': { type: 'A condition of a Job.', fields: { lastProbeTime: 'When the condition was last checked.' } },
+  'batch/v1.JobCondition': {
+    type: 'A condition of a Job.',
+    fields: { lastProbeTime: 'When the condition was last checked.' },
+  },
   'batch/v1.PodFailurePolicy': {
     type: 'How failed pods of a Job are treated.',
     fields: { rules: 'The rules, in order. The first that matches decides.' },
@@ -213,7 +218,10 @@ export const workloads: Descriptions = {
     type: 'A condition of a pod.',
     fields: { type: 'The type of the condition.', status: 'The status of the condition. Default: True.' },
   },
-  'batch/v1.SuccessPolicy': { type: 'When a Job succeeds early.', fields: { rules: 'The rules. One that matches is enough.' } },
+  'batch/v1.SuccessPolicy': {
+    type: 'When a Job succeeds early.',
+    fields: { rules: 'The rules. One that matches is enough.' },
+  },
   'batch/v1.SuccessPolicyRule': {
     type: 'A rule for early success.',
     fields: {
@@ -232,7 +240,8 @@ export const workloads: Descriptions = {
       schedule: 'The schedule in cron form: minute, hour, day of the month, month, day of the week.',
       timeZone: 'The time zone of the schedule, such as Europe/Berlin. Default: that of the controller manager.',
       startingDeadlineSeconds: 'How many seconds late a Job may start. Missed runs beyond that are skipped.',
-      concurrencyPolicy: 'Allow, Forbid to skip a run while the last one is active, or Replace to cancel it. Default: Allow.',
+      concurrencyPolicy:
+        'Allow, Forbid to skip a run while the last one is active, or Replace to cancel it. Default: Allow.',
       suspend: 'Whether no further Jobs are created. Default: false.',
       jobTemplate: 'The Jobs that are created.',
       successfulJobsHistoryLimit: 'The number of successful Jobs that are kept. Default: 3.',
@@ -283,7 +292,8 @@ export const workloads: Descriptions = {
   'autoscaling/v2.HPAScalingRules': {
     type: 'Rules for one direction.',
     fields: {
-      stabilizationWindowSeconds: 'For how many seconds past recommendations are considered, to avoid flapping. From 0 to 3600.',
+      stabilizationWindowSeconds:
+        'For how many seconds past recommendations are considered, to avoid flapping. From 0 to 3600.',
       selectPolicy: 'Which policy applies: Max, Min, or Disabled. Default: Max.',
       policies: 'Limits of the change.',
       tolerance: 'The ratio by which a metric may differ from its target without a change. Default: 0.1.',
@@ -374,7 +384,8 @@ export const workloads: Descriptions = {
     type: 'What is scaled, and within which bounds.',
     like: 'autoscaling/v2.HorizontalPodAutoscalerSpec',
     fields: {
-      targetCPUUtilizationPercentage: 'The target of the average CPU utilization, as a percentage of the requested CPU.',
+      targetCPUUtilizationPercentage:
+        'The target of the average CPU utilization, as a percentage of the requested CPU.',
     },
   },
   'autoscaling/v1.HorizontalPodAutoscalerStatus': {

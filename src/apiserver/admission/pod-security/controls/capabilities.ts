@@ -44,10 +44,15 @@ function checkBaseline(pod: PodToCheck): Violation | undefined {
 }
 
 function checkRestricted(pod: PodToCheck): Violation | undefined {
-  const keeping = containersWhere(pod, ({ securityContext }) => !(securityContext?.capabilities?.drop ?? []).includes('ALL'));
+  const keeping = containersWhere(
+    pod,
+    ({ securityContext }) => !(securityContext?.capabilities?.drop ?? []).includes('ALL'),
+  );
   const adding = added(pod, ONE_CAPABILITY);
   const details = [
-    ...(keeping.length > 0 ? [`${named('container', keeping)} must set securityContext.capabilities.drop=["ALL"]`] : []),
+    ...(keeping.length > 0
+      ? [`${named('container', keeping)} must set securityContext.capabilities.drop=["ALL"]`]
+      : []),
     ...(adding !== undefined ? [adding] : []),
   ];
   return details.length === 0 ? undefined : { reason: 'unrestricted capabilities', detail: details.join('; ') };

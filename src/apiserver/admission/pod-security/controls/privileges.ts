@@ -65,7 +65,10 @@ export const procMountRestricted: Control = {
 function checkPrivileged(pod: PodToCheck): Violation | undefined {
   const containers = containersWhere(pod, ({ securityContext }) => securityContext?.privileged === true);
   if (containers.length === 0) return undefined;
-  return { reason: 'privileged', detail: `${named('container', containers)} must not set securityContext.privileged=true` };
+  return {
+    reason: 'privileged',
+    detail: `${named('container', containers)} must not set securityContext.privileged=true`,
+  };
 }
 
 function checkPrivilegeEscalation(pod: PodToCheck): Violation | undefined {

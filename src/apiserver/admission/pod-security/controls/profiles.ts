@@ -62,14 +62,18 @@ function wrongIn<T>(
 }
 
 const isHarmlessType = (type: string): boolean => type === 'RuntimeDefault' || type === 'Localhost';
-const harmful = (type: string | undefined): readonly string[] => (type === undefined || isHarmlessType(type) ? [] : [type]);
+const harmful = (type: string | undefined): readonly string[] =>
+  type === undefined || isHarmlessType(type) ? [] : [type];
 
 function checkAppArmor(pod: PodToCheck): Violation | undefined {
   const { faults, who } = wrongIn(pod, ({ appArmorProfile: profile }) => harmful(profile?.type));
   const annotations = Object.entries(pod.annotations)
     .filter(([key, value]) => key.startsWith(APP_ARMOR_ANNOTATIONS) && !isHarmlessAppArmor(value))
     .map(([key, value]) => `${key}=${quote(value)}`);
-  const setters = [...(who === '' ? [] : [who]), ...(annotations.length > 0 ? [plural('annotation', annotations.length)] : [])];
+  const setters = [
+    ...(who === '' ? [] : [who]),
+    ...(annotations.length > 0 ? [plural('annotation', annotations.length)] : []),
+  ];
   if (setters.length === 0) return undefined;
   const forbidden = [...sorted(faults), ...sorted(annotations)];
   return {
@@ -134,8 +138,13 @@ function seLinuxCheck(types: ReadonlySet<string>): Check {
     const wrongTypes = sorted(faults.flatMap(({ type }) => type ?? []));
     const told = [
       ...(wrongTypes.length > 0 ? [named('type', wrongTypes)] : []),
-      ...['user', 'role'].filter((field) => faults.some(({ what }) => what === field)).map((field) => `${field} may not be set`),
+      ...['user', 'role']
+        .filter((field) => faults.some(({ what }) => what === field))
+        .map((field) => `${field} may not be set`),
     ];
-    return { reason: 'seLinuxOptions', detail: `${who} set forbidden securityContext.seLinuxOptions: ${told.join('; ')}` };
+    return {
+      reason: 'seLinuxOptions',
+      detail: `${who} set forbidden securityContext.seLinuxOptions: ${told.join('; ')}`,
+    };
   };
 }

@@ -68,7 +68,9 @@ function checkVolumes({ spec }: PodToCheck): Violation | undefined {
 
 function sysctlCheck(allowed: readonly string[]): Check {
   return ({ spec }) => {
-    const forbidden = (spec.securityContext?.sysctls ?? []).map(({ name }) => name).filter((name) => !allowed.includes(name));
+    const forbidden = (spec.securityContext?.sysctls ?? [])
+      .map(({ name }) => name)
+      .filter((name) => !allowed.includes(name));
     return forbidden.length === 0 ? undefined : { reason: 'forbidden sysctls', detail: forbidden.join(', ') };
   };
 }

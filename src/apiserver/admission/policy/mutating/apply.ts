@@ -94,6 +94,8 @@ function jsonOf(value: Value): unknown {
     return toJson(value);
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error;
-    throw new MutationError(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`);
+    throw new MutationError(
+      `JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`,
+    );
   }
 }

@@ -1,7 +1,10 @@
 // MutatingAdmissionPolicy: changes what is written as the expressions of a policy that is bound say.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import {
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
+} from '#api/groups/admissionregistration/v1/index.ts';
 import { DecodeError } from '#api/machinery/codec/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
@@ -79,7 +82,11 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     return mutated;
   }
 
-  async #mutate(attributes: AdmissionAttributes, turns: readonly Turn[], problems: Problem[]): Promise<AdmissionAttributes> {
+  async #mutate(
+    attributes: AdmissionAttributes,
+    turns: readonly Turn[],
+    problems: Problem[],
+  ): Promise<AdmissionAttributes> {
     const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), this.name, subjectOf(attributes));
     let current = attributes;
     let mutated = false;
@@ -93,7 +100,9 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
       const matched = await evaluateMatchConditions(conditions, compiled.matchConditions);
       if (matched.problem !== undefined && policy.spec.failurePolicy !== 'Ignore') problem(matched.problem);
       if (matched.problem !== undefined || !matched.matches) continue;
-      const key = [policy, binding, param].map((one) => `${one?.metadata.namespace ?? ''}/${one?.metadata.name ?? ''}`).join(' ');
+      const key = [policy, binding, param]
+        .map((one) => `${one?.metadata.namespace ?? ''}/${one?.metadata.name ?? ''}`)
+        .join(' ');
       if (!rounds.takes(key)) continue;
       const before = subjectOf(current);
       // What is deleted cannot be changed.
@@ -114,7 +123,10 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     return current;
   }
 
-  async #timed({ policy, binding }: Turn, mutate: () => Promise<AdmissionAttributes>): Promise<AdmissionAttributes | Error> {
+  async #timed(
+    { policy, binding }: Turn,
+    mutate: () => Promise<AdmissionAttributes>,
+  ): Promise<AdmissionAttributes | Error> {
     const { clock, policyMetrics } = this.#services;
     const start = clock.monotonic();
     const observe = (error: string | undefined, action: 'allow' | 'deny'): void => {
@@ -188,7 +200,9 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     };
     if (apiVersionOf(kind) !== apiVersionOf(own) && snapshot.getKind(kind)?.codec === undefined) {
       // Upstream does not convert built-in kinds here: only custom ones may be changed in another version.
-      throw new MutationError(`converting (${kind.version}.${kind.kind}) to (${own.version}.${own.kind}): unknown conversion`);
+      throw new MutationError(
+        `converting (${kind.version}.${kind.kind}) to (${own.version}.${own.kind}): unknown conversion`,
+      );
     }
     codec.applyDefaults(draft);
     if (attributes.object === undefined) return { ...attributes, connectOptions: () => draft };
@@ -216,7 +230,8 @@ function denied(attributes: AdmissionAttributes, problems: readonly Problem[]): 
   const { status } = refusal(attributes, 'admission request denied by policy');
   const causes = problems.map(({ policy, binding, message }) => {
     const name = policy.metadata.name;
-    const who = binding === undefined ? `policy ${quote(name)}` : `policy '${name}' with binding '${binding.metadata.name}'`;
+    const who =
+      binding === undefined ? `policy ${quote(name)}` : `policy '${name}' with binding '${binding.metadata.name}'`;
     return { message: `${who} denied request: ${message}` };
   });
   const [first] = causes;

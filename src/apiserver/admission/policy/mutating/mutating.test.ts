@@ -2,7 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import {
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
+} from '#api/groups/admissionregistration/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, pods } from '#api/groups/core/v1/index.ts';
@@ -14,7 +17,12 @@ import type { TestServer } from '#apiserver/testing/server.ts';
 type Spec = admission.MutatingAdmissionPolicySpec;
 type Rule = admission.NamedRuleWithOperations;
 
-const CONFIG_MAPS: Rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] };
+const CONFIG_MAPS: Rule = {
+  apiGroups: [''],
+  apiVersions: ['v1'],
+  operations: ['CREATE', 'UPDATE'],
+  resources: ['configmaps'],
+};
 const DEPLOYMENTS: Rule = { ...CONFIG_MAPS, apiGroups: ['apps'], resources: ['deployments'] };
 
 let api: TestServer;
@@ -98,7 +106,12 @@ describe('an apply configuration', () => {
     });
     const message =
       "policy 'atomic' with binding 'atomic' denied request: error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.template.spec.containers[0].command";
-    expect(await refusal(deploy())).toMatchObject({ code: 403, reason: 'Invalid', message, details: { causes: [{ message }] } });
+    expect(await refusal(deploy())).toMatchObject({
+      code: 403,
+      reason: 'Invalid',
+      message,
+      details: { causes: [{ message }] },
+    });
   });
 
   it('names its parts by their place, and has only fields that there are', async () => {
@@ -237,7 +250,8 @@ it('a built-in kind is not changed in another version than that of the request',
   const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }, maxReplicas: 3 };
   const post = async (version: string): Promise<Readonly<Record<string, unknown>>> => {
     const path = `/apis/autoscaling/${version}/namespaces/default/horizontalpodautoscalers`;
-    return (await send(api.server, { method: 'POST', path, body: { metadata: { name: version }, spec } })).json as never;
+    return (await send(api.server, { method: 'POST', path, body: { metadata: { name: version }, spec } }))
+      .json as never;
   };
   expect(await post('v1')).toMatchObject({ spec: { maxReplicas: 9 } });
   expect(await post('v2')).toMatchObject({
@@ -257,7 +271,7 @@ it('a deletion is not changed, and not refused for it', async () => {
     mutations: [patching("[JSONPatch{op: 'remove', path: '/data/x'}]")],
   });
   await api.client.resource(configMaps).namespace('default').delete('a');
-  expect((await api.client.resource(configMaps).namespace('default').list()).items.map(({ metadata }) => metadata.name)).toEqual(
-    [],
-  );
+  expect(
+    (await api.client.resource(configMaps).namespace('default').list()).items.map(({ metadata }) => metadata.name),
+  ).toEqual([]);
 });

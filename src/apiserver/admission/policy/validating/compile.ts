@@ -25,7 +25,10 @@ export interface CompiledPolicy {
 
 export function compilePolicy({ spec }: Policy): CompiledPolicy {
   const compiler = new ExpressionCompiler({ hasParams: spec.paramKind !== undefined, hasVariables: true });
-  const compile = (source: string, use: ExpressionUse): Expression => ({ source, compiled: compiler.compile(source, use) });
+  const compile = (source: string, use: ExpressionUse): Expression => ({
+    source,
+    compiled: compiler.compile(source, use),
+  });
   return {
     // First: those after them may use them.
     variables: (spec.variables ?? []).map(({ name, expression }) => ({

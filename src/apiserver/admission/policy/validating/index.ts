@@ -1,6 +1,9 @@
 // ValidatingAdmissionPolicy: refuses what an expression of a policy that is bound says no to, or warns of it.
 
-import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import {
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from '#api/groups/admissionregistration/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
 import { Evaluation } from '../evaluation.ts';
@@ -16,7 +19,12 @@ import type { Binding, CompiledPolicy, Policy } from './compile.ts';
 import { compilePolicy } from './compile.ts';
 import { validate } from './validate.ts';
 
-const CODES: Readonly<Record<string, number>> = { Forbidden: 403, Unauthorized: 401, RequestEntityTooLarge: 413, Invalid: 422 };
+const CODES: Readonly<Record<string, number>> = {
+  Forbidden: 403,
+  Unauthorized: 401,
+  RequestEntityTooLarge: 413,
+  Invalid: 422,
+};
 const UNPROCESSABLE = 422;
 
 interface Denial {
@@ -67,7 +75,10 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     if (first !== undefined) throw denied(attributes, first);
   }
 
-  async #invoke(request: PolicyRequest, invocation: Invocation<Policy, Binding, CompiledPolicy>): Promise<readonly Denial[]> {
+  async #invoke(
+    request: PolicyRequest,
+    invocation: Invocation<Policy, Binding, CompiledPolicy>,
+  ): Promise<readonly Denial[]> {
     const { policy, binding, compiled, matched, objects, param } = invocation;
     const { authorizer, clock, celMetrics: metrics } = this.#services;
     // A namespace is in none, itself included.
@@ -85,8 +96,9 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
       clock,
     });
     const denials: Denial[] = [];
-    const observe = (...[error, action, seconds]: [string | undefined, 'allow' | 'deny' | 'audit' | 'warn', number]): void =>
-      this.#metrics.observe(policy.metadata.name, binding.metadata.name, errorTypeOf(error), action, seconds);
+    const observe = (
+      ...[error, action, seconds]: [string | undefined, 'allow' | 'deny' | 'audit' | 'warn', number]
+    ): void => this.#metrics.observe(policy.metadata.name, binding.metadata.name, errorTypeOf(error), action, seconds);
     for (const { allowed, failed, message, reason, seconds } of verdict.decisions) {
       if (allowed) {
         if (failed) observe(message, 'allow', seconds);

@@ -99,7 +99,8 @@ async function messageOf({ messages }: ValidateConfig, validation: Validation, b
   return message.trim() || `failed expression: ${condition.source.trim()}`;
 }
 
-const asValue = (outcome: Outcome): { readonly value: unknown } => ('value' in outcome ? outcome : { value: undefined });
+const asValue = (outcome: Outcome): { readonly value: unknown } =>
+  'value' in outcome ? outcome : { value: undefined };
 
 async function annotate({ compiled, evaluation }: ValidateConfig): Promise<readonly AuditAnnotation[]> {
   const budget = new Budget();

@@ -4,7 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { configMaps, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import type { ConfigMap } from '#api/groups/core/v1/index.ts';
-import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from '#api/groups/admissionregistration/v1/index.ts';
+import {
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from '#api/groups/admissionregistration/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
@@ -100,7 +103,11 @@ describe('what a policy refuses', () => {
     });
     const said = async (name: string) => refused(inNamespace().create(configMap(name)));
     const prefix = "ValidatingAdmissionPolicy 'worded' with binding 'worded-0' denied request: ";
-    expect(await said('a')).toMatchObject({ code: 403, reason: 'Forbidden', message: expect.stringContaining(`${prefix}not a`) });
+    expect(await said('a')).toMatchObject({
+      code: 403,
+      reason: 'Forbidden',
+      message: expect.stringContaining(`${prefix}not a`),
+    });
     expect((await said('b'))?.message).toContain(`${prefix}quiet instead of b`);
     expect((await said('c'))?.message).toContain(`${prefix}not c`);
     expect((await said('d'))?.message).toMatch(/: not d$/);
@@ -118,12 +125,17 @@ describe('what a policy refuses', () => {
     const made = await inNamespace().create(configMap('keep', { a: '1' }));
     expect((await refused(inNamespace().update({ ...made, data: { a: '2' } })))?.message).toMatch(/stays as it is$/);
     expect((await refused(inNamespace().delete('keep')))?.message).toMatch(/stays$/);
-    expect((await refused(inNamespace().create(configMap('dry'), { dryRun: 'All' })))?.message).toMatch(/not even dry$/);
+    expect((await refused(inNamespace().create(configMap('dry'), { dryRun: 'All' })))?.message).toMatch(
+      /not even dry$/,
+    );
     expect(await refused(inNamespace().create(configMap('dry')))).toBeUndefined();
   });
 
   it('does not include policies themselves', async () => {
-    await policy('nothing', { matchConstraints: { resourceRules: [EVERYTHING] }, validations: [{ expression: 'false' }] });
+    await policy('nothing', {
+      matchConstraints: { resourceRules: [EVERYTHING] },
+      validations: [{ expression: 'false' }],
+    });
     expect((await refused(inNamespace().create(configMap('a'))))?.code).toBe(422);
     expect(await refused(api.client.resource(validatingAdmissionPolicyBindings).delete('nothing-0'))).toBeUndefined();
     expect(await refused(api.client.resource(validatingAdmissionPolicies).delete('nothing'))).toBeUndefined();
@@ -140,7 +152,9 @@ describe('what a binding does', () => {
     const handler = api.server.inProcess(ADMIN);
     const client = createClient(createInProcessTransport({ handler, onWarning: (text) => warnings.push(text) }));
     await client.resource(configMaps).namespace('default').create(configMap('a'));
-    expect(warnings).toEqual(["Validation failed for ValidatingAdmissionPolicy 'hint' with binding 'hint-0': think again"]);
+    expect(warnings).toEqual([
+      "Validation failed for ValidatingAdmissionPolicy 'hint' with binding 'hint-0': think again",
+    ]);
   });
 
   it('is limited to what it matches', async () => {
@@ -154,7 +168,12 @@ describe('what a binding does', () => {
     await policy(
       'scoped',
       { validations: [{ expression: 'false' }] },
-      { matchResources: { namespaceSelector: { matchLabels: { tier: 'a' } }, objectSelector: { matchLabels: { app: 'x' } } } },
+      {
+        matchResources: {
+          namespaceSelector: { matchLabels: { tier: 'a' } },
+          objectSelector: { matchLabels: { app: 'x' } },
+        },
+      },
     );
     expect((await refused(inNamespace('one').create(configMap('a', {}, { app: 'x' }))))?.code).toBe(422);
     expect(await refused(inNamespace('one').create(configMap('b', {}, { app: 'y' })))).toBeUndefined();
@@ -180,7 +199,9 @@ describe('parameters', () => {
       .create({ metadata: { name }, spec: { containers: [{ name: 'c', image: 'i' }] } });
 
   it('are found by name, and their absence is what the binding says', async () => {
-    await policy('named', spec, { paramRef: { name: 'rules', namespace: 'kube-system', parameterNotFoundAction: 'Deny' } });
+    await policy('named', spec, {
+      paramRef: { name: 'rules', namespace: 'kube-system', parameterNotFoundAction: 'Deny' },
+    });
     expect((await refused(pod('x')))?.message).toContain(
       "ValidatingAdmissionPolicy 'named' with binding 'named-0' denied request: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
     );
@@ -269,7 +290,8 @@ describe('what a policy looks at', () => {
         },
         { expression: "authorizer.requestResource.check('create').allowed()", message: 'creators' },
         {
-          expression: "!authorizer.serviceAccount('default', 'x').group('').resource('secrets').check('list').allowed()",
+          expression:
+            "!authorizer.serviceAccount('default', 'x').group('').resource('secrets').check('list').allowed()",
           message: 'accounts',
         },
       ],
@@ -283,12 +305,14 @@ describe('what a policy looks at', () => {
       validations: [
         {
           expression: "object.command != ['sh', '-c']",
-          messageExpression: "object.kind + ' ' + string(object.stdin) + ' ' + request.subResource + ' ' + request.name",
+          messageExpression:
+            "object.kind + ' ' + string(object.stdin) + ' ' + request.subResource + ' ' + request.name",
         },
       ],
     });
     const exec = async (query: string) =>
-      (await send(api.server, { method: 'POST', path: `/api/v1/namespaces/default/pods/web/exec?${query}` })).json.message;
+      (await send(api.server, { method: 'POST', path: `/api/v1/namespaces/default/pods/web/exec?${query}` })).json
+        .message;
     expect(await exec('command=sh&command=-c&stdin=true')).toMatch(
       /^pods "web" is forbidden: .* denied request: PodExecOptions true exec web$/,
     );

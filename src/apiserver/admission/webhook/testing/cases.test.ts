@@ -79,7 +79,9 @@ describe('as upstream', () => {
   );
 
   test('all that is recorded is tested', () => {
-    expect([...upstream.keys()]).toEqual(CASES.filter(({ ownWords }) => ownWords === undefined).map(({ name }) => name));
+    expect([...upstream.keys()]).toEqual(
+      CASES.filter(({ ownWords }) => ownWords === undefined).map(({ name }) => name),
+    );
   });
 });
 

@@ -2,7 +2,21 @@
 // answers are recorded in upstream.jsonl: what clients get, and what the webhooks receive.
 
 import type { Behaviour } from './behaviours.ts';
-import { allow, answer, bytes, close, deny, drip, half, hang, patch, patchBy, raw, redirect, warn } from './behaviours.ts';
+import {
+  allow,
+  answer,
+  bytes,
+  close,
+  deny,
+  drip,
+  half,
+  hang,
+  patch,
+  patchBy,
+  raw,
+  redirect,
+  warn,
+} from './behaviours.ts';
 
 export interface CaseRequest {
   readonly method: string;
@@ -107,7 +121,8 @@ const deployment = {
   },
 };
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
-const AUTOSCALERS = (version: string): string => `/apis/autoscaling/${version}/namespaces/default/horizontalpodautoscalers`;
+const AUTOSCALERS = (version: string): string =>
+  `/apis/autoscaling/${version}/namespaces/default/horizontalpodautoscalers`;
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' };
 const autoscaler = {
   apiVersion: 'autoscaling/v1',
@@ -144,7 +159,10 @@ const SEEN: readonly Case[] = [
   ),
   one('create with options', both(allow), post(`${MAPS}?dryRun=All&fieldManager=me&fieldValidation=Strict`, map('m'))),
   after([createMap()], one('update', both(allow), put(`${MAPS}/m`, map('m', { a: 'c' })), removeMap())),
-  after([createMap()], one('merge patch', both(allow), merge(`${MAPS}/m?fieldManager=x`, { data: { c: 'd' } }), removeMap())),
+  after(
+    [createMap()],
+    one('merge patch', both(allow), merge(`${MAPS}/m?fieldManager=x`, { data: { c: 'd' } }), removeMap()),
+  ),
   after(
     [createMap()],
     one(
@@ -190,7 +208,11 @@ const SEEN: readonly Case[] = [
       'subresources of a pod',
       both(allow, rule(['pods/*'])),
       merge(`${CORE}/pods/p/status`, { status: { message: 'x' } }),
-      post(`${CORE}/pods/p/eviction?dryRun=All`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p' } }),
+      post(`${CORE}/pods/p/eviction?dryRun=All`, {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name: 'p' },
+      }),
       post(`${CORE}/pods/p/binding`, {
         apiVersion: 'v1',
         kind: 'Binding',
@@ -219,7 +241,11 @@ const SEEN: readonly Case[] = [
   one(
     'namespaces',
     both(allow, rule(['namespaces', 'namespaces/*'])),
-    post('/api/v1/namespaces?dryRun=All', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ns2', labels: { a: 'b' } } }),
+    post('/api/v1/namespaces?dryRun=All', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'ns2', labels: { a: 'b' } },
+    }),
     merge('/api/v1/namespaces/default?dryRun=All', { metadata: { labels: { c: 'd' } } }),
   ),
   one(
@@ -257,9 +283,12 @@ const SEEN: readonly Case[] = [
   one('review versions', [
     validating(allow, { admissionReviewVersions: ['v9', 'v1'] }),
     validating(allow, { admissionReviewVersions: ['v1beta1', 'v1'] }),
-    mutating(answer({ allowed: true, patch: Buffer.from('[{"op":"add","path":"/data/x","value":"y"}]').toString('base64') }), {
-      admissionReviewVersions: ['v1beta1'],
-    }),
+    mutating(
+      answer({ allowed: true, patch: Buffer.from('[{"op":"add","path":"/data/x","value":"y"}]').toString('base64') }),
+      {
+        admissionReviewVersions: ['v1beta1'],
+      },
+    ),
   ]),
   one('a review of the old version is not looked at closely', [
     validating(raw('{"response":{"allowed":true,"uid":"x","patch":"eA=="}}'), { admissionReviewVersions: ['v1beta1'] }),
@@ -276,7 +305,15 @@ const CONNECTIONS: readonly Case[] = [
       [
         validating(
           deny({ message: 'no' }),
-          rule(['pods/exec', 'pods/attach', 'pods/portforward', 'pods/proxy', 'services/proxy', 'pods/log', 'nodes/proxy']),
+          rule([
+            'pods/exec',
+            'pods/attach',
+            'pods/portforward',
+            'pods/proxy',
+            'services/proxy',
+            'pods/log',
+            'nodes/proxy',
+          ]),
         ),
       ],
       { method: 'POST', path: `${POD}/exec?command=ls&command=-l&stdin=true&tty=true&container=c` },
@@ -305,10 +342,14 @@ const CONNECTIONS: readonly Case[] = [
     ],
     { method: 'POST', path: `${POD}/exec?command=ls&stdin=true` },
   ),
-  one('only some connections', [validating(deny(), rule(['pods/exec'], { operations: ['CREATE', 'UPDATE', 'DELETE'] }))], {
-    method: 'POST',
-    path: `${POD}/exec?command=ls`,
-  }),
+  one(
+    'only some connections',
+    [validating(deny(), rule(['pods/exec'], { operations: ['CREATE', 'UPDATE', 'DELETE'] }))],
+    {
+      method: 'POST',
+      path: `${POD}/exec?command=ls`,
+    },
+  ),
 ];
 
 /** Which webhooks are called. */
@@ -321,12 +362,18 @@ const MATCHING: readonly Case[] = [
         ...rule(['horizontalpodautoscalers'], { apiVersions: ['v1'] }),
         matchPolicy: 'Equivalent',
       }),
-      mutating(named('v1 exact'), { ...rule(['horizontalpodautoscalers'], { apiVersions: ['v1'] }), matchPolicy: 'Exact' }),
+      mutating(named('v1 exact'), {
+        ...rule(['horizontalpodautoscalers'], { apiVersions: ['v1'] }),
+        matchPolicy: 'Exact',
+      }),
       mutating(named('v2 equivalent'), {
         ...rule(['horizontalpodautoscalers'], { apiVersions: ['v2'] }),
         matchPolicy: 'Equivalent',
       }),
-      mutating(named('v2 exact'), { ...rule(['horizontalpodautoscalers'], { apiVersions: ['v2'] }), matchPolicy: 'Exact' }),
+      mutating(named('v2 exact'), {
+        ...rule(['horizontalpodautoscalers'], { apiVersions: ['v2'] }),
+        matchPolicy: 'Exact',
+      }),
     ],
     post(`${AUTOSCALERS('v1')}?dryRun=All`, autoscaler),
     post(`${AUTOSCALERS('v2')}?dryRun=All`, autoscaler2),
@@ -336,7 +383,10 @@ const MATCHING: readonly Case[] = [
     one(
       'versions: updates and deletions',
       [
-        validating(allow, rule(['horizontalpodautoscalers', 'horizontalpodautoscalers/status'], { apiVersions: ['v1'] })),
+        validating(
+          allow,
+          rule(['horizontalpodautoscalers', 'horizontalpodautoscalers/status'], { apiVersions: ['v1'] }),
+        ),
         mutating(
           patch([{ op: 'add', path: '/spec/maxReplicas', value: 9 }]),
           rule(['horizontalpodautoscalers'], { apiVersions: ['v1'], operations: ['UPDATE'] }),
@@ -351,7 +401,10 @@ const MATCHING: readonly Case[] = [
     'groups: events',
     [
       validating(allow, rule(['events'], { apiGroups: ['events.k8s.io'] })),
-      mutating(patch([{ op: 'add', path: '/note', value: 'changed' }]), rule(['events'], { apiGroups: ['events.k8s.io'] })),
+      mutating(
+        patch([{ op: 'add', path: '/note', value: 'changed' }]),
+        rule(['events'], { apiGroups: ['events.k8s.io'] }),
+      ),
     ],
     post(`${CORE}/events?dryRun=All`, event),
   ),
@@ -384,7 +437,9 @@ const MATCHING: readonly Case[] = [
       }),
       mutating(named('not default'), {
         ...rule(['*']),
-        namespaceSelector: { matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['default'] }] },
+        namespaceSelector: {
+          matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['default'] }],
+        },
       }),
       mutating(named('labelled'), { ...rule(['*']), namespaceSelector: { matchLabels: { own: 'yes' } } }),
     ],
@@ -434,7 +489,10 @@ const MATCHING: readonly Case[] = [
     mutating(named('old object'), conditions('oldObject == null')),
   ]),
   one('a match condition that fails', validating(allow, conditions('true', "object.data.none == 'x'"))),
-  one('several match conditions that fail', validating(allow, conditions("object.data.none == 'x'", "object.data.other == 'x'"))),
+  one(
+    'several match conditions that fail',
+    validating(allow, conditions("object.data.none == 'x'", "object.data.other == 'x'")),
+  ),
   one(
     'match conditions that cost too much',
     validating(
@@ -530,7 +588,11 @@ const custom = (name: string, hooks: CaseHook[], ...requests: CaseRequest[]): Ca
 const postGadget = (version: string, spec?: object): CaseRequest =>
   post(`${GADGETS(version)}?dryRun=All`, gadget(version, spec, { name: 'new' }));
 const patchGadget = (name: string, operations: unknown, ...requests: CaseRequest[]): Case =>
-  custom(`patch: ${name}`, [mutating(patch(operations), GADGET_RULE('*')), validating(allow, GADGET_RULE('*'))], ...requests);
+  custom(
+    `patch: ${name}`,
+    [mutating(patch(operations), GADGET_RULE('*')), validating(allow, GADGET_RULE('*'))],
+    ...requests,
+  );
 
 /** Upstream drops what the schema does not have only after validating webhooks, and invalid labels without a word. */
 const DROPPED = 'what a webhook adds and the schema does not have is dropped at once, and wrong types are errors';
@@ -664,7 +726,10 @@ const VERDICTS: readonly Case[] = [
   rejected('with an own status', { status: 'custom', message: 'x', metadata: { resourceVersion: '7' } }),
   rejected('with audit annotations and warnings', { message: 'x' }, { auditAnnotations: { a: 'b' }, warnings: ['w'] }),
   one('denied: by a mutating webhook', mutating(deny({ message: 'no' }))),
-  one('denied: a patch does not matter', mutating(deny({ message: 'no' }, { patch: 'bm9uZQ==', patchType: 'JSONPatch' }))),
+  one(
+    'denied: a patch does not matter',
+    mutating(deny({ message: 'no' }, { patch: 'bm9uZQ==', patchType: 'JSONPatch' })),
+  ),
   one('denied: Ignore is for failures only', validating(deny({ message: 'no' }), IGNORE)),
   one('denied: by one of several', [validating(allow), validating(deny({ message: 'no' })), validating(allow)]),
   one('denied: the first mutating webhook that denies ends it', [
@@ -674,7 +739,12 @@ const VERDICTS: readonly Case[] = [
   ]),
   after(
     [createMap()],
-    one('denied: deletions', both(deny({ message: 'kept' })), removeMap(), remove(`${MAPS}?fieldSelector=metadata.name%3Dm`)),
+    one(
+      'denied: deletions',
+      both(deny({ message: 'kept' })),
+      removeMap(),
+      remove(`${MAPS}?fieldSelector=metadata.name%3Dm`),
+    ),
   ),
   one('warnings', [
     mutating(warn('one', 'two', 'one', '')),
@@ -683,7 +753,12 @@ const VERDICTS: readonly Case[] = [
   one(
     'long warnings',
     validating(
-      warn('x'.repeat(3000), `y${'z'.repeat(2000)}`, 'short', ...Array.from({ length: 30 }, (_, i) => `${i}-${'w'.repeat(300)}`)),
+      warn(
+        'x'.repeat(3000),
+        `y${'z'.repeat(2000)}`,
+        'short',
+        ...Array.from({ length: 30 }, (_, i) => `${i}-${'w'.repeat(300)}`),
+      ),
     ),
   ),
   one('warnings of a denied request', validating(deny({ message: 'no' }, { warnings: ['careful'] }))),
@@ -701,10 +776,17 @@ const again = (key: string): Behaviour =>
 /** What webhooks change. */
 const PATCHES: readonly Case[] = [
   changed('add', [add('/data/x', 'y'), add('/metadata/labels', { a: 'b' })]),
-  changed('defaults follow', [add('/spec/containers/-', { name: 'd', image: 'i' })], post(`${CORE}/pods?dryRun=All`, pod('p'))),
+  changed(
+    'defaults follow',
+    [add('/spec/containers/-', { name: 'd', image: 'i' })],
+    post(`${CORE}/pods?dryRun=All`, pod('p')),
+  ),
   one(
     'patch: pods get defaults',
-    mutating(patch([add('/spec/containers/-', { name: 'd', image: 'i', ports: [{ containerPort: 80 }] })]), rule(['pods'])),
+    mutating(
+      patch([add('/spec/containers/-', { name: 'd', image: 'i', ports: [{ containerPort: 80 }] })]),
+      rule(['pods']),
+    ),
     post(`${CORE}/pods?dryRun=All`, pod('p')),
   ),
   one(
@@ -773,7 +855,10 @@ const PATCHES: readonly Case[] = [
     ),
   ),
   after([createMap()], one('patch: of a deletion', mutating(patch([add('/data/x', 'y')])), removeMap())),
-  after([createMap()], one('patch: of a deletion, ignored', mutating(patch([add('/data/x', 'y')]), IGNORE), removeMap())),
+  after(
+    [createMap()],
+    one('patch: of a deletion, ignored', mutating(patch([add('/data/x', 'y')]), IGNORE), removeMap()),
+  ),
   after(
     [removeMap()],
     one('patch: of an apply', mutating(patch([add('/data/x', 'y')])), apply(`${MAPS}/m?fieldManager=f`, map('m'))),
@@ -876,14 +961,24 @@ const FAILURES: readonly Case[] = [
   ...fails('a slow response', drip, SLOW),
   ...fails('no server', allow, {}, { clientConfig: { url: 'https://127.0.0.1:1/x' } }),
   ...fails('another name', allow, {}, { clientConfig: { url: 'https://127.0.0.2:PORT/x', caBundle: 'CA' } }),
-  ...fails('no certificates', allow, {}, { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64('garbage') } }),
+  ...fails(
+    'no certificates',
+    allow,
+    {},
+    { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64('garbage') } },
+  ),
   ...fails(
     'a key in place of certificates',
     allow,
     {},
     { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64(KEY) } },
   ),
-  ...fails('a broken certificate', allow, {}, { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64(BROKEN) } }),
+  ...fails(
+    'a broken certificate',
+    allow,
+    {},
+    { clientConfig: { url: 'https://127.0.0.1:PORT/x', caBundle: base64(BROKEN) } },
+  ),
   ...fails('no such service', allow, {}, service('none')),
   ...fails('no such port', allow, {}, service('external-none', { port: 7 })),
   {
@@ -900,7 +995,9 @@ const FAILURES: readonly Case[] = [
       validating(
         warn('called'),
         {},
-        { clientConfig: { service: { namespace: 'default', name: 'hook', path: 'PATH', port: 'PORT' }, caBundle: 'CA' } },
+        {
+          clientConfig: { service: { namespace: 'default', name: 'hook', path: 'PATH', port: 'PORT' }, caBundle: 'CA' },
+        },
       ),
     ],
     requests: [createMapDry()],
@@ -919,7 +1016,9 @@ const FAILURES: readonly Case[] = [
       validating(
         allow,
         {},
-        { clientConfig: { service: { namespace: 'default', name: 'wrong', path: '/x', port: 'PORT' }, caBundle: 'CA' } },
+        {
+          clientConfig: { service: { namespace: 'default', name: 'wrong', path: '/x', port: 'PORT' }, caBundle: 'CA' },
+        },
       ),
     ],
     requests: [createMapDry()],
@@ -941,8 +1040,14 @@ const FAILURES: readonly Case[] = [
     ...one('the time of the request', validating(hang), post(`${MAPS}?dryRun=All&timeout=1s`, map('m'))),
     ownWords: 'upstream answers, or closes the connection, whatever comes first',
   },
-  one('other webhooks are not held up', [validating(hang, { ...SLOW, ...IGNORE }), validating(deny({ message: 'no' }))]),
-  one('a patch of a webhook that fails is not applied', [mutating(half, IGNORE), mutating(patch([add('/data/x', 'y')]))]),
+  one('other webhooks are not held up', [
+    validating(hang, { ...SLOW, ...IGNORE }),
+    validating(deny({ message: 'no' })),
+  ]),
+  one('a patch of a webhook that fails is not applied', [
+    mutating(half, IGNORE),
+    mutating(patch([add('/data/x', 'y')])),
+  ]),
 ];
 
 const withoutBodies = (cases: readonly Case[]): Case[] => cases.map((each) => ({ ...each, withoutBodies: true }));

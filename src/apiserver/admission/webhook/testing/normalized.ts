@@ -1,6 +1,12 @@
 // Values without what two servers, or two runs, cannot have in common.
 
-const UNIQUE: ReadonlySet<string> = new Set(['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'time']);
+const UNIQUE: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'time',
+]);
 
 /** `text`: returns a text without what the caller knows to be different. Keys of objects are sorted. */
 export function normalized(value: unknown, text: (value: string) => string): unknown {

@@ -66,7 +66,9 @@ export class CaseRunner {
     const isMarker = hook === 'marker';
     if (!isMarker) this.#received.push(request);
     const review = request.body === '' ? undefined : (JSON.parse(request.body) as Review);
-    const behaviour: Behaviour = isMarker ? deny({ message: 'marker' }) : (this.#hooks[Number(hook)]?.behaviour ?? allow);
+    const behaviour: Behaviour = isMarker
+      ? deny({ message: 'marker' })
+      : (this.#hooks[Number(hook)]?.behaviour ?? allow);
     if (review === undefined) response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
     else behaviour({ request, review, response, socket });
     if (behaviour === hang || behaviour === drip) this.#hanging = this.#onHang();
@@ -121,7 +123,11 @@ export class CaseRunner {
         ...fields,
       });
     });
-    return [...found.values()].map(({ path, name, webhooks }) => ({ path, name, body: { metadata: { name }, webhooks } }));
+    return [...found.values()].map(({ path, name, webhooks }) => ({
+      path,
+      name,
+      body: { metadata: { name }, webhooks },
+    }));
   }
 
   #marker(type: (typeof TYPES)[number]): { readonly path: string; readonly name: string; readonly body: object } {
@@ -135,7 +141,11 @@ export class CaseRunner {
       // Told apart by the order in which both types are asked: the validating one is seen once the mutating one is not asked.
       objectSelector: { matchLabels: { marker: type } },
     };
-    return { path: `${ADMISSION}/${RESOURCES[type]}`, name: MARKER, body: { metadata: { name: MARKER }, webhooks: [webhook] } };
+    return {
+      path: `${ADMISSION}/${RESOURCES[type]}`,
+      name: MARKER,
+      body: { metadata: { name: MARKER }, webhooks: [webhook] },
+    };
   }
 
   #client(path: string): object {
@@ -160,7 +170,8 @@ export class CaseRunner {
       for (let polls = 0; ; polls++) {
         const { code } = await this.#send({ method: 'POST', path: MARKER_PATH, body });
         if ((code === 400) === denied) break;
-        if (polls > MAX_POLLS) throw new Error(`the webhook configurations do not become ${denied ? 'known' : 'unknown'}`);
+        if (polls > MAX_POLLS)
+          throw new Error(`the webhook configurations do not become ${denied ? 'known' : 'unknown'}`);
       }
     }
   }

@@ -22,7 +22,10 @@ const daemonSet = (annotations: object = {}) => ({
     template: { metadata: { labels: { app: 'agent' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
   },
 });
-const generations = ({ object: { metadata } }: Answered) => [metadata.generation, metadata.annotations?.[TEMPLATE_GENERATION]];
+const generations = ({ object: { metadata } }: Answered) => [
+  metadata.generation,
+  metadata.annotations?.[TEMPLATE_GENERATION],
+];
 
 describe('daemon sets', () => {
   test('are made with defaults and without a status', async () => {
@@ -87,7 +90,10 @@ describe('daemon sets', () => {
 
   test('have a status that is written on its own, and no scale', async () => {
     await daemonSets.create(daemonSet());
-    const changed = await daemonSets.patch('agent/status', { spec: { minReadySeconds: 5 }, status: { numberReady: 2 } });
+    const changed = await daemonSets.patch('agent/status', {
+      spec: { minReadySeconds: 5 },
+      status: { numberReady: 2 },
+    });
     expect(changed.object.status).toMatchObject({ numberReady: 2 });
     expect(changed.object.spec).not.toHaveProperty('minReadySeconds');
     const refused = await daemonSets.patch('agent/status', { status: { numberAvailable: -1 } });

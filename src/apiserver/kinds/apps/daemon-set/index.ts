@@ -27,7 +27,8 @@ const NO_STATUS = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNum
 
 const daemonSetStrategy: ResourceStrategy<DaemonSet> = {
   generation: true,
-  prepareForCreate: (daemonSet) => initialTemplateGeneration(withEnabledTemplateFields({ ...daemonSet, status: NO_STATUS })),
+  prepareForCreate: (daemonSet) =>
+    initialTemplateGeneration(withEnabledTemplateFields({ ...daemonSet, status: NO_STATUS })),
   validate: (daemonSet) => validateDaemonSet(daemonSet),
   warningsOnCreate: ({ spec }) => podTemplateWarnings(spec.template, TEMPLATE),
   prepareForUpdate: (daemonSet, old) =>

@@ -53,7 +53,11 @@ describe('defaults', () => {
             { type: 'Percent', value: 100, periodSeconds: 15 },
           ],
         },
-        scaleDown: { selectPolicy: 'Min', tolerance: '50m', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] },
+        scaleDown: {
+          selectPolicy: 'Min',
+          tolerance: '50m',
+          policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
+        },
       },
     });
   });
@@ -61,14 +65,19 @@ describe('defaults', () => {
 
 describe('the first version', () => {
   test('carries in annotations what it has no field for, and takes it back', async () => {
-    await api.post(V2, hpa({ metrics: [pods, cpu], behavior: { scaleDown: rules({ stabilizationWindowSeconds: 5 }) } }));
+    await api.post(
+      V2,
+      hpa({ metrics: [pods, cpu], behavior: { scaleDown: rules({ stabilizationWindowSeconds: 5 }) } }),
+    );
     const before = (await api.get(`${V2}/a`)).json;
     const { json } = await api.get(`${V1}/a`);
     expect(json.spec).toEqual({ scaleTargetRef, minReplicas: 1, maxReplicas: 5, targetCPUUtilizationPercentage: 80 });
     expect(JSON.parse(json.metadata.annotations?.['autoscaling.alpha.kubernetes.io/metrics'] ?? '')).toEqual([
       { type: 'Pods', pods: { metricName: 'rps', targetAverageValue: '10' } },
     ]);
-    expect(json.metadata.annotations?.['autoscaling.alpha.kubernetes.io/behavior']).toContain('"StabilizationWindowSeconds":5');
+    expect(json.metadata.annotations?.['autoscaling.alpha.kubernetes.io/behavior']).toContain(
+      '"StabilizationWindowSeconds":5',
+    );
     expect((await api.put(`${V1}/a`, json)).code).toBe(200);
     const { spec, metadata } = (await api.get(`${V2}/a`)).json;
     expect(spec?.['metrics']).toEqual([cpu, pods]);
@@ -117,10 +126,18 @@ describe('the first version', () => {
   });
 
   test('an annotation that cannot be read carries nothing', async () => {
-    const annotations = { 'autoscaling.alpha.kubernetes.io/metrics': '{', 'autoscaling.alpha.kubernetes.io/behavior': '[]' };
+    const annotations = {
+      'autoscaling.alpha.kubernetes.io/metrics': '{',
+      'autoscaling.alpha.kubernetes.io/behavior': '[]',
+    };
     const { code } = await api.post(V1, { ...hpa(), metadata: { name: 'a', annotations } });
     expect(code).toBe(201);
-    expect((await api.get(`${V2}/a`)).json.spec).toEqual({ scaleTargetRef, minReplicas: 1, maxReplicas: 5, metrics: [cpu] });
+    expect((await api.get(`${V2}/a`)).json.spec).toEqual({
+      scaleTargetRef,
+      minReplicas: 1,
+      maxReplicas: 5,
+      metrics: [cpu],
+    });
   });
 });
 
@@ -147,16 +164,28 @@ test.each<[object, string]>([
   [{ maxReplicas: 0 }, 'spec.maxReplicas: Required value: must be set and greater than 0'],
   [{ minReplicas: 6 }, 'spec.maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`'],
   [{ scaleTargetRef: { ...scaleTargetRef, kind: '' } }, 'spec.scaleTargetRef.kind: Required value'],
-  [{ scaleTargetRef: { ...scaleTargetRef, kind: '..' } }, `spec.scaleTargetRef.kind: Invalid value: "..": may not be '..'`],
+  [
+    { scaleTargetRef: { ...scaleTargetRef, kind: '..' } },
+    `spec.scaleTargetRef.kind: Invalid value: "..": may not be '..'`,
+  ],
   [{ scaleTargetRef: { ...scaleTargetRef, name: '' } }, 'spec.scaleTargetRef.name: Required value'],
-  [{ scaleTargetRef: { ...scaleTargetRef, name: 'a/b' } }, `spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'`],
+  [
+    { scaleTargetRef: { ...scaleTargetRef, name: 'a/b' } },
+    `spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'`,
+  ],
   [{ scaleTargetRef: { kind: 'Deployment', name: 'd' } }, 'apiVersion must specify API group'],
   [{ scaleTargetRef: { ...scaleTargetRef, apiVersion: 'a/b/c' } }, 'unexpected GroupVersion string: a/b/c'],
   [metric({ type: '' }), 'spec.metrics[0].type: Required value: must specify a metric source type'],
   [metric({ type: 'Odd' }), 'spec.metrics[0].type: Unsupported value: "Odd"'],
-  [metric({ type: 'Pods' }), 'spec.metrics[0].pods: Required value: must populate information for the given metric source'],
+  [
+    metric({ type: 'Pods' }),
+    'spec.metrics[0].pods: Required value: must populate information for the given metric source',
+  ],
   [metric({ ...cpu, pods: pods.pods }), 'spec.metrics[0].pods: Forbidden: must populate the given metric source only'],
-  [metric(object({ metric: { name: '' } })), 'spec.metrics[0].object.metric.name: Required value: must specify a metric name'],
+  [
+    metric(object({ metric: { name: '' } })),
+    'spec.metrics[0].object.metric.name: Required value: must specify a metric name',
+  ],
   [metric(object({ metric: { name: 'a/b' } })), `may not contain '/'`],
   [metric(object({ target: { type: 'Value' } })), 'must set either a target value or averageValue'],
   [metric(object({ target: { type: 'Odd', value: '1' } })), 'must be either Utilization, Value, or AverageValue'],
@@ -172,11 +201,17 @@ test.each<[object, string]>([
     metric({ type: 'Pods', pods: { ...pods.pods, target: { type: 'Value', value: '1' } } }),
     'must specify a positive target averageValue',
   ],
-  [metric({ type: 'Pods', pods: { ...pods.pods, target: { type: 'AverageValue', averageValue: '-1' } } }), 'must be positive'],
+  [
+    metric({ type: 'Pods', pods: { ...pods.pods, target: { type: 'AverageValue', averageValue: '-1' } } }),
+    'must be positive',
+  ],
   [metric(container({ container: '' })), 'must specify a container'],
   [metric(container({ container: 'A' })), 'spec.metrics[0].containerResource.container: Invalid value: "A"'],
   [metric(container({ name: '' })), 'must specify a resource name'],
-  [metric(container({ target: { type: 'Utilization' } })), 'must set either a target raw value or a target utilization'],
+  [
+    metric(container({ target: { type: 'Utilization' } })),
+    'must set either a target raw value or a target utilization',
+  ],
   [
     metric(container({ target: { type: 'Utilization', averageUtilization: 1, averageValue: '1' } })),
     'may not set both a target raw value and a target utilization',
@@ -216,7 +251,10 @@ test('both versions have the same table', async () => {
   const metrics = [cpu, pods, external({ type: 'Value', value: '9' })];
   await api.post(V2, hpa({ metrics }));
   for (const path of [V1, V2]) {
-    const { json } = await send(t.server, { path, headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+    const { json } = await send(t.server, {
+      path,
+      headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+    });
     const [row] = (json as unknown as { rows: { cells: unknown[] }[] }).rows;
     const targets = 'cpu: <unknown>/80%, <unknown>/10 + 1 more...';
     expect(row?.cells).toEqual(['a', 'Deployment/web', targets, '1', 5, 0, '0s']);
@@ -245,9 +283,9 @@ test('objects that a server stored in the first version are served, applied to, 
       headers: { 'content-type': 'application/apply-patch+yaml' },
       body: { apiVersion: `autoscaling/${version}`, kind: 'HorizontalPodAutoscaler', metadata: { name: 'a' }, spec },
     });
-  expect((await apply(`${V1}/a`, 'one', { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 }, 'v1')).code).toBe(
-    201,
-  );
+  expect(
+    (await apply(`${V1}/a`, 'one', { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 }, 'v1')).code,
+  ).toBe(201);
   expect((await api.post(V2, { ...hpa(), metadata: { name: 'b' } })).code).toBe(201);
 
   // As an older server would have stored it.
@@ -275,7 +313,12 @@ test('objects that a server stored in the first version are served, applied to, 
   const conflict = await apply(`${V2}/a`, 'two', { scaleTargetRef, maxReplicas: 5, metrics }, 'v2');
   expect(outcome(conflict)).toContain('409 Conflict: Apply failed with 1 conflict: conflict with "one"');
   expect(await isStoredIn('v1')).toBe(true);
-  const same = await apply(`${V1}/a`, 'one', { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 }, 'v1');
+  const same = await apply(
+    `${V1}/a`,
+    'one',
+    { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 },
+    'v1',
+  );
   expect(same.json.spec).toMatchObject({ maxReplicas: 5, targetCPUUtilizationPercentage: 30 });
   expect(await isStoredIn('v2')).toBe(true);
   expect(Number(same.json.metadata.resourceVersion)).toBeGreaterThan(Number(old.metadata.resourceVersion));

@@ -5,7 +5,10 @@ import { horizontalPodAutoscalers as firstAutoscalers } from '#api/groups/autosc
 import type * as v1 from '#api/groups/autoscaling/v1/index.ts';
 import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
 import type * as v2 from '#api/groups/autoscaling/v2/index.ts';
-import { validateHorizontalPodAutoscaler, validateHorizontalPodAutoscalerStatus } from '#api/groups/autoscaling/v2/validation.ts';
+import {
+  validateHorizontalPodAutoscaler,
+  validateHorizontalPodAutoscalerStatus,
+} from '#api/groups/autoscaling/v2/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';

@@ -56,7 +56,9 @@ function oneTarget(spec: Immutable<v2.MetricSpec>, status: Immutable<v2.MetricSt
     case 'Object':
       return spec.object === undefined ? '' : valueOrAverage(spec.object.target, status?.object?.current);
     case 'Resource':
-      return spec.resource === undefined ? '' : resource(spec.resource.name, spec.resource.target, status?.resource?.current);
+      return spec.resource === undefined
+        ? ''
+        : resource(spec.resource.name, spec.resource.target, status?.resource?.current);
     case 'ContainerResource': {
       const { containerResource } = spec;
       if (containerResource === undefined) return '';
@@ -73,7 +75,8 @@ function valueOrAverage(target: Target, current: Current | undefined): string {
 }
 
 function resource(name: string, target: Target, current: Current | undefined): string {
-  if (target.averageValue !== undefined) return `${name}: ${current?.averageValue ?? '<unknown>'}/${target.averageValue}`;
+  if (target.averageValue !== undefined)
+    return `${name}: ${current?.averageValue ?? '<unknown>'}/${target.averageValue}`;
   const { averageUtilization: used } = current ?? {};
   const wanted = target.averageUtilization === undefined ? '<auto>' : `${target.averageUtilization}%`;
   return `${name}: ${used === undefined ? '<unknown>' : `${used}%`}/${wanted}`;

@@ -27,7 +27,8 @@ const jobStrategy: ResourceStrategy<Job> = {
   checksNameOnUpdate: true,
   // Before there was a choice, its pods outlived it.
   defaultGarbageCollection: 'orphan',
-  prepareForCreate: (job) => withTemplateLabels(withGeneratedSelector(withEnabledTemplateFields({ ...job, status: {} }))),
+  prepareForCreate: (job) =>
+    withTemplateLabels(withGeneratedSelector(withEnabledTemplateFields({ ...job, status: {} }))),
   validate: (job) => validateJob(job),
   warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...jobSpecWarnings(spec, SPEC)],
   prepareForUpdate: (job, old) => withTemplateLabels(withEnabledTemplateFields({ ...job, status: old.status }, old)),

@@ -14,7 +14,11 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const job = (spec: object = {}, { labels, ...metadata }: { labels?: object; name?: string } = {}, more: object = {}) => ({
+const job = (
+  spec: object = {},
+  { labels, ...metadata }: { labels?: object; name?: string } = {},
+  more: object = {},
+) => ({
   metadata: { name: 'pi', ...metadata },
   spec: {
     template: {
@@ -78,7 +82,9 @@ describe('the pods of a job', () => {
   });
 
   test('are not selected by hand without saying so', async () => {
-    const { code, causes } = await jobs.create(job({ selector: { matchLabels: { app: 'x' } } }, { labels: { app: 'x' } }));
+    const { code, causes } = await jobs.create(
+      job({ selector: { matchLabels: { app: 'x' } } }, { labels: { app: 'x' } }),
+    );
     expect([code, causes]).toEqual([422, ['spec.selector']]);
   });
 
@@ -94,7 +100,9 @@ describe('the pods of a job', () => {
 
 describe('jobs', () => {
   test('are refused with every cause', async () => {
-    const { code, message } = await jobs.create(job({ completions: -1, completionMode: 'NonIndexed', backoffLimit: -1 }));
+    const { code, message } = await jobs.create(
+      job({ completions: -1, completionMode: 'NonIndexed', backoffLimit: -1 }),
+    );
     expect(code).toBe(422);
     expect(message).toBe(
       'Job.batch "pi" is invalid: [spec.completions: Invalid value: -1: must be greater than or equal to 0, spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0]',
@@ -143,7 +151,12 @@ describe('jobs', () => {
     expect(early.code).toBe(422);
     expect(early.causes).toEqual(['status.completionTime', 'status.conditions', 'status.active']);
     const done = await jobs.patch('pi/status', {
-      status: { active: 0, succeeded: 1, completionTime: START, conditions: ['SuccessCriteriaMet', 'Complete'].map(condition) },
+      status: {
+        active: 0,
+        succeeded: 1,
+        completionTime: START,
+        conditions: ['SuccessCriteriaMet', 'Complete'].map(condition),
+      },
     });
     expect(done.code).toBe(200);
     const undone = await jobs.patch('pi/status', { status: { conditions: null, completionTime: null } });

@@ -27,7 +27,9 @@ const manifest = (name: string, more = ''): string =>
 
 test('may be called anything that a path can have', async () => {
   expect((await api.post(PATH, manifest('A_b.17C~'))).code).toBe(201);
-  expect(outcome(await api.post(PATH, manifest("'a%b'")))).toContain(`metadata.name: Invalid value: "a%b": may not contain '%'`);
+  expect(outcome(await api.post(PATH, manifest("'a%b'")))).toContain(
+    `metadata.name: Invalid value: "a%b": may not contain '%'`,
+  );
 });
 
 test('go by themselves after an hour, counted from the last change', async () => {

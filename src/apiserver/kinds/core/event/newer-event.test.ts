@@ -76,7 +76,9 @@ test('both are watched, in the form of who watches', async () => {
 test('fields are selected by their newer names', async () => {
   await api.post(NEWER, newer());
   const names = async (path: string, selector: string) =>
-    (await api.get(`${path}?fieldSelector=${encodeURIComponent(selector)}`)).json.items?.map(({ metadata }) => metadata.name);
+    (await api.get(`${path}?fieldSelector=${encodeURIComponent(selector)}`)).json.items?.map(
+      ({ metadata }) => metadata.name,
+    );
   expect(await names(NEWER, 'regarding.kind=Pod,reportingController=example.com/c')).toEqual(['a']);
   expect(await names(NEWER, 'regarding.kind=Node')).toEqual([]);
   expect(await names(CORE, 'involvedObject.kind=Pod')).toEqual(['a']);
@@ -122,8 +124,12 @@ test('errors name the group of the request, but those of validation name the sto
   expect(outcome(await api.patch(`${NEWER}/a`, { metadata: { resourceVersion: '1' } }))).toContain(
     '409 Conflict: Operation cannot be fulfilled on events.events.k8s.io "a": ',
   );
-  expect(outcome(await api.post(NEWER, newer({ action: '' })))).toBe('422 Invalid: Event "a" is invalid: action: Required value');
-  expect((await api.delete(`${NEWER}/a`)).json).toMatchObject({ details: { name: 'a', group: 'events.k8s.io', kind: 'events' } });
+  expect(outcome(await api.post(NEWER, newer({ action: '' })))).toBe(
+    '422 Invalid: Event "a" is invalid: action: Required value',
+  );
+  expect((await api.delete(`${NEWER}/a`)).json).toMatchObject({
+    details: { name: 'a', group: 'events.k8s.io', kind: 'events' },
+  });
 });
 
 test('deletecollection and tables', async () => {

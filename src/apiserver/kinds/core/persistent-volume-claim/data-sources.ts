@@ -13,7 +13,8 @@ export function supportedDataSources(spec: ClaimSpec, old?: ClaimSpec): ClaimSpe
     const { dataSourceRef: _, ...rest } = supported;
     supported = rest;
   }
-  const isKept = old?.dataSource !== undefined || old?.dataSourceRef !== undefined || supported.dataSourceRef !== undefined;
+  const isKept =
+    old?.dataSource !== undefined || old?.dataSourceRef !== undefined || supported.dataSourceRef !== undefined;
   if (isKept || supported.dataSource === undefined || isClaimOrSnapshot(supported.dataSource)) return supported;
   const { dataSource: _, ...rest } = supported;
   return rest;

@@ -32,7 +32,8 @@ const persistentVolumeClaimStrategy: ResourceStrategy<PersistentVolumeClaim> = {
     spec: withBothDataSources(supportedDataSources(claim.spec, old.spec)),
     status: old.status,
   }),
-  validateUpdate: (claim, old) => validatePersistentVolumeClaimUpdate(claim, { ...old, spec: withBothDataSources(old.spec) }),
+  validateUpdate: (claim, old) =>
+    validatePersistentVolumeClaimUpdate(claim, { ...old, spec: withBothDataSources(old.spec) }),
   warningsOnUpdate: (claim) => persistentVolumeClaimWarnings(claim),
 };
 

@@ -13,7 +13,8 @@ const pod = (annotation: string, spec = ''): core.Pod => {
   const annotations = annotation === '-' ? '' : `, annotations: {${KEY}: ${annotation}}`;
   return manifest('core/v1.Pod', `metadata: {name: p${annotations}}\nspec:\n${indent(CONTAINERS(spec))}`);
 };
-const CONTAINERS = (spec: string): string => (spec.includes('containers:') ? spec : `containers: [{name: c, image: x}]\n${spec}`);
+const CONTAINERS = (spec: string): string =>
+  spec.includes('containers:') ? spec : `containers: [{name: c, image: x}]\n${spec}`;
 
 test.each<[what: string, annotation: string, spec: string, profile: unknown, warnings: string[]]>([
   ['none', '-', '', undefined, []],

@@ -26,7 +26,9 @@ export function withAppArmorFields(pod: Pod, warn: (text: string) => void): Pod 
     if (isValid && semanticEqual(profile, spec.securityContext?.appArmorProfile)) return container;
     const at = field.path('metadata', 'annotations').key(key);
     warn(`${at.toString()}: deprecated since v1.30; use the "appArmorProfile" field instead`);
-    return isValid ? { ...container, securityContext: { ...container.securityContext, appArmorProfile: profile } } : container;
+    return isValid
+      ? { ...container, securityContext: { ...container.securityContext, appArmorProfile: profile } }
+      : container;
   };
   const { initContainers, ephemeralContainers } = spec;
   return {

@@ -54,7 +54,8 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
       `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${pod.metadata.resourceVersion}`,
     );
   }
-  if (pod.metadata.deletionTimestamp !== undefined) throw conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
+  if (pod.metadata.deletionTimestamp !== undefined)
+    throw conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
   if (pod.spec.nodeName !== undefined) throw conflict(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
   if ((pod.spec.schedulingGates ?? []).length > 0) throw conflict(`pod ${name} has non-empty .spec.schedulingGates`);
   const { annotations, labels } = binding.metadata;

@@ -20,7 +20,10 @@ export function withCondition(
 }
 
 /** Who writes conditions need not know which generation of the pod they are about: what others have said of that stays. */
-export function withObservedGenerations(list: readonly Condition[] | undefined, old: readonly Condition[] = []): typeof list {
+export function withObservedGenerations(
+  list: readonly Condition[] | undefined,
+  old: readonly Condition[] = [],
+): typeof list {
   const before = new Map<string, number[]>();
   for (const { type, observedGeneration = 0 } of old) {
     if (observedGeneration !== 0) before.set(type, [...(before.get(type) ?? []), observedGeneration]);

@@ -108,9 +108,12 @@ class EvictionOfPod {
     const { findKind, context } = this.#config;
     const { findAll } = plainRest(findKind('policy', 'poddisruptionbudgets')?.rest ?? {});
     const all = ((await findAll?.(context.namespace)) ?? []) as readonly PodDisruptionBudget[];
-    const [budget, ...more] = all.filter(({ spec }) => labelSelectorAsSelector(spec.selector).matches(pod.metadata.labels));
+    const [budget, ...more] = all.filter(({ spec }) =>
+      labelSelectorAsSelector(spec.selector).matches(pod.metadata.labels),
+    );
     if (more.length > 0) {
-      const message = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
+      const message =
+        'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
       const head = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
       throw new apierrors.StatusError({ ...head, message, code: 500 });
     }
@@ -121,7 +124,9 @@ class EvictionOfPod {
     const { findKind, context, clock, fieldManager } = this.#config;
     const apply = (current: KubeObject | undefined): KubeObject =>
       takeDisruption(current as PodDisruptionBudget, pod.metadata.name, clock.now());
-    const status = findKind('policy', 'poddisruptionbudgets')?.subresources?.find((subresource) => subresource.name === 'status');
+    const status = findKind('policy', 'poddisruptionbudgets')?.subresources?.find(
+      (subresource) => subresource.name === 'status',
+    );
     await status?.rest.update?.(context, name, { apply }, { dryRun, fieldManager });
   }
 
@@ -179,6 +184,9 @@ function markEvicted(pod: Pod, preconditions: DeleteOptions['preconditions'], no
   if (wantedVersion !== '' && wantedVersion !== resourceVersion) {
     throw conflict('ResourceVersion', wantedVersion, resourceVersion, 'The object might have been modified');
   }
-  const condition = { ...EVICTED, ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }) };
+  const condition = {
+    ...EVICTED,
+    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
+  };
   return { ...pod, status: { ...pod.status, conditions: withCondition(pod.status.conditions, condition, now) } };
 }

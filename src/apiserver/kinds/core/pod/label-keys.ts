@@ -19,7 +19,8 @@ export function withLabelKeys(pod: Pod): Pod {
   const { spec } = pod;
   const labels = pod.metadata.labels ?? {};
   const { affinity, topologySpreadConstraints: constraints } = spec;
-  if (affinity?.podAffinity === undefined && affinity?.podAntiAffinity === undefined && constraints === undefined) return pod;
+  if (affinity?.podAffinity === undefined && affinity?.podAntiAffinity === undefined && constraints === undefined)
+    return pod;
   return {
     ...pod,
     spec: {
@@ -39,8 +40,10 @@ export function withLabelKeys(pod: Pod): Pod {
 }
 
 function terms(affinity: Immutable<core.PodAffinity>, labels: Labels): Immutable<core.PodAffinity> {
-  const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution: preferred } =
-    affinity;
+  const {
+    requiredDuringSchedulingIgnoredDuringExecution: required,
+    preferredDuringSchedulingIgnoredDuringExecution: preferred,
+  } = affinity;
   return {
     ...(required !== undefined && {
       requiredDuringSchedulingIgnoredDuringExecution: required.map((term) => narrowed(term, labels)),

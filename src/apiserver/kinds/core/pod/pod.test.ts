@@ -34,7 +34,10 @@ const later = (): Promise<void> => clock.advance(60_000);
 
 describe('a new pod', () => {
   test('is pending, whatever it says', async () => {
-    const { json } = await api.post(PATH, `${manifest('a', '', ', generation: 7')}\nstatus: {phase: Running, podIP: 1.2.3.4}`);
+    const { json } = await api.post(
+      PATH,
+      `${manifest('a', '', ', generation: 7')}\nstatus: {phase: Running, podIP: 1.2.3.4}`,
+    );
     expect(json.status).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
     expect(json.metadata.generation).toBe(1);
   });
@@ -61,7 +64,8 @@ describe('a new pod', () => {
   });
 
   test('has its own labels in its selectors', async () => {
-    const term = (more: string) => `{topologyKey: zone, matchLabelKeys: [app, none], mismatchLabelKeys: [tenant]${more}}`;
+    const term = (more: string) =>
+      `{topologyKey: zone, matchLabelKeys: [app, none], mismatchLabelKeys: [tenant]${more}}`;
     const spec = [
       'affinity:',
       '  podAffinity:',
@@ -86,7 +90,9 @@ describe('a new pod', () => {
           ],
         },
         podAntiAffinity: {
-          preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: { labelSelector: { matchExpressions: own } } }],
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { podAffinityTerm: { labelSelector: { matchExpressions: own } } },
+          ],
         },
       },
       topologySpreadConstraints: [{ labelSelector: { matchExpressions: [own[0]] } }],
@@ -128,7 +134,12 @@ describe('the status', () => {
     const { json } = await api.get(`${PATH}/a`);
     const answer = await api.put(`${PATH}/a/status`, {
       ...json,
-      metadata: { ...json.metadata, ownerReferences: [], deletionTimestamp: '2026-01-01T00:00:00Z', labels: { x: 'y' } },
+      metadata: {
+        ...json.metadata,
+        ownerReferences: [],
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        labels: { x: 'y' },
+      },
       spec: { containers: [{ name: 'other', image: 'other' }] },
       status: { phase: 'Running' },
     });
@@ -153,7 +164,10 @@ describe('the status', () => {
       api.patch(`${PATH}/a/status`, { status: { observedGeneration, conditions } });
     await write(3, [condition('A', 2), condition('A', 4), condition('B')]);
     await write(0, [condition('B'), condition('A'), condition('A', 5), condition('A')]);
-    const { observedGeneration, conditions } = (await statusOf('a')) as { observedGeneration: number; conditions: object[] };
+    const { observedGeneration, conditions } = (await statusOf('a')) as {
+      observedGeneration: number;
+      conditions: object[];
+    };
     expect(observedGeneration).toBe(3);
     expect(conditions).toMatchObject([condition('B'), condition('A', 2), condition('A', 5), condition('A')]);
     expect(conditions[0]).not.toHaveProperty('observedGeneration');
@@ -211,15 +225,30 @@ describe('bindings', () => {
 
   test.each<[what: string, prepare: () => Promise<unknown>, body: object, expected: string]>([
     ['no pod', () => Promise.resolve(), binding('a'), '404 NotFound: pods "a" not found'],
-    ['another pod', () => create('a'), binding('b'), '400 BadRequest: name in URL does not match name in Binding object'],
-    ['a pod without a name', () => create('a'), binding(''), '400 BadRequest: name in URL does not match name in Binding object'],
+    [
+      'another pod',
+      () => create('a'),
+      binding('b'),
+      '400 BadRequest: name in URL does not match name in Binding object',
+    ],
+    [
+      'a pod without a name',
+      () => create('a'),
+      binding(''),
+      '400 BadRequest: name in URL does not match name in Binding object',
+    ],
     [
       'a target that is no node',
       () => create('a'),
       binding('a', { target: { kind: 'Pod', name: 'n' } }),
       '400 BadRequest: target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
     ],
-    ['no target', () => create('a'), binding('a', { target: { kind: 'Node' } }), '400 BadRequest: target.name: Required value'],
+    [
+      'no target',
+      () => create('a'),
+      binding('a', { target: { kind: 'Node' } }),
+      '400 BadRequest: target.name: Required value',
+    ],
     [
       'another UID',
       () => create('a'),
@@ -323,7 +352,9 @@ describe('evictions', () => {
   test('of a pod without a node take it at once', async () => {
     const { json } = await create('a');
     const { uid, resourceVersion } = json.metadata;
-    expect((await api.post(`${PATH}/a/eviction`, eviction('a', { preconditions: { uid, resourceVersion } }))).code).toBe(201);
+    expect(
+      (await api.post(`${PATH}/a/eviction`, eviction('a', { preconditions: { uid, resourceVersion } }))).code,
+    ).toBe(201);
     expect((await api.get(`${PATH}/a`)).code).toBe(404);
   });
 

@@ -66,13 +66,18 @@ test('a debug container stays, and pods do not begin with one', async () => {
 test('a resize changes resources and nothing else', async () => {
   const { code, json } = await patch('resize', {
     metadata: { annotations: { z: 'z' } },
-    spec: { hostname: 'z', containers: [{ name: 'c', image: 'z', resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } }] },
+    spec: {
+      hostname: 'z',
+      containers: [{ name: 'c', image: 'z', resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } }],
+    },
   });
   expect(code).toBe(200);
   expect(json.metadata).not.toHaveProperty('annotations');
   expect(json.metadata.generation).toBe(2);
   expect(json.spec).not.toHaveProperty('hostname');
-  expect(json.spec?.['containers']).toMatchObject([{ image: 'x', resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } }]);
+  expect(json.spec?.['containers']).toMatchObject([
+    { image: 'x', resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } },
+  ]);
   const again = await patch('resize', { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '2' } } }] } });
   expect(again.json.metadata.generation).toBe(2);
 });

@@ -60,5 +60,9 @@ function resized(now: readonly Container[], before: readonly Container[]): reado
 function withSpec(pod: Pod, old: Pod, spec: Pod['spec']): Pod {
   const { managedFields, resourceVersion } = pod.metadata;
   const { managedFields: _, ...metadata } = old.metadata;
-  return { ...old, metadata: { ...metadata, resourceVersion, ...(managedFields !== undefined && { managedFields }) }, spec };
+  return {
+    ...old,
+    metadata: { ...metadata, resourceVersion, ...(managedFields !== undefined && { managedFields }) },
+    spec,
+  };
 }

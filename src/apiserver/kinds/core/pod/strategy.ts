@@ -88,6 +88,8 @@ export const podStatusStrategy: SubresourceStrategy<Pod> = {
   validateUpdate: (pod, old) => validatePodStatusUpdate(pod, old),
   warningsOnUpdate: ({ status }) =>
     (['podIPs', 'hostIPs'] as const).flatMap((list) =>
-      (status[list] ?? []).flatMap(({ ip }, index) => warningsForIP(field.path('status', list).index(index).child('ip'), ip)),
+      (status[list] ?? []).flatMap(({ ip }, index) =>
+        warningsForIP(field.path('status', list).index(index).child('ip'), ip),
+      ),
     ),
 };

@@ -19,7 +19,8 @@ const two = 'spec: {containers: [{name: c}, {name: d}]}';
 const withInit = 'spec: {initContainers: [{name: i}, {name: j}], containers: [{name: c}]}';
 const withSidecar = 'spec: {initContainers: [{name: s, restartPolicy: Always}, {name: i}], containers: [{name: c}]}';
 const running = (name: string, more = ''): string => `{name: ${name}, ready: true, state: {running: {}}${more}}`;
-const done = (name: string, more = ''): string => `{name: ${name}, state: {terminated: {exitCode: 0, reason: Completed}}${more}}`;
+const done = (name: string, more = ''): string =>
+  `{name: ${name}, state: {terminated: {exitCode: 0, reason: Completed}}${more}}`;
 const initialized = '{type: Initialized, status: "True"}';
 const ended = (time: string): string => `lastState: {terminated: {exitCode: 1, finishedAt: "2026-01-01T${time}Z"}}`;
 
@@ -72,7 +73,11 @@ describe('a pod', () => {
       `${one}\nstatus: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 137, signal: 9}}}]}`,
       ['0/1', 'Signal:9', '0'],
     ],
-    ['that has completed', `${one}\nstatus: {phase: Succeeded, containerStatuses: [${done('c')}]}`, ['0/1', 'Completed', '0']],
+    [
+      'that has completed',
+      `${one}\nstatus: {phase: Succeeded, containerStatuses: [${done('c')}]}`,
+      ['0/1', 'Completed', '0'],
+    ],
     [
       'half of which has completed, and which is ready',
       `${two}\nstatus: {phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [${done('c')}, ${running('d')}]}`,
@@ -88,7 +93,11 @@ describe('a pod', () => {
       `${two}\nstatus: {phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: ErrImagePull}}}, {name: d, state: {terminated: {exitCode: 1, reason: Error}}}]}`,
       ['0/2', 'ErrImagePull', '0'],
     ],
-    ['that was evicted', `${one}\nstatus: {phase: Failed, reason: Evicted, message: too much}`, ['0/1', 'Evicted', '0']],
+    [
+      'that was evicted',
+      `${one}\nstatus: {phase: Failed, reason: Evicted, message: too much}`,
+      ['0/1', 'Evicted', '0'],
+    ],
     [
       'that is gated',
       `${one}\nstatus: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]}`,

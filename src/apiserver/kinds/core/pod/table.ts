@@ -86,7 +86,9 @@ const NO_RESTARTS: Restarts = { count: 0, last: undefined };
 function summarize(pod: Pod): Summary {
   const { spec, status } = pod;
   const sidecars = new Set(
-    (spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always').map((container) => container.name),
+    (spec.initContainers ?? [])
+      .filter((container) => container.restartPolicy === 'Always')
+      .map((container) => container.name),
   );
   const total = spec.containers.length + sidecars.size;
   const init = initContainers(pod, sidecars);

@@ -29,7 +29,12 @@ const DEFAULT_SECONDS = 3600;
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
-export function tokenSubresource({ clock, random, find, serviceAccountTokens }: TokenServices): Omit<Subresource, 'name'> {
+export function tokenSubresource({
+  clock,
+  random,
+  find,
+  serviceAccountTokens,
+}: TokenServices): Omit<Subresource, 'name'> {
   return {
     kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
     rest: {
@@ -41,7 +46,13 @@ export function tokenSubresource({ clock, random, find, serviceAccountTokens }: 
         const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', context.namespace, name);
         if (account === undefined) throw apierrors.notFound(SERVICE_ACCOUNTS, name);
         const creationTimestamp = formatTime(clock.now());
-        const metadata = { ...given.metadata, name, namespace: context.namespace, uid: random.uuid(), creationTimestamp };
+        const metadata = {
+          ...given.metadata,
+          name,
+          namespace: context.namespace,
+          uid: random.uuid(),
+          creationTimestamp,
+        };
         const request: Immutable<TokenRequest> = { ...given, metadata };
         const audiences = request.spec.audiences ?? [];
         const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;
@@ -52,14 +63,17 @@ export function tokenSubresource({ clock, random, find, serviceAccountTokens }: 
         const max = serviceAccountTokens.maxExpirationSeconds;
         const grantedSeconds = Math.min(expirationSeconds, max ?? Infinity);
         if (grantedSeconds < expirationSeconds) {
-          context.warnings.push(`requested expiration of ${expirationSeconds} seconds shortened to ${grantedSeconds} seconds`);
+          context.warnings.push(
+            `requested expiration of ${expirationSeconds} seconds shortened to ${grantedSeconds} seconds`,
+          );
         }
         const spec = {
           ...request.spec,
           audiences: audiences.length > 0 ? audiences : serviceAccountTokens.audiences,
           expirationSeconds: grantedSeconds,
         };
-        if (options.dryRun) return new FreshObject({ ...request, spec, status: { token: '', expirationTimestamp: null } });
+        if (options.dryRun)
+          return new FreshObject({ ...request, spec, status: { token: '', expirationTimestamp: null } });
         const signed = serviceAccountTokens.sign({
           serviceAccount: account,
           audiences,
@@ -120,7 +134,11 @@ async function resolveBinding(
 
 const BINDABLE: Readonly<Record<string, string | undefined>> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' };
 
-async function nodeOf(find: Find, account: Immutable<ServiceAccount>, pod: Immutable<Pod>): Promise<Pick<Binding, 'node'>> {
+async function nodeOf(
+  find: Find,
+  account: Immutable<ServiceAccount>,
+  pod: Immutable<Pod>,
+): Promise<Pick<Binding, 'node'>> {
   const accountName = account.metadata.name;
   if (pod.spec.serviceAccountName !== accountName) {
     const message = `cannot bind token for serviceaccount ${JSON.stringify(accountName)} to pod running with different serviceaccount name.`;

@@ -24,7 +24,9 @@ const inDefault = (server = t) => server.client.resource(services).namespace('de
 const create = (name: string, spec: object = {}, server = t) =>
   inDefault(server).create({ metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } });
 const addressNames = async (): Promise<string[]> =>
-  (await t.client.resource(ipAddresses).list()).items.map(({ metadata }) => metadata.name).filter((name) => name !== '10.0.0.1');
+  (await t.client.resource(ipAddresses).list()).items
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => name !== '10.0.0.1');
 const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'done',
@@ -33,7 +35,9 @@ const messageOf = (promise: Promise<unknown>): Promise<string> =>
 
 /** With the condition that the controller manager would set. */
 async function addRange(name: string, cidrs: string[], status: 'True' | 'False' = 'True'): Promise<void> {
-  const made = await t.client.resource(serviceCIDRs).create({ metadata: { name, finalizers: ['test/held'] }, spec: { cidrs } });
+  const made = await t.client
+    .resource(serviceCIDRs)
+    .create({ metadata: { name, finalizers: ['test/held'] }, spec: { cidrs } });
   const condition = { type: 'Ready', status, reason: '', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
   await t.client.resource(serviceCIDRs).updateStatus({ ...made, status: { conditions: [condition] } });
 }
@@ -65,12 +69,17 @@ describe('a cluster IP', () => {
       /not in the valid range/,
     );
     expect(await addressNames()).toEqual(['10.0.0.9']);
-    await inDefault().patch('a', 'application/merge-patch+json', { spec: { type: 'ExternalName', externalName: 'a.b' } });
+    await inDefault().patch('a', 'application/merge-patch+json', {
+      spec: { type: 'ExternalName', externalName: 'a.b' },
+    });
     expect(await addressNames()).toEqual([]);
   });
 
   test('is none in a dry run, though what is free would be had', async () => {
-    const tried = await inDefault().create({ metadata: { name: 'a' }, spec: { ports: [{ port: 80 }] } }, { dryRun: 'All' });
+    const tried = await inDefault().create(
+      { metadata: { name: 'a' }, spec: { ports: [{ port: 80 }] } },
+      { dryRun: 'All' },
+    );
     expect(tried.spec.clusterIP).toMatch(/^10\.0\.0\.\d+$/);
     expect(await addressNames()).toEqual([]);
     await create('a', { clusterIP: tried.spec.clusterIP });
@@ -98,7 +107,8 @@ describe('a cluster IP', () => {
         if (name !== 'create') return value.bind(target) as unknown;
         return async (...args: Parameters<Storage['create']>) => {
           const kv = await target.create(...args);
-          if (lost && args[0].startsWith('/registry/services/specs/')) throw new StorageError('Unavailable', 'no answer');
+          if (lost && args[0].startsWith('/registry/services/specs/'))
+            throw new StorageError('Unavailable', 'no answer');
           return kv;
         };
       },
@@ -124,7 +134,9 @@ describe('ranges', () => {
     const numbers = made.map((address) => Number(address.split('.')[3]));
     expect(Math.min(...numbers.slice(0, 46))).toBe(17);
     expect(Math.max(...numbers.slice(46))).toBe(16);
-    expect(await messageOf(create('one-more'))).toBe('Internal error occurred: failed to allocate a serviceIP: range is full');
+    expect(await messageOf(create('one-more'))).toBe(
+      'Internal error occurred: failed to allocate a serviceIP: range is full',
+    );
     await inDefault().delete('s7');
     expect((await create('one-more')).spec.clusterIP).toBe(made[7]);
   });
@@ -132,7 +144,8 @@ describe('ranges', () => {
   test('may be added while the server runs, and are used when the older ones are full', async () => {
     await t.stop();
     t = await startTestServer({ serviceCidr: '10.0.0.0/29' });
-    for (let index = 0; index < 5; index++) expect((await create(`s${index}`)).spec.clusterIP).toMatch(/^10\.0\.0\.[2-6]$/);
+    for (let index = 0; index < 5; index++)
+      expect((await create(`s${index}`)).spec.clusterIP).toMatch(/^10\.0\.0\.[2-6]$/);
     expect(await messageOf(create('late'))).toMatch(/range is full/);
     expect(await messageOf(create('late', { clusterIP: '10.9.0.7' }))).toMatch(
       /the provided network does not match the current range/,
@@ -150,7 +163,9 @@ describe('ranges', () => {
     await addRange('no-more', ['10.8.0.0/24']);
     await t.client.resource(serviceCIDRs).delete('no-more');
     for (const clusterIP of ['10.9.0.7', '10.8.0.7']) {
-      expect(await messageOf(create('a', { clusterIP }))).toMatch(/the provided network does not match the current range/);
+      expect(await messageOf(create('a', { clusterIP }))).toMatch(
+        /the provided network does not match the current range/,
+      );
     }
     await addRange('again', ['10.8.0.0/16']);
     expect((await create('a', { clusterIP: '10.8.0.7' })).spec.clusterIP).toBe('10.8.0.7');
@@ -167,7 +182,8 @@ describe('ranges', () => {
 
 describe('servers on one store', () => {
   test('never give out an address twice, nor a node port', async () => {
-    const server = () => startTestServer({ serviceCidr: '10.0.0.0/25', storage: t.storage, random: new SeededRandom('same') });
+    const server = () =>
+      startTestServer({ serviceCidr: '10.0.0.0/25', storage: t.storage, random: new SeededRandom('same') });
     await t.server.stop();
     const both = [await server(), await server()] as const;
     t = { ...both[0], storage: t.storage };

@@ -35,7 +35,10 @@ export function ipAddressFor(name: string, { namespace, name: service }: Holder)
 }
 
 export const isHeldBy = (parent: Immutable<ParentReference> | undefined, { namespace, name }: Holder): boolean =>
-  (parent?.group ?? '') === '' && parent?.resource === 'services' && parent.namespace === namespace && parent.name === name;
+  (parent?.group ?? '') === '' &&
+  parent?.resource === 'services' &&
+  parent.namespace === namespace &&
+  parent.name === name;
 
 export interface ClusterIPsConfig {
   /** As the server itself. */

@@ -22,7 +22,10 @@ afterEach(async () => {
 });
 
 const create = (name: string, spec: string): Promise<RawResponse> =>
-  api.post(PATH, `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}}\nspec:\n${indent(`ports: [{port: 80}]\n${spec}`)}`);
+  api.post(
+    PATH,
+    `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}}\nspec:\n${indent(`ports: [{port: 80}]\n${spec}`)}`,
+  );
 const merge = (name: string, spec: object): Promise<RawResponse> => api.patch(`${PATH}/${name}`, { spec });
 const addressesOf = ({ json }: RawResponse): readonly string[] => (json.spec?.['clusterIPs'] ?? []) as string[];
 /** 'PreferDualStack IPv4=10.0.0.x IPv6=fd00::x'. */
@@ -41,7 +44,9 @@ function shape(response: RawResponse): string {
     clusterIP?: string;
   };
   expect(clusterIP).toBe(clusterIPs[0]);
-  const addresses = clusterIPs.map((address) => address.replace(/^10\.0\.0\.\d+$/, '4').replace(/^fd00::[0-9a-f]+$/, '6'));
+  const addresses = clusterIPs.map((address) =>
+    address.replace(/^10\.0\.0\.\d+$/, '4').replace(/^fd00::[0-9a-f]+$/, '6'),
+  );
   return [ipFamilyPolicy, ipFamilies.join(','), addresses.join(',')].join(' ');
 }
 
@@ -67,7 +72,10 @@ describe('a new service', () => {
   });
 
   test.each([
-    ['ipFamilies: [IPv4, IPv6]', /must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified/],
+    [
+      'ipFamilies: [IPv4, IPv6]',
+      /must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified/,
+    ],
     [
       'ipFamilyPolicy: RequireDualStack\nclusterIP: "fd01::9"',
       /failed to allocate IP fd01::9: the provided network does not match/,
@@ -80,7 +88,9 @@ describe('a new service', () => {
   test('nothing is taken by a service that is refused, and all is free again when it goes', async () => {
     await create('first', 'clusterIP: "fd00::9"');
     const both = 'ipFamilyPolicy: RequireDualStack\nclusterIP: 10.0.0.9\nclusterIPs: [10.0.0.9, "fd00::9"]';
-    expect(outcome(await create('it', both))).toMatch(/failed to allocate IP fd00::9: provided IP is already allocated/);
+    expect(outcome(await create('it', both))).toMatch(
+      /failed to allocate IP fd00::9: provided IP is already allocated/,
+    );
     expect(shape(await create('other', 'clusterIP: 10.0.0.9'))).toBe('SingleStack IPv4 4');
     for (const name of ['first', 'other']) await api.delete(`${PATH}/${name}`);
     expect(shape(await create('it', both))).toBe('RequireDualStack IPv4,IPv6 4,6');
@@ -102,7 +112,10 @@ describe('a service that changes', () => {
   test('keeps what it has where nobody says otherwise', async () => {
     await create('it', 'ipFamilyPolicy: PreferDualStack');
     const { json } = await api.get(`${PATH}/it`);
-    const put = await api.put(`${PATH}/it`, { ...json, spec: { ports: [{ port: 81 }], ipFamilyPolicy: 'PreferDualStack' } });
+    const put = await api.put(`${PATH}/it`, {
+      ...json,
+      spec: { ports: [{ port: 81 }], ipFamilyPolicy: 'PreferDualStack' },
+    });
     expect(put.json.spec?.['clusterIPs']).toEqual(json.spec?.['clusterIPs']);
     expect(outcome(await merge('it', { clusterIPs: [json.spec?.['clusterIP']], ipFamilies: ['IPv4'] }))).toMatch(
       /must be 'SingleStack' to release the secondary/,
@@ -114,9 +127,9 @@ describe('a service that changes', () => {
     const [, second = ''] = addressesOf(made);
     expect(shape(await merge('it', { type: 'ExternalName', externalName: 'a.b' }))).toBe('  ');
     expect(shape(await create('heir', `clusterIP: "${second}"`))).toBe('SingleStack IPv6 6');
-    expect(shape(await merge('it', { type: 'ClusterIP', externalName: null, ipFamilyPolicy: 'RequireDualStack' }))).toBe(
-      'RequireDualStack IPv4,IPv6 4,6',
-    );
+    expect(
+      shape(await merge('it', { type: 'ClusterIP', externalName: null, ipFamilyPolicy: 'RequireDualStack' })),
+    ).toBe('RequireDualStack IPv4,IPv6 4,6');
   });
 });
 
@@ -125,7 +138,8 @@ test('both addresses are known after a restart', async () => {
   await t.server.stop();
   const again = await startTestServer({ serviceCidr: '10.0.0.0/24,fd00::/120', storage: t.storage });
   api = new Api(again.server);
-  for (const clusterIP of there) expect(outcome(await create('thief', `clusterIP: "${clusterIP}"`))).toMatch(/already allocated/);
+  for (const clusterIP of there)
+    expect(outcome(await create('thief', `clusterIP: "${clusterIP}"`))).toMatch(/already allocated/);
   await again.server.stop();
 });
 

@@ -80,8 +80,12 @@ function withoutSecond(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const { clusterIPs, ipFamilies } = spec;
   return {
     ...spec,
-    ...(clusterIPs !== undefined && { clusterIPs: sameList(clusterIPs, old.clusterIPs) ? clusterIPs.slice(0, 1) : clusterIPs }),
-    ...(ipFamilies !== undefined && { ipFamilies: sameList(ipFamilies, old.ipFamilies) ? ipFamilies.slice(0, 1) : ipFamilies }),
+    ...(clusterIPs !== undefined && {
+      clusterIPs: sameList(clusterIPs, old.clusterIPs) ? clusterIPs.slice(0, 1) : clusterIPs,
+    }),
+    ...(ipFamilies !== undefined && {
+      ipFamilies: sameList(ipFamilies, old.ipFamilies) ? ipFamilies.slice(0, 1) : ipFamilies,
+    }),
   };
 }
 
@@ -90,7 +94,10 @@ function reductions(spec: ServiceSpec, old: ServiceSpec): FieldErrorList {
     (spec[name] ?? []).length > 0 && (spec[name] ?? []).length < (old[name] ?? []).length;
   const refused = (what: string) =>
     field.invalid(POLICY, spec.ipFamilyPolicy, `must be 'SingleStack' to release the secondary ${what}`);
-  return [...(reduced('clusterIPs') ? [refused('cluster IP')] : []), ...(reduced('ipFamilies') ? [refused('IP family')] : [])];
+  return [
+    ...(reduced('clusterIPs') ? [refused('cluster IP')] : []),
+    ...(reduced('ipFamilies') ? [refused('IP family')] : []),
+  ];
 }
 
 function twoOfOne(spec: ServiceSpec): FieldErrorList {

@@ -17,14 +17,19 @@ export function withClusterIPs(service: Service, old?: Service): Service {
   const { spec } = service;
   const { clusterIP = '', clusterIPs = [] } = spec;
   if (old === undefined) {
-    return clusterIP === '' || clusterIPs.length > 0 ? service : { ...service, spec: { ...spec, clusterIPs: [clusterIP] } };
+    return clusterIP === '' || clusterIPs.length > 0
+      ? service
+      : { ...service, spec: { ...spec, clusterIPs: [clusterIP] } };
   }
   if (clusterIP === (old.spec.clusterIP ?? '')) {
     if (clusterIPs.length > 0 || (old.spec.clusterIPs ?? []).length === 0) return service;
     return { ...service, spec: { ...spec, clusterIPs: old.spec.clusterIPs } };
   }
   if (!sameList(clusterIPs, old.spec.clusterIPs)) return service;
-  return { ...service, spec: clusterIP === '' ? without(spec, 'clusterIP', 'clusterIPs') : { ...spec, clusterIPs: [clusterIP] } };
+  return {
+    ...service,
+    spec: clusterIP === '' ? without(spec, 'clusterIP', 'clusterIPs') : { ...spec, clusterIPs: [clusterIP] },
+  };
 }
 
 export function keepAllocated(service: Service, old: Service): Service {
@@ -67,7 +72,11 @@ export function dropUnused(service: Service, old: Service): Service {
   if (needsNodePorts(old) && !needsNodePorts(service) && hasNoNewNodePorts(service, old)) {
     spec = { ...spec, ports: spec.ports?.map(({ nodePort: _nodePort, ...port }) => port) };
   }
-  if (needsHealthCheckPort(old) && !needsHealthCheckPort(service) && spec.healthCheckNodePort === before.healthCheckNodePort) {
+  if (
+    needsHealthCheckPort(old) &&
+    !needsHealthCheckPort(service) &&
+    spec.healthCheckNodePort === before.healthCheckNodePort
+  ) {
     spec = without(spec, 'healthCheckNodePort');
   }
   if (before.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
@@ -83,7 +92,8 @@ export function dropUnused(service: Service, old: Service): Service {
     spec = without(spec, 'externalTrafficPolicy');
   }
   // Who takes the balancer away has time for that, but nobody needs to see it.
-  if (spec.type !== 'LoadBalancer' && Object.keys(status.loadBalancer).length > 0) status = { ...status, loadBalancer: {} };
+  if (spec.type !== 'LoadBalancer' && Object.keys(status.loadBalancer).length > 0)
+    status = { ...status, loadBalancer: {} };
   return { ...service, spec, status };
 }
 

@@ -1,7 +1,11 @@
 // The resource services.
 
 import { services } from '#api/groups/core/v1/index.ts';
-import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from '#api/groups/core/v1/validation/index.ts';
+import {
+  validateService,
+  validateServiceStatusUpdate,
+  validateServiceUpdate,
+} from '#api/groups/core/v1/validation/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
@@ -51,7 +55,10 @@ export const serviceKind = defineKind<Service, ServiceServices>({
   type: services,
   strategy: ({ serviceAllocators, random }) =>
     serviceStrategy(new ServiceReservations({ ...serviceAllocators, random: random.derive('services') })),
-  selectableFields: { 'spec.clusterIP': ({ spec }) => spec.clusterIP ?? '', 'spec.type': ({ spec }) => spec.type ?? '' },
+  selectableFields: {
+    'spec.clusterIP': ({ spec }) => spec.clusterIP ?? '',
+    'spec.type': ({ spec }) => spec.type ?? '',
+  },
   table: serviceTable,
   subresources: {
     status: { strategy: serviceStatusStrategy },

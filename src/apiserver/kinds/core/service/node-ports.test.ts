@@ -66,7 +66,9 @@ describe('what servers share', () => {
 
   test('is given out once, whoever asks', async () => {
     const servers = [server(), server()] as const;
-    const taken = await Promise.all(Array.from({ length: 50 }, () => servers.map((each) => each.change(takeAny))).flat());
+    const taken = await Promise.all(
+      Array.from({ length: 50 }, () => servers.map((each) => each.change(takeAny))).flat(),
+    );
     expect(new Set(taken).size).toBe(100);
     expect(taken).not.toContain(undefined);
     expect(await servers[0].change(takeAny)).toBeUndefined();

@@ -93,7 +93,10 @@ export class ServiceReservations {
   async release(service: Service): Promise<void> {
     const { name, namespace = '' } = service.metadata;
     const { addresses, ports } = this.#config;
-    await Promise.all([addresses.release(addressesOf(service), { namespace, name }), ports.release(allPortsOf(service))]);
+    await Promise.all([
+      addresses.release(addressesOf(service), { namespace, name }),
+      ports.release(allPortsOf(service)),
+    ]);
   }
 
   /** An address is for as long as the service has a type, and families, that need one. */
@@ -117,7 +120,9 @@ export class ServiceReservations {
       const address = wanted[index] ?? '';
       const held = before[index];
       clusterIPs.push(
-        held === undefined ? await this.#takeAddress(service, family as IpFamily, address, transaction, dryRun) : address || held,
+        held === undefined
+          ? await this.#takeAddress(service, family as IpFamily, address, transaction, dryRun)
+          : address || held,
       );
     }
     return withClusterIPs(service, clusterIPs);
@@ -137,7 +142,8 @@ export class ServiceReservations {
     }
     const refusal = await transaction.take(wanted);
     if (refusal === undefined) return wanted;
-    const why = refusal === 'taken' ? 'provided IP is already allocated' : await this.#outOfRange(wanted, family, dryRun);
+    const why =
+      refusal === 'taken' ? 'provided IP is already allocated' : await this.#outOfRange(wanted, family, dryRun);
     const message = `failed to allocate IP ${wanted}: ${why}`;
     throw refused(service, SPEC.child('clusterIPs'), service.spec.clusterIPs, message);
   }
@@ -218,7 +224,8 @@ export class ServiceReservations {
 
   #take(service: Service, index: number, nodePort: number, draft: PortDraft): void {
     const problem = draft.problemWith(nodePort);
-    if (problem !== undefined) throw refused(service, SPEC.child('ports').index(index).child('nodePort'), nodePort, problem);
+    if (problem !== undefined)
+      throw refused(service, SPEC.child('ports').index(index).child('nodePort'), nodePort, problem);
   }
 
   #reserveHealthCheckPort(service: Service, old: Service | undefined, draft: PortDraft): Service {
@@ -235,7 +242,8 @@ export class ServiceReservations {
       throw apierrors.internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
     }
     const number = draft.takeAny();
-    if (number === undefined) throw apierrors.internalError('failed to allocate a HealthCheck NodePort 0: range is full');
+    if (number === undefined)
+      throw apierrors.internalError('failed to allocate a HealthCheck NodePort 0: range is full');
     return { ...service, spec: { ...service.spec, healthCheckNodePort: number } };
   }
 }

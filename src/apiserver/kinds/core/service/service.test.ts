@@ -128,7 +128,9 @@ describe('the families of a new service', () => {
 
 describe('cluster IPs', () => {
   test('are each given out once', async () => {
-    const made = await Promise.all(Array.from({ length: 40 }, (_, index) => create(`s${index}`, 'ports: [{port: 80}]')));
+    const made = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => create(`s${index}`, 'ports: [{port: 80}]')),
+    );
     const addresses = made.map((response) => specOf(response)['clusterIP']);
     expect(new Set(addresses).size).toBe(40);
     // The lower part is for those who ask for an address.
@@ -152,11 +154,16 @@ describe('cluster IPs', () => {
       INVALID('a', `${problem}the provided network does not match the current range`),
     );
     expect(outcome(await create('a', outside, '?dryRun=All'))).toBe(
-      INVALID('a', `${problem}the provided IP (10.1.0.9) is not in the valid range. The range of valid IPs is 10.0.0.0/24`),
+      INVALID(
+        'a',
+        `${problem}the provided IP (10.1.0.9) is not in the valid range. The range of valid IPs is 10.0.0.0/24`,
+      ),
     );
     // The addresses of the network itself and of everybody in it are nobody's.
     for (const address of ['10.0.0.0', '10.0.0.255']) {
-      expect(outcome(await create('a', `clusterIP: ${address}\nports: [{port: 80}]`))).toMatch(/^422 .*: the provided network/);
+      expect(outcome(await create('a', `clusterIP: ${address}\nports: [{port: 80}]`))).toMatch(
+        /^422 .*: the provided network/,
+      );
     }
   });
 
@@ -174,12 +181,17 @@ describe('cluster IPs', () => {
   test.each<[what: string, fail: () => Promise<RawResponse>]>([
     ['is invalid', () => create('b', 'clusterIP: 10.0.0.9\nports: [{port: 0}]')],
     ['exists already', () => create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]')],
-    ['cannot have its ports', () => create('b', 'type: NodePort\nclusterIP: 10.0.0.9\nports: [{port: 80, nodePort: 80}]')],
+    [
+      'cannot have its ports',
+      () => create('b', 'type: NodePort\nclusterIP: 10.0.0.9\nports: [{port: 80, nodePort: 80}]'),
+    ],
     ['is only tried', () => create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]', '?dryRun=All')],
   ])('are free again if the new service %s', async (_, fail) => {
     specOf(await create('a', 'ports: [{port: 80}]'));
     await fail();
-    expect(specOf(await create('c', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toMatchObject({ clusterIP: '10.0.0.9' });
+    expect(specOf(await create('c', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toMatchObject({
+      clusterIP: '10.0.0.9',
+    });
   });
 
   test('are known after a restart', async () => {
@@ -293,11 +305,16 @@ describe('node ports', () => {
     expect(nodePortsOf(await create('a', `${none}ports: [{port: 80}]`))).toEqual([0]);
     const some = await create('b', `${none}ports: [{name: a, port: 80}, {name: b, port: 81, nodePort: 30001}]`);
     expect(nodePortsOf(some)).toEqual([0, 30_001]);
-    expect(outcome(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'))).toContain('already allocated');
+    expect(outcome(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'))).toContain(
+      'already allocated',
+    );
   });
 
   test('stay with the port of their name', async () => {
-    await create('a', 'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, nodePort: 30002}]');
+    await create(
+      'a',
+      'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, nodePort: 30002}]',
+    );
     const ports = 'ports: [{name: b, port: 8081}, {name: a, port: 80}, {name: c, port: 82}]';
     const after = nodePortsOf(await api.put(`${PATH}/a`, manifest('a', `type: NodePort\n${ports}`)));
     expect(after.slice(0, 2)).toEqual([30_002, 30_001]);
@@ -332,10 +349,14 @@ describe('node ports', () => {
 
   test('are each given out once, whoever asks at the same time', async () => {
     const asked = await Promise.all(
-      Array.from({ length: 5 }, (_, index) => create(`s${index}`, 'type: NodePort\nports: [{port: 80, nodePort: 30001}]')),
+      Array.from({ length: 5 }, (_, index) =>
+        create(`s${index}`, 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'),
+      ),
     );
     expect(asked.filter(({ code }) => code === 201)).toHaveLength(1);
-    expect(asked.filter((response) => outcome(response).endsWith('provided port is already allocated'))).toHaveLength(4);
+    expect(asked.filter((response) => outcome(response).endsWith('provided port is already allocated'))).toHaveLength(
+      4,
+    );
   });
 });
 
@@ -345,7 +366,9 @@ describe('ports for health checks', () => {
   test('are given to balancers that use local endpoints only', async () => {
     const port = specOf(await create('a', local))['healthCheckNodePort'] as number;
     expect(port).toBeGreaterThanOrEqual(30_086);
-    expect(outcome(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${port}}]`))).toContain('already allocated');
+    expect(outcome(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${port}}]`))).toContain(
+      'already allocated',
+    );
     const after = specOf(await change('a', { externalTrafficPolicy: 'Cluster' }));
     expect(after['healthCheckNodePort']).toBeUndefined();
     specOf(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${port}}]`));
@@ -353,7 +376,9 @@ describe('ports for health checks', () => {
 
   test('come with the policy', async () => {
     await create('a', 'type: LoadBalancer\nports: [{port: 80}]');
-    expect(specOf(await change('a', { externalTrafficPolicy: 'Local' }))['healthCheckNodePort']).toBeGreaterThan(30_000);
+    expect(specOf(await change('a', { externalTrafficPolicy: 'Local' }))['healthCheckNodePort']).toBeGreaterThan(
+      30_000,
+    );
   });
 
   test('may be asked for, if they are free', async () => {
@@ -377,14 +402,20 @@ describe('ports for health checks', () => {
     await create('a', `${local}\nhealthCheckNodePort: 30002`);
     await api.delete(`${PATH}/a`);
     specOf(
-      await create('b', 'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, nodePort: 30002}]'),
+      await create(
+        'b',
+        'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, nodePort: 30002}]',
+      ),
     );
   });
 });
 
 describe('changes of type', () => {
   test('what only balancers have goes with the type', async () => {
-    await create('a', 'type: LoadBalancer\nloadBalancerClass: example.com/x\nexternalTrafficPolicy: Local\nports: [{port: 80}]');
+    await create(
+      'a',
+      'type: LoadBalancer\nloadBalancerClass: example.com/x\nexternalTrafficPolicy: Local\nports: [{port: 80}]',
+    );
     const { json } = await api.get(`${PATH}/a`);
     const status = { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } };
     expect((await api.put(`${PATH}/a/status`, { ...json, status })).json.status).toEqual({
@@ -414,7 +445,10 @@ describe('changes of type', () => {
   test('an address of a balancer is only for balancers', async () => {
     await create('a', 'ports: [{port: 80}]');
     const { json } = await api.get(`${PATH}/a`);
-    const answer = await api.put(`${PATH}/a/status`, { ...json, status: { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } } });
+    const answer = await api.put(`${PATH}/a/status`, {
+      ...json,
+      status: { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } },
+    });
     expect(outcome(answer)).toBe(
       INVALID('a', "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"),
     );
@@ -436,7 +470,10 @@ test.each<[spec: string, warning: string]>([
   ['clusterIP: None\nloadBalancerIP: 1.2.3.4', 'spec.loadBalancerIP is ignored for headless services'],
   ['clusterIP: None\nexternalIPs: [1.2.3.4]', 'spec.externalIPs is ignored for headless services'],
   ['clusterIP: None\nsessionAffinity: ClientIP', 'spec.SessionAffinity is ignored for headless services'],
-  ['externalName: example.com\nports: [{port: 80}]', 'spec.externalName is ignored when spec.type is not "ExternalName"'],
+  [
+    'externalName: example.com\nports: [{port: 80}]',
+    'spec.externalName is ignored when spec.type is not "ExternalName"',
+  ],
   [
     'type: ExternalName\nexternalName: example.com\nexternalIPs: [1.2.3.4]',
     'spec.externalIPs is ignored when spec.type is "ExternalName"',

@@ -30,7 +30,8 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
   if (hasExternalIPs && !isExternalName && spec.clusterIP !== 'None') {
     warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
   }
-  if ((spec.loadBalancerIP ?? '') !== '') warnings.push(...warningsForIP(at.child('loadBalancerIP'), spec.loadBalancerIP ?? ''));
+  if ((spec.loadBalancerIP ?? '') !== '')
+    warnings.push(...warningsForIP(at.child('loadBalancerIP'), spec.loadBalancerIP ?? ''));
   (spec.loadBalancerSourceRanges ?? []).forEach((range, index) =>
     warnings.push(...warningsForCIDR(at.child('loadBalancerSourceRanges').index(index), range)),
   );

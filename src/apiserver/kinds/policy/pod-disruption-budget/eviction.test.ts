@@ -35,11 +35,23 @@ const addPod = async ({ phase = 'Running', ready = true }: Given = {}): Promise<
 const addBudget = async (status: object, spec: object = {}, name = 'b'): Promise<void> => {
   const selector = { matchLabels: { app: 'x' } };
   await api.post(BUDGETS, { metadata: { name }, spec: { minAvailable: 1, selector, ...spec } });
-  const all = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, observedGeneration: 1, ...status };
+  const all = {
+    disruptionsAllowed: 0,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
+    observedGeneration: 1,
+    ...status,
+  };
   expect((await api.patch(`${BUDGETS}/${name}/status`, { status: all })).code).toBe(200);
 };
 const evict = (more: object = {}, query = ''): Promise<RawResponse> =>
-  api.post(`${PODS}/p/eviction${query}`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p' }, ...more });
+  api.post(`${PODS}/p/eviction${query}`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name: 'p' },
+    ...more,
+  });
 const isThere = async (): Promise<boolean> => (await api.get(`${PODS}/p`)).code === 200;
 
 test('without a budget a pod goes', async () => {
@@ -57,7 +69,9 @@ test('a budget that has no room refuses, with the reason', async () => {
     reason: 'TooManyRequests',
     message: "Cannot evict pod as it would violate the pod's disruption budget.",
     details: {
-      causes: [{ reason: 'DisruptionBudget', message: 'The disruption budget b needs 1 healthy pods and has 1 currently' }],
+      causes: [
+        { reason: 'DisruptionBudget', message: 'The disruption budget b needs 1 healthy pods and has 1 currently' },
+      ],
     },
   });
   expect(await isThere()).toBe(true);
@@ -86,7 +100,9 @@ test('one that could not be counted says why', async () => {
   };
   await addBudget({ conditions: [condition] });
   expect((await evict()).json.details).toMatchObject({
-    causes: [{ message: 'The disruption budget b does not allow evicting pods currently because it failed sync: no idea' }],
+    causes: [
+      { message: 'The disruption budget b does not allow evicting pods currently because it failed sync: no idea' },
+    ],
   });
 });
 

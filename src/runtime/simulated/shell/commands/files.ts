@@ -2,7 +2,16 @@
 
 import { type DirectoryNode, FileError, type FsNode, partsOf } from '../file-system.ts';
 import { Pattern } from '../pattern.ts';
-import { CommandError, type CommandFunction, complain, eachPath, parseOptions, pathOf, print, type Process } from '../process.ts';
+import {
+  CommandError,
+  type CommandFunction,
+  complain,
+  eachPath,
+  parseOptions,
+  pathOf,
+  print,
+  type Process,
+} from '../process.ts';
 
 const baseName = (path: string): string => partsOf(path).at(-1) ?? '/';
 
@@ -27,7 +36,8 @@ const ls: CommandFunction = async (process) => {
       if (flags.has('r')) listed.reverse();
       if (node.kind === 'directory' && flags.has('a') && !flags.has('d')) listed.unshift(['.', node], ['..', node]);
       const heading = targets.length > 1 && node.kind === 'directory' ? `${path}:\n` : '';
-      const suffix = (entry: FsNode): string => ((flags.has('F') || flags.has('p')) && entry.kind === 'directory' ? '/' : '');
+      const suffix = (entry: FsNode): string =>
+        (flags.has('F') || flags.has('p')) && entry.kind === 'directory' ? '/' : '';
       const lines = listed.map(
         ([name, entry]) =>
           `${flags.has('l') ? longFormat(entry) : ''}${name}${suffix(entry)}${flags.has('l') && entry.kind === 'link' ? ` -> ${entry.target}` : ''}\n`,
@@ -163,7 +173,10 @@ function newMode(mode: number, text: string): number {
   if (/^[0-7]{3,4}$/.test(text)) return Number.parseInt(text, 8);
   const match = /^([ugoa]*)([-+=])([rwx]+)$/.exec(text);
   if (match === null) throw new CommandError(`invalid mode '${text}'`);
-  const bits = [...(match[3] as string)].reduce((sum, letter) => sum | { r: 4, w: 2, x: 1 }[letter as 'r' | 'w' | 'x'], 0);
+  const bits = [...(match[3] as string)].reduce(
+    (sum, letter) => sum | { r: 4, w: 2, x: 1 }[letter as 'r' | 'w' | 'x'],
+    0,
+  );
   const who = match[1] === '' || match[1]?.includes('a') === true ? 'ugo' : (match[1] as string);
   let result = mode;
   for (const [letter, shift] of [
@@ -186,7 +199,8 @@ const chown: CommandFunction = (process) =>
     parseOptions(process.args, 'Rhv').operands.slice(1),
     (path) => path,
     (path) => {
-      if (process.kernel.config.files.find(pathOf(process, path)) === undefined) throw new FileError('No such file or directory');
+      if (process.kernel.config.files.find(pathOf(process, path)) === undefined)
+        throw new FileError('No such file or directory');
     },
   );
 
@@ -233,7 +247,9 @@ const stat: CommandFunction = (process) => {
         U: 'root',
         G: 'root',
         Y: String(Math.floor(modifiedOf(node) / 1000)),
-        F: { file: 'regular file', directory: 'directory', link: 'symbolic link', device: 'character special file' }[node.kind],
+        F: { file: 'regular file', directory: 'directory', link: 'symbolic link', device: 'character special file' }[
+          node.kind
+        ],
       };
       await print(
         process,
@@ -292,7 +308,10 @@ const mktemp: CommandFunction = async (process) => {
 const basename: CommandFunction = async (process) => {
   const [path = '', suffix = ''] = process.args;
   const name = baseName(path);
-  await print(process, `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`);
+  await print(
+    process,
+    `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`,
+  );
   return 0;
 };
 
@@ -316,7 +335,8 @@ const dd: CommandFunction = async (process) => {
   if (source === undefined)
     data = await (Number.isNaN(size) ? process.stdin.readAll(16 * 1024 * 1024) : process.stdin.readExactly(size));
   else if (node?.kind === 'device') {
-    if (Number.isNaN(size) || size > 16 * 1024 * 1024) throw new CommandError('at most 16 MiB can be read from a device');
+    if (Number.isNaN(size) || size > 16 * 1024 * 1024)
+      throw new CommandError('at most 16 MiB can be read from a device');
     data =
       node.device === 'random'
         ? Buffer.from(process.kernel.config.random.bytes(size))

@@ -73,7 +73,10 @@ const id: CommandFunction = async (process) => {
   const { flags } = parseOptions(process.args, 'ugnG');
   const name = uid === 0 ? 'root' : String(uid);
   if (flags.size === 0)
-    await print(process, uid === 0 ? 'uid=0(root) gid=0(root) groups=0(root)\n' : `uid=${uid} gid=${uid} groups=${uid}\n`);
+    await print(
+      process,
+      uid === 0 ? 'uid=0(root) gid=0(root) groups=0(root)\n' : `uid=${uid} gid=${uid} groups=${uid}\n`,
+    );
   else await print(process, `${flags.has('n') ? name : uid}\n`);
   return 0;
 };
@@ -140,7 +143,8 @@ const seq: CommandFunction = async (process) => {
     's',
   );
   const numbers = operands.map((text) => Number(text));
-  if (numbers.length === 0 || numbers.length > 3 || numbers.some(Number.isNaN)) throw new CommandError('invalid number');
+  if (numbers.length === 0 || numbers.length > 3 || numbers.some(Number.isNaN))
+    throw new CommandError('invalid number');
   const [first, step, last] =
     numbers.length === 1 ? [1, 1, numbers[0]] : numbers.length === 2 ? [numbers[0], 1, numbers[1]] : numbers;
   if (step === 0) throw new CommandError('zero increment');

@@ -26,7 +26,8 @@ export const tar: CommandFunction = async (process) => {
     else process.kernel.config.files.write(pathOf(process, options.file), bytes, false);
     return 0;
   }
-  const source = options.file === '-' ? process.stdin : Input.of(process.kernel.config.files.read(pathOf(process, options.file)));
+  const source =
+    options.file === '-' ? process.stdin : Input.of(process.kernel.config.files.read(pathOf(process, options.file)));
   const input = options.flags.has('z') ? Input.of(unzip(await source.readAll(MAX_ARCHIVE))) : source;
   await extract(process, options, input);
   return 0;

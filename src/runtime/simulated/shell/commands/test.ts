@@ -45,7 +45,8 @@ class Evaluator {
   all(): boolean {
     if (this.#args.length === 0) return false;
     const value = this.#or();
-    if (this.#position < this.#args.length) throw new CommandError(`${this.#args[this.#position]}: unknown operand`, USAGE_ERROR);
+    if (this.#position < this.#args.length)
+      throw new CommandError(`${this.#args[this.#position]}: unknown operand`, USAGE_ERROR);
     return value;
   }
 
@@ -87,7 +88,10 @@ class Evaluator {
     if (operator === '-n') return value !== '';
     if (operator === '-z') return value === '';
     if (operator === '-t') return false;
-    const node = this.#process.kernel.config.files.find(pathOf(this.#process, value), operator !== '-L' && operator !== '-h');
+    const node = this.#process.kernel.config.files.find(
+      pathOf(this.#process, value),
+      operator !== '-L' && operator !== '-h',
+    );
     switch (operator) {
       case '-e':
       case '-r':

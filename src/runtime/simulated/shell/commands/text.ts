@@ -77,7 +77,11 @@ const printf: CommandFunction = async (process) => {
       else if (letter === 'c') text = (value ?? '').slice(0, 1);
       else {
         const parsed =
-          value === undefined || value === '' ? 0 : /^['"]./s.test(value) ? (value.codePointAt(1) as number) : Number(value);
+          value === undefined || value === ''
+            ? 0
+            : /^['"]./s.test(value)
+              ? (value.codePointAt(1) as number)
+              : Number(value);
         if (Number.isNaN(parsed)) {
           await complain(process, `${value}: invalid number`);
           code = 1;
@@ -173,10 +177,12 @@ const cat: CommandFunction = (process) => {
   let number = 0;
   return eachInput(process, operands, async (input) => {
     if (flags.has('n')) {
-      for await (const line of linesOf(process, input)) await print(process, `${String(++number).padStart(6)}\t${line}\n`);
+      for await (const line of linesOf(process, input))
+        await print(process, `${String(++number).padStart(6)}\t${line}\n`);
       return;
     }
-    for (let chunk = await input.read(); chunk !== undefined; chunk = await input.read()) await process.stdout.write(chunk);
+    for (let chunk = await input.read(); chunk !== undefined; chunk = await input.read())
+      await process.stdout.write(chunk);
   });
 };
 
@@ -273,7 +279,11 @@ const grep: CommandFunction = async (process) => {
   const pattern = values.get('e') ?? rest.shift();
   if (pattern === undefined) throw new CommandError('usage: grep PATTERN [FILE]...', 2);
   const kind =
-    flags.has('F') || process.name === 'fgrep' ? 'fixed' : flags.has('E') || process.name === 'egrep' ? 'extended' : 'basic';
+    flags.has('F') || process.name === 'fgrep'
+      ? 'fixed'
+      : flags.has('E') || process.name === 'egrep'
+        ? 'extended'
+        : 'basic';
   const wrap = (source: string): string => {
     const word = flags.has('w') ? `\\b(?:${source})\\b` : source;
     return flags.has('x') ? `^(?:${word})$` : word;
@@ -396,11 +406,14 @@ function sedCommand(text: string, kind: 'basic' | 'extended'): Substitution {
 }
 
 function sedReplacement(replacement: string, match: readonly unknown[]): string {
-  return replacement.replace(/\\(\d)|\\(n|t)|\\(.)|&/gs, (whole, group?: string, special?: string, escaped?: string) => {
-    if (group !== undefined) return typeof match[Number(group)] === 'string' ? (match[Number(group)] as string) : '';
-    if (special !== undefined) return special === 'n' ? '\n' : '\t';
-    return whole === '&' ? String(match[0]) : (escaped ?? '');
-  });
+  return replacement.replace(
+    /\\(\d)|\\(n|t)|\\(.)|&/gs,
+    (whole, group?: string, special?: string, escaped?: string) => {
+      if (group !== undefined) return typeof match[Number(group)] === 'string' ? (match[Number(group)] as string) : '';
+      if (special !== undefined) return special === 'n' ? '\n' : '\t';
+      return whole === '&' ? String(match[0]) : (escaped ?? '');
+    },
+  );
 }
 
 const sort: CommandFunction = async (process) => {
@@ -412,7 +425,9 @@ const sort: CommandFunction = async (process) => {
     if (text !== '') lines.push(...text.replace(/\n$/, '').split('\n'));
   });
   const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-  lines.sort((a, b) => (flags.has('n') ? (Number.parseFloat(a) || 0) - (Number.parseFloat(b) || 0) : 0) || compare(a, b));
+  lines.sort(
+    (a, b) => (flags.has('n') ? (Number.parseFloat(a) || 0) - (Number.parseFloat(b) || 0) : 0) || compare(a, b),
+  );
   if (flags.has('r')) lines.reverse();
   if (flags.has('u')) lines = lines.filter((line, index) => line !== lines[index - 1]);
   await print(process, lines.map((line) => `${line}\n`).join(''));
@@ -465,7 +480,9 @@ const tr: CommandFunction = async (process) => {
   const { flags, operands } = parseOptions(process.args, 'dsc');
   const [from = '', to = ''] = operands.map(characterSet);
   if (flags.has('c')) throw new CommandError('-c is not simulated');
-  const map = new Map([...from].map((char, i) => [char, flags.has('d') ? '' : (to[Math.min(i, to.length - 1)] ?? char)]));
+  const map = new Map(
+    [...from].map((char, i) => [char, flags.has('d') ? '' : (to[Math.min(i, to.length - 1)] ?? char)]),
+  );
   let last = '';
   for (let chunk = await process.stdin.read(); chunk !== undefined; chunk = await process.stdin.read()) {
     let output = '';

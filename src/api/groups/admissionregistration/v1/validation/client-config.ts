@@ -15,7 +15,8 @@ const NOT_IN_HOSTS = /[^\u0080-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%]/u;
 
 export function clientConfig(config: Immutable<admission.WebhookClientConfig>, at: FieldPath): FieldErrorList {
   const { url, service } = config;
-  if ((url === undefined) === (service === undefined)) return [field.required(at, 'exactly one of url or service is required')];
+  if ((url === undefined) === (service === undefined))
+    return [field.required(at, 'exactly one of url or service is required')];
   if (url !== undefined) return webhookUrl(url, at.child('url'));
   return service === undefined ? [] : webhookService(service, at.child('service'));
 }
@@ -32,7 +33,8 @@ function webhookUrl(url: string, at: FieldPath): FieldErrorList {
     errors.push(field.invalid(at, scheme.toLowerCase(), `'https' is the only allowed URL scheme${FORM}`));
   }
   if (authority.slice(ends + 1) === '') errors.push(field.invalid(at, '', `host must be specified${FORM}`));
-  if (ends >= 0) errors.push(field.invalid(at, authority.slice(0, ends), 'user information is not permitted in the URL'));
+  if (ends >= 0)
+    errors.push(field.invalid(at, authority.slice(0, ends), 'user information is not permitted in the URL'));
   if (fragment !== '') errors.push(field.invalid(at, fragment, 'fragments are not permitted in the URL'));
   if (query !== '') errors.push(field.invalid(at, query, 'query parameters are not permitted in the URL'));
   return errors;
@@ -63,7 +65,8 @@ function webhookService(service: Immutable<admission.ServiceReference>, at: Fiel
   if (namespace === '') errors.push(field.required(at.child('name')));
   if (name === '') errors.push(field.required(at.child('namespace')));
   const problems = validation.isValidPortNum(port);
-  if (problems.length > 0) errors.push(field.invalid(at.child('port'), port, `port is not valid: ${problems.join(', ')}`));
+  if (problems.length > 0)
+    errors.push(field.invalid(at.child('port'), port, `port is not valid: ${problems.join(', ')}`));
   return path === undefined ? errors : [...errors, ...webhookPath(path, at.child('path'))];
 }
 

@@ -13,17 +13,23 @@ const policy = variation<admission.ValidatingAdmissionPolicy>('admissionregistra
   metadata,
   spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] },
 });
-const mutatingPolicy = variation<admission.MutatingAdmissionPolicy>('admissionregistration/v1.MutatingAdmissionPolicy', {
-  metadata,
-  spec: {
-    matchConstraints: { resourceRules: [rule] },
-    mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } }],
-    reinvocationPolicy: 'Never',
+const mutatingPolicy = variation<admission.MutatingAdmissionPolicy>(
+  'admissionregistration/v1.MutatingAdmissionPolicy',
+  {
+    metadata,
+    spec: {
+      matchConstraints: { resourceRules: [rule] },
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } }],
+      reinvocationPolicy: 'Never',
+    },
   },
-});
-const webhooks = variation<admission.ValidatingWebhookConfiguration>('admissionregistration/v1.ValidatingWebhookConfiguration', {
-  metadata,
-});
+);
+const webhooks = variation<admission.ValidatingWebhookConfiguration>(
+  'admissionregistration/v1.ValidatingWebhookConfiguration',
+  {
+    metadata,
+  },
+);
 const hook = {
   name: 'a.example.com',
   clientConfig: { url: 'https://example.com' },
@@ -43,7 +49,10 @@ const notes = (valueExpression: string, more: object = {}): object => ({
   auditAnnotations: [{ key: 'a', valueExpression }],
   ...more,
 });
-const matches = (expression: string, more: object = {}): object => ({ matchConditions: [{ name: 'a', expression }], ...more });
+const matches = (expression: string, more: object = {}): object => ({
+  matchConditions: [{ name: 'a', expression }],
+  ...more,
+});
 const variables = (...expressions: string[]): object => ({
   variables: expressions.map((expression, index) => ({ name: `v${index}`, expression })),
 });
@@ -89,7 +98,8 @@ describe('validating policies', () => {
     expect(check(spec)).toEqual([]);
   });
 
-  const overload = (call: string, types: string): string => `found no matching overload for '${call}' applied to '(${types})'`;
+  const overload = (call: string, types: string): string =>
+    `found no matching overload for '${call}' applied to '(${types})'`;
   test.each(
     rows<[spec: object, errors: readonly string[]]>([
       [validates('nothing.is'), [wrong(VALIDATION, 'nothing.is', 1, unknown('nothing'))]],
@@ -103,7 +113,10 @@ describe('validating policies', () => {
       [validates('variables.a'), [wrong(VALIDATION, 'variables.a', 1, unknown('variables'))]],
       [validates('"yes"'), [result(VALIDATION, '"yes"', 'bool', 'string')]],
       [validates('object.spec.ready'), [result(VALIDATION, 'object.spec.ready', 'bool', 'dyn')]],
-      [validates('JSONPatch{op: "add"} == null'), [wrong(VALIDATION, 'JSONPatch{op: "add"} == null', 10, unknown('JSONPatch'))]],
+      [
+        validates('JSONPatch{op: "add"} == null'),
+        [wrong(VALIDATION, 'JSONPatch{op: "add"} == null', 10, unknown('JSONPatch'))],
+      ],
       [says('1'), [result(MESSAGE, '1', 'string', 'int')]],
       [
         says('authorizer.path("/a").check("get").reason()'),
@@ -116,7 +129,10 @@ describe('validating policies', () => {
       [matches('1'), [result(CONDITION, '1', 'bool', 'int')]],
       [matches('duration("1s")'), [result(CONDITION, 'duration("1s")', 'bool', 'google.protobuf.Duration')]],
       [matches(' params.a '), [wrong(CONDITION, 'params.a', 1, unknown('params'))]],
-      [{ ...variables('1'), ...matches('variables.v0 == 1') }, [wrong(CONDITION, 'variables.v0 == 1', 1, unknown('variables'))]],
+      [
+        { ...variables('1'), ...matches('variables.v0 == 1') },
+        [wrong(CONDITION, 'variables.v0 == 1', 1, unknown('variables'))],
+      ],
       [
         { ...variables('1'), ...validates('variables.v1 == 1') },
         [wrong(VALIDATION, 'variables.v1 == 1', 10, "undefined field 'v1'")],
@@ -125,7 +141,10 @@ describe('validating policies', () => {
         { ...variables('1'), ...validates('variables.v0 == "a"') },
         [wrong(VALIDATION, 'variables.v0 == "a"', 14, overload('_==_', 'int, string'))],
       ],
-      [variables('variables.v1', '1'), [wrong('spec.variables[0].expression', 'variables.v1', 10, "undefined field 'v1'")]],
+      [
+        variables('variables.v1', '1'),
+        [wrong('spec.variables[0].expression', 'variables.v1', 10, "undefined field 'v1'")],
+      ],
       // What uses a variable that is wrong is not wrong for that.
       [
         { ...variables('nothing'), ...validates('variables.v0 > 1') },
@@ -138,7 +157,8 @@ describe('validating policies', () => {
 
   test('conditions that stay as they are are not looked at again', () => {
     const before = policy({ spec: matches('nothing') });
-    const update = (spec: object): string[] => messages(validation.validateValidatingAdmissionPolicy(policy({ spec }), before));
+    const update = (spec: object): string[] =>
+      messages(validation.validateValidatingAdmissionPolicy(policy({ spec }), before));
     expect(update({ ...matches('nothing'), failurePolicy: 'Ignore' })).toEqual([]);
     expect(update({ ...matches('nothing'), paramKind })).toHaveLength(1);
     expect(update(matches('other'))).toHaveLength(1);
@@ -162,7 +182,12 @@ describe('mutating policies', () => {
       [apply('Object{metadata: Object.metadata{labels: {"a": params.data.a}}}', { paramKind }), []],
       [{ ...variables('object.spec.replicas'), ...apply('Object{spec: Object.spec{replicas: variables.v0}}') }, []],
       [patch('[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: "c"}]'), []],
-      [patch('object.spec.ready ? [JSONPatch{op: "remove", path: "/a"}] : [JSONPatch{op: "test", path: "/b", value: 1}]'), []],
+      [
+        patch(
+          'object.spec.ready ? [JSONPatch{op: "remove", path: "/a"}] : [JSONPatch{op: "test", path: "/b", value: 1}]',
+        ),
+        [],
+      ],
       [patch(' [JSONPatch{op: "move", from: "/a", path: "/b"}] '), []],
       [apply('{"spec": {}}'), [result(APPLY, '{"spec": {}}', 'Object', 'map(string, map(dyn, dyn))')]],
       [apply('Object.spec{}'), [result(APPLY, 'Object.spec{}', 'Object', 'Object.spec')]],

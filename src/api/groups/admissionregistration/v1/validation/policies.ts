@@ -55,10 +55,14 @@ export function validateValidatingAdmissionPolicy(policy: ValidatingPolicy, old?
       field.required(SPEC.child('auditAnnotations'), NOTHING),
     ];
   }
-  errors.push(...validations.flatMap((each, index) => oneValidation(each, compiler, SPEC.child('validations').index(index))));
+  errors.push(
+    ...validations.flatMap((each, index) => oneValidation(each, compiler, SPEC.child('validations').index(index))),
+  );
   const at = SPEC.child('auditAnnotations');
   if (auditAnnotations.length > MAX_AUDIT_ANNOTATIONS) {
-    errors.push(field.invalid(at, auditAnnotations, `must not have more than ${MAX_AUDIT_ANNOTATIONS} auditAnnotations`));
+    errors.push(
+      field.invalid(at, auditAnnotations, `must not have more than ${MAX_AUDIT_ANNOTATIONS} auditAnnotations`),
+    );
   }
   const keys = new Set<string>();
   auditAnnotations.forEach((annotation, index) => {
@@ -84,7 +88,10 @@ export function validateMutatingAdmissionPolicy(policy: MutatingPolicy, old?: Mu
 }
 
 function compilerOf({ spec }: Policy): ExpressionCompiler {
-  return new ExpressionCompiler({ hasParams: spec.paramKind !== undefined, hasVariables: (spec.variables ?? []).length > 0 });
+  return new ExpressionCompiler({
+    hasParams: spec.paramKind !== undefined,
+    hasVariables: (spec.variables ?? []).length > 0,
+  });
 }
 
 function commonRules({ spec }: Policy, old: Policy | undefined, compiler: ExpressionCompiler): FieldErrorList {
@@ -145,7 +152,11 @@ function variable(
   return errors;
 }
 
-function oneValidation(each: Immutable<admission.Validation>, compiler: ExpressionCompiler, at: FieldPath): FieldErrorList {
+function oneValidation(
+  each: Immutable<admission.Validation>,
+  compiler: ExpressionCompiler,
+  at: FieldPath,
+): FieldErrorList {
   const { expression, message = '', messageExpression = '', reason } = each;
   const errors: FieldErrorList = [];
   const path = at.child('expression');
@@ -154,7 +165,8 @@ function oneValidation(each: Immutable<admission.Validation>, compiler: Expressi
   const place = at.child('messageExpression');
   if (messageExpression.trim() !== '') {
     errors.push(...compiled(() => compiler.compile(messageExpression, 'message'), messageExpression, place));
-  } else if (messageExpression !== '') errors.push(field.invalid(place, messageExpression, 'must be non-empty if specified'));
+  } else if (messageExpression !== '')
+    errors.push(field.invalid(place, messageExpression, 'must be non-empty if specified'));
   if (message !== '' && message.trim() === '') {
     errors.push(field.invalid(at.child('message'), message, 'message must be non-empty if specified'));
   } else if (/[\n\r]/.test(message.trim())) {
@@ -192,7 +204,8 @@ function mutation(each: Immutable<admission.Mutation>, compiler: ExpressionCompi
       : patchType === 'JSONPatch'
         ? [ways.JSONPatch, ways.ApplyConfiguration]
         : [];
-  if (wanted === undefined || other === undefined) return [field.notSupported(at.child('patchType'), patchType, PATCH_TYPES)];
+  if (wanted === undefined || other === undefined)
+    return [field.notSupported(at.child('patchType'), patchType, PATCH_TYPES)];
   const errors: FieldErrorList = [];
   if (each[other] !== undefined) {
     errors.push(field.invalid(at.child(other), `{${other}}`, `must not be specified when patchType is ${patchType}`));
@@ -229,13 +242,22 @@ export function validateValidatingAdmissionPolicyBinding({ spec }: ValidatingBin
 export function validateMutatingAdmissionPolicyBinding({ spec }: MutatingBinding): FieldErrorList {
   const at = SPEC.child('matchResources');
   if (spec.matchResources === undefined) return bindingRules(spec);
-  return [...bindingRules(spec), ...matchResources(spec.matchResources, at), ...mutableOperations(spec.matchResources, at)];
+  return [
+    ...bindingRules(spec),
+    ...matchResources(spec.matchResources, at),
+    ...mutableOperations(spec.matchResources, at),
+  ];
 }
 
-function bindingRules({ policyName = '', paramRef: ref }: ValidatingBinding['spec'] | MutatingBinding['spec']): FieldErrorList {
+function bindingRules({
+  policyName = '',
+  paramRef: ref,
+}: ValidatingBinding['spec'] | MutatingBinding['spec']): FieldErrorList {
   const at = SPEC.child('policyName');
   return [
-    ...(policyName === '' ? [field.required(at)] : invalidEach(at, policyName, validation.isDNS1123Subdomain(policyName))),
+    ...(policyName === ''
+      ? [field.required(at)]
+      : invalidEach(at, policyName, validation.isDNS1123Subdomain(policyName))),
     ...(ref === undefined ? [] : paramRef(ref, SPEC.child('paramRef'))),
   ];
 }

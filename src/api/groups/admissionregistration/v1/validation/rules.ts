@@ -28,7 +28,9 @@ export function ruleWithOperations(rule: RuleWithOperations, at: FieldPath): Fie
   const { operations = [], apiGroups = [], apiVersions = [], resources = [], scope } = rule;
   return [
     ...wildcardAlone(operations, 'operations', at.child('operations')),
-    ...operations.flatMap((operation, index) => optionalOneOf(operation, OPERATIONS, at.child('operations').index(index))),
+    ...operations.flatMap((operation, index) =>
+      optionalOneOf(operation, OPERATIONS, at.child('operations').index(index)),
+    ),
     ...wildcardAlone(apiGroups, 'API groups', at.child('apiGroups')),
     ...wildcardAlone(apiVersions, 'API versions', at.child('apiVersions')),
     ...apiVersions.flatMap((version, index) => nonEmpty(version, at.child('apiVersions').index(index))),
@@ -120,7 +122,11 @@ export function matchConstraints(match: MatchResources | undefined, at: FieldPat
   return errors;
 }
 
-export function matchConditions(list: readonly MatchCondition[], compiler: ExpressionCompiler, at: FieldPath): FieldErrorList {
+export function matchConditions(
+  list: readonly MatchCondition[],
+  compiler: ExpressionCompiler,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = list.length > MAX_CONDITIONS ? [field.tooMany(at, list.length, MAX_CONDITIONS)] : [];
   const names = new Set<string>();
   list.forEach(({ name, expression }, index) => {

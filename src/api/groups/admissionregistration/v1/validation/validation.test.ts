@@ -49,11 +49,17 @@ describe('webhooks', () => {
   test.each<[patch: object, errors: readonly string[]]>([
     [{}, []],
     [{ name: '' }, ['name: Required value']],
-    [{ name: 'k8s.io' }, ['name: Invalid value: "k8s.io": should be a domain with at least three segments separated by dots']],
+    [
+      { name: 'k8s.io' },
+      ['name: Invalid value: "k8s.io": should be a domain with at least three segments separated by dots'],
+    ],
     [{ name: 'a.b.C' }, [`name: Invalid value: "a.b.C": ${NAME_MESSAGES.subdomain}`]],
     [{ name: 'one.two.three.four' }, []],
     [{ sideEffects: 'NoneOnDryRun' }, []],
-    [{ sideEffects: 'Unknown' }, ['sideEffects: Unsupported value: "Unknown": supported values: "None", "NoneOnDryRun"']],
+    [
+      { sideEffects: 'Unknown' },
+      ['sideEffects: Unsupported value: "Unknown": supported values: "None", "NoneOnDryRun"'],
+    ],
     [{ sideEffects: null }, ['sideEffects: Required value: must specify one of None, NoneOnDryRun']],
     [{ sideEffects: 'Some' }, ['sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"']],
     [{ timeoutSeconds: 0 }, ['timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds']],
@@ -61,7 +67,10 @@ describe('webhooks', () => {
     [{ timeoutSeconds: 31 }, ['timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds']],
     [{ failurePolicy: 'x' }, ['failurePolicy: Unsupported value: "x": supported values: "Fail", "Ignore"']],
     [{ matchPolicy: 'x' }, ['matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"']],
-    [{ reinvocationPolicy: 'x' }, ['reinvocationPolicy: Unsupported value: "x": supported values: "IfNeeded", "Never"']],
+    [
+      { reinvocationPolicy: 'x' },
+      ['reinvocationPolicy: Unsupported value: "x": supported values: "IfNeeded", "Never"'],
+    ],
     [{ admissionReviewVersions: [] }, ['admissionReviewVersions: Required value: must specify one of v1, v1beta1']],
     [{ admissionReviewVersions: ['v1', 'v1'] }, ['admissionReviewVersions[1]: Invalid value: "v1": duplicate version']],
     [
@@ -85,7 +94,10 @@ describe('webhooks', () => {
     [{ failurePolicy: '' }, ['failurePolicy: Unsupported value: "": supported values: "Fail", "Ignore"']],
     [{ matchPolicy: '' }, ['matchPolicy: Unsupported value: "": supported values: "Equivalent", "Exact"']],
     [
-      { namespaceSelector: { matchLabels: { a: '-' } }, objectSelector: { matchExpressions: [{ key: 'a', operator: 'x' }] } },
+      {
+        namespaceSelector: { matchLabels: { a: '-' } },
+        objectSelector: { matchExpressions: [{ key: 'a', operator: 'x' }] },
+      },
       [
         `namespaceSelector.matchLabels: Invalid value: "-": ${NAME_MESSAGES.labelValue}`,
         'objectSelector.matchExpressions[0].operator: Invalid value: "x": not a valid selector operator',
@@ -98,7 +110,9 @@ describe('webhooks', () => {
     ],
     [
       rules({ operations: ['PATCH'] }),
-      ['rules[0].operations[0]: Unsupported value: "PATCH": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"'],
+      [
+        'rules[0].operations[0]: Unsupported value: "PATCH": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"',
+      ],
     ],
     [rules({ operations: ['*'] }), []],
     [rules({ operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'] }), []],
@@ -128,8 +142,14 @@ describe('webhooks', () => {
       resources('*/*', 'a'),
       ['rules[0].resources: Invalid value: ["*/*","a"]: if \'*/*\' is present, must not specify other resources'],
     ],
-    [resources('a/*', 'a/x'), ['rules[0].resources[1]: Invalid value: "a/x": if \'a/*\' is present, must not specify a/x']],
-    [resources('*/a', 'x/a'), ['rules[0].resources[1]: Invalid value: "x/a": if \'*/a\' is present, must not specify x/a']],
+    [
+      resources('a/*', 'a/x'),
+      ['rules[0].resources[1]: Invalid value: "a/x": if \'a/*\' is present, must not specify a/x'],
+    ],
+    [
+      resources('*/a', 'x/a'),
+      ['rules[0].resources[1]: Invalid value: "x/a": if \'*/a\' is present, must not specify x/a'],
+    ],
     [
       resources('*', 'a'),
       [
@@ -138,7 +158,9 @@ describe('webhooks', () => {
     ],
     [
       resources('*', 'a/b', 'a/*', '*/*'),
-      ['rules[0].resources: Invalid value: ["*","a/b","a/*","*/*"]: if \'*/*\' is present, must not specify other resources'],
+      [
+        'rules[0].resources: Invalid value: ["*","a/b","a/*","*/*"]: if \'*/*\' is present, must not specify other resources',
+      ],
     ],
     [{ clientConfig: { url: null } }, ['clientConfig: Required value: exactly one of url or service is required']],
     [
@@ -154,7 +176,9 @@ describe('webhooks', () => {
     ],
     [
       { clientConfig: { url: 'http://example.com' } },
-      ['clientConfig.url: Invalid value: "http": \'https\' is the only allowed URL scheme; desired format: https://host[/path]'],
+      [
+        'clientConfig.url: Invalid value: "http": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
+      ],
     ],
     [
       { clientConfig: { url: 'https:///fancy' } },
@@ -221,7 +245,10 @@ describe('webhooks', () => {
     [service({ path: '/apis/foo.bar/v1alpha1' }), []],
     [service({ path: 'foo/' }), ['clientConfig.service.path: Invalid value: "foo/": must start with a \'/\'']],
     [service({ path: '//' }), ['clientConfig.service.path: Invalid value: "//": segment[0] may not be empty']],
-    [service({ path: '/foo//bar/' }), ['clientConfig.service.path: Invalid value: "/foo//bar/": segment[1] may not be empty']],
+    [
+      service({ path: '/foo//bar/' }),
+      ['clientConfig.service.path: Invalid value: "/foo//bar/": segment[1] may not be empty'],
+    ],
     [
       service({ port: 65536 }),
       ['clientConfig.service.port: Invalid value: 65536: port is not valid: must be between 1 and 65535, inclusive'],
@@ -299,7 +326,10 @@ describe('validating policies', () => {
         'spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item',
       ],
     ],
-    [{ validations: [{ expression: ' ' }] }, ['spec.validations[0].expression: Required value: expression is not specified']],
+    [
+      { validations: [{ expression: ' ' }] },
+      ['spec.validations[0].expression: Required value: expression is not specified'],
+    ],
     [
       { validations: [{ expression: 'true', messageExpression: ' ' }] },
       ['spec.validations[0].messageExpression: Invalid value: " ": must be non-empty if specified'],
@@ -513,7 +543,10 @@ describe('mutating policies', () => {
       { reinvocationPolicy: 'other' },
       ['spec.reinvocationPolicy: Unsupported value: "other": supported values: "IfNeeded", "Never"'],
     ],
-    [{ mutations: [{ applyConfiguration: { expression: 'Object{}' } }] }, ['spec.mutations[0].patchType: Required value']],
+    [
+      { mutations: [{ applyConfiguration: { expression: 'Object{}' } }] },
+      ['spec.mutations[0].patchType: Required value'],
+    ],
     [
       { mutations: [{ patchType: 'other' }] },
       ['spec.mutations[0].patchType: Unsupported value: "other": supported values: "ApplyConfiguration", "JSONPatch"'],
@@ -544,13 +577,18 @@ describe('mutating policies', () => {
 describe('bindings', () => {
   const good = { metadata, spec: { policyName: 'p', validationActions: ['Deny'] } };
   const check = (spec: object): string[] =>
-    messages(validation.validateValidatingAdmissionPolicyBinding(make('ValidatingAdmissionPolicyBinding', good, { spec })));
+    messages(
+      validation.validateValidatingAdmissionPolicyBinding(make('ValidatingAdmissionPolicyBinding', good, { spec })),
+    );
   const parameterNotFoundAction = 'Deny';
 
   test.each<[patch: object, errors: readonly string[]]>([
     [{}, []],
     [{ policyName: null }, ['spec.policyName: Required value']],
-    [{ validationActions: null }, ['spec.validationActions: Required value: at least one validation action is required']],
+    [
+      { validationActions: null },
+      ['spec.validationActions: Required value: at least one validation action is required'],
+    ],
     [
       { validationActions: ['Deny', 'Warn'] },
       [
@@ -565,7 +603,10 @@ describe('bindings', () => {
     [{ policyName: 'A' }, [`spec.policyName: Invalid value: "A": ${NAME_MESSAGES.subdomain}`]],
     [{ validationActions: [] }, ['spec.validationActions: Required value: at least one validation action is required']],
     [{ validationActions: ['Warn', 'Audit'] }, []],
-    [{ paramRef: { name: '..', parameterNotFoundAction } }, ['spec.paramRef.name: Invalid value: "..": may not be \'..\'']],
+    [
+      { paramRef: { name: '..', parameterNotFoundAction } },
+      ['spec.paramRef.name: Invalid value: "..": may not be \'..\''],
+    ],
     [
       { paramRef: { selector: { matchLabels: { a: '-' } }, parameterNotFoundAction: 'Allow' } },
       [`spec.paramRef.selector.matchLabels: Invalid value: "-": ${NAME_MESSAGES.labelValue}`],
@@ -582,7 +623,10 @@ describe('bindings', () => {
     [{ paramRef: { name: 'a', parameterNotFoundAction } }, []],
     [{ paramRef: { selector: {}, parameterNotFoundAction } }, []],
     [{ paramRef: { name: 'a' } }, ['spec.paramRef.parameterNotFoundAction: Required value']],
-    [{ paramRef: { parameterNotFoundAction } }, ['spec.paramRef: Required value: one of name or selector must be specified']],
+    [
+      { paramRef: { parameterNotFoundAction } },
+      ['spec.paramRef: Required value: one of name or selector must be specified'],
+    ],
     [
       { paramRef: { name: 'a', selector: {}, parameterNotFoundAction } },
       [

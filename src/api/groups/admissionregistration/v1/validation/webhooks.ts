@@ -10,7 +10,13 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { ExpressionCompiler } from '../expressions.ts';
 import type * as admission from '../types.ts';
 import { clientConfig } from './client-config.ts';
-import { FAILURE_POLICIES, MATCH_POLICIES, matchConditions, REINVOCATION_POLICIES, ruleWithOperations } from './rules.ts';
+import {
+  FAILURE_POLICIES,
+  MATCH_POLICIES,
+  matchConditions,
+  REINVOCATION_POLICIES,
+  ruleWithOperations,
+} from './rules.ts';
 
 type Webhook = Immutable<admission.ValidatingWebhook | admission.MutatingWebhook>;
 type Configuration = Immutable<admission.ValidatingWebhookConfiguration | admission.MutatingWebhookConfiguration>;
@@ -41,11 +47,16 @@ export function validateWebhookConfiguration({ webhooks = [] }: Configuration): 
   return configuration(webhooks, NONE);
 }
 
-export function validateWebhookConfigurationUpdate({ webhooks = [] }: Configuration, old: Configuration): FieldErrorList {
+export function validateWebhookConfigurationUpdate(
+  { webhooks = [] }: Configuration,
+  old: Configuration,
+): FieldErrorList {
   const before: readonly Webhook[] = old.webhooks ?? [];
   return configuration(webhooks, {
     sideEffects: before.some(({ sideEffects }) => !NO_SIDE_EFFECTS.includes(sideEffects ?? '')),
-    reviewVersions: before.some(({ admissionReviewVersions: versions }) => versions.length > 0 && !isAccepted(versions)),
+    reviewVersions: before.some(
+      ({ admissionReviewVersions: versions }) => versions.length > 0 && !isAccepted(versions),
+    ),
     names: new Set(before.map(({ name }) => name)).size < before.length,
     labelValues: before.some((webhook) => selectors(webhook, false, WEBHOOKS).length > 0),
     matchConditions:
@@ -62,7 +73,8 @@ function configuration(webhooks: readonly Webhook[], lenient: Leniency): FieldEr
       ...webhook(each, lenient, at),
       ...reviewVersions(each.admissionReviewVersions, lenient, at.child('admissionReviewVersions')),
     ];
-    if (!lenient.names && each.name !== '' && names.has(each.name)) errors.push(field.duplicate(at.child('name'), each.name));
+    if (!lenient.names && each.name !== '' && names.has(each.name))
+      errors.push(field.duplicate(at.child('name'), each.name));
     names.add(each.name);
     return errors;
   });
@@ -78,7 +90,9 @@ function webhook(each: Webhook, lenient: Leniency, at: FieldPath): FieldErrorLis
   ];
   const seconds = each.timeoutSeconds;
   if (seconds !== undefined && (seconds > 30 || seconds < 1)) {
-    errors.push(field.invalid(at.child('timeoutSeconds'), seconds, 'the timeout value must be between 1 and 30 seconds'));
+    errors.push(
+      field.invalid(at.child('timeoutSeconds'), seconds, 'the timeout value must be between 1 and 30 seconds'),
+    );
   }
   errors.push(...selectors(each, lenient.labelValues, at));
   if ('reinvocationPolicy' in each) {
@@ -113,7 +127,8 @@ function fullyQualifiedName(name: string, at: FieldPath): FieldErrorList {
   return [field.invalid(at, name, 'should be a domain with at least three segments separated by dots')];
 }
 
-const isAccepted = (versions: readonly string[]): boolean => versions.some((version) => REVIEW_VERSIONS.includes(version));
+const isAccepted = (versions: readonly string[]): boolean =>
+  versions.some((version) => REVIEW_VERSIONS.includes(version));
 
 function reviewVersions(versions: readonly string[], lenient: Leniency, at: FieldPath): FieldErrorList {
   if (versions.length === 0) return [field.required(at, `must specify one of ${REVIEW_VERSIONS.join(', ')}`)];

@@ -53,7 +53,11 @@ export function validateConversion(
   return [...errors, ...validateReviewVersions(versions, !options.allowUnrecognizedReviewVersions, versionsAt)];
 }
 
-function validateReviewVersions(versions: readonly string[], requireRecognized: boolean, at: FieldPath): FieldErrorList {
+function validateReviewVersions(
+  versions: readonly string[],
+  requireRecognized: boolean,
+  at: FieldPath,
+): FieldErrorList {
   if (versions.length === 0) return [field.required(at)];
   const errors: FieldErrorList = [];
   const seen = new Set<string>();

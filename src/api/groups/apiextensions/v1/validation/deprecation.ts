@@ -8,17 +8,23 @@ import { pointerTo } from './shown-values.ts';
 const MAX_BYTES = 256;
 const NOT_PRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
-export function validateDeprecationWarning({ deprecated = false, deprecationWarning }: Version, at: FieldPath): FieldErrorList {
+export function validateDeprecationWarning(
+  { deprecated = false, deprecationWarning }: Version,
+  at: FieldPath,
+): FieldErrorList {
   if (deprecationWarning === undefined) return [];
   const invalid = (detail: string): field.FieldError => field.invalid(at, pointerTo(deprecationWarning), detail);
   if (!deprecated) return [invalid('can only be set for deprecated versions')];
   const errors: FieldErrorList = [];
-  if (Buffer.byteLength(deprecationWarning) > MAX_BYTES) errors.push(invalid(`must be <= ${MAX_BYTES} characters long`));
+  if (Buffer.byteLength(deprecationWarning) > MAX_BYTES)
+    errors.push(invalid(`must be <= ${MAX_BYTES} characters long`));
   if (deprecationWarning === '') errors.push(invalid('must not be an empty string'));
   const found = NOT_PRINTABLE.exec(deprecationWarning);
   if (found !== null) {
     const index = Buffer.byteLength(deprecationWarning.slice(0, found.index));
-    errors.push(invalid(`must only contain printable UTF-8 characters; non-printable character found at index ${index}`));
+    errors.push(
+      invalid(`must only contain printable UTF-8 characters; non-printable character found at index ${index}`),
+    );
   }
   return errors;
 }

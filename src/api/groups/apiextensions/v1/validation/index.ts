@@ -63,6 +63,7 @@ function validateRest(definition: Definition, old: Definition | undefined): Fiel
 
 function validatePreserveUnknownFields({ spec }: Definition, old: Definition | undefined): FieldErrorList {
   if (spec.preserveUnknownFields !== true || old?.spec.preserveUnknownFields === true) return [];
-  const detail = 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+  const detail =
+    'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
   return [field.invalid(SPEC.child('preserveUnknownFields'), true, detail)];
 }

@@ -114,7 +114,8 @@ function unchangedVersions(definition: Definition, old: Definition): ReadonlySet
   const hasOwn = before.versions.some(({ schema }) => schema !== undefined);
   const isUnchanged = ({ name, schema }: Version): boolean => {
     // A schema that all versions had counts as that of a new version, too.
-    if (!hasOwn) return (own.has(name) || before.common.schema !== undefined) && semanticEqual(schema, before.common.schema);
+    if (!hasOwn)
+      return (own.has(name) || before.common.schema !== undefined) && semanticEqual(schema, before.common.schema);
     return own.has(name) && semanticEqual(schema, own.get(name));
   };
   return new Set(definition.spec.versions.filter(isUnchanged).map(({ name }) => name));

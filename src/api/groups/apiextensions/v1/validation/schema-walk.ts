@@ -19,7 +19,10 @@ export function* schemasIn(root: JSONSchemaProps): Generator<JSONSchemaProps, vo
 }
 
 /** Reports whether a schema of a definition, or one inside of them, meets the condition. */
-export function someSchema({ versions }: Pick<Spec, 'versions'>, condition: (schema: JSONSchemaProps) => boolean): boolean {
+export function someSchema(
+  { versions }: Pick<Spec, 'versions'>,
+  condition: (schema: JSONSchemaProps) => boolean,
+): boolean {
   for (const version of versions) {
     const schema = schemaOf(version);
     if (schema !== undefined && hasSchema(schema, condition)) return true;

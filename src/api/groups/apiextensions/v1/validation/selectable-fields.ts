@@ -33,7 +33,8 @@ export function validateSelectableFields(
     schema = structuralSchema(source);
   } catch (error) {
     // Its fields cannot be found.
-    if (error instanceof UnsupportedSchemaError) return [field.invalid(at.child('schema.openAPIV3Schema'), '', error.message)];
+    if (error instanceof UnsupportedSchemaError)
+      return [field.invalid(at.child('schema.openAPIV3Schema'), '', error.message)];
     throw error;
   }
   const errors: FieldErrorList = [];
@@ -41,7 +42,8 @@ export function validateSelectableFields(
   fields.forEach((selectable, index) =>
     errors.push(...validateField(selectable, schema, here.index(index).child('jsonPath'), unique)),
   );
-  if (unique.size > MAX_SELECTABLE_FIELDS && !allowMany) errors.push(field.tooMany(here, unique.size, MAX_SELECTABLE_FIELDS));
+  if (unique.size > MAX_SELECTABLE_FIELDS && !allowMany)
+    errors.push(field.tooMany(here, unique.size, MAX_SELECTABLE_FIELDS));
   return errors;
 }
 

@@ -24,7 +24,9 @@ export function shownVersions(versions: readonly Version[]): unknown {
     Deprecated: version.deprecated ?? false,
     DeprecationWarning: version.deprecationWarning ?? null,
     Schema:
-      version.schema === undefined ? null : { OpenAPIV3Schema: writer.orNull(version.schema.openAPIV3Schema as JSONSchemaProps) },
+      version.schema === undefined
+        ? null
+        : { OpenAPIV3Schema: writer.orNull(version.schema.openAPIV3Schema as JSONSchemaProps) },
     Subresources: shownSubresources(version.subresources),
     AdditionalPrinterColumns: orNull(
       version.additionalPrinterColumns,

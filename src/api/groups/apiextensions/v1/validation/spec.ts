@@ -48,7 +48,9 @@ export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorLis
     errors.push(field.invalid(VERSIONS, shownVersions(versions), 'must contain unique version names'));
   }
   if (versions.filter(({ storage }) => storage).length !== 1) {
-    errors.push(field.invalid(VERSIONS, shownVersions(versions), 'must have exactly one version marked as storage version'));
+    errors.push(
+      field.invalid(VERSIONS, shownVersions(versions), 'must have exactly one version marked as storage version'),
+    );
   }
   const [first] = versions;
   if (first !== undefined && first.name !== '') errors.push(...validateLabel(first.name, SPEC.child('version')));

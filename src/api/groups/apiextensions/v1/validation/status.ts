@@ -22,7 +22,8 @@ export function validateStoredVersions({ spec, status }: Definition): FieldError
   const errors: FieldErrorList = [];
   const left = new Set(storedVersions);
   for (const { name, storage } of spec.versions) {
-    if (storage && !left.has(name)) errors.push(field.invalid(at, storedVersions, `must have the storage version ${name}`));
+    if (storage && !left.has(name))
+      errors.push(field.invalid(at, storedVersions, `must have the storage version ${name}`));
     left.delete(name);
   }
   for (const name of left) {

@@ -31,7 +31,12 @@ export function* validateVersion(
 }
 
 /** Validates what all versions have in common. */
-export function* validateCommonFields(common: CommonFields, spec: Spec, options: Options, at: FieldPath): Steps<FieldErrorList> {
+export function* validateCommonFields(
+  common: CommonFields,
+  spec: Spec,
+  options: Options,
+  at: FieldPath,
+): Steps<FieldErrorList> {
   const { subresources, additionalPrinterColumns: columns, selectableFields } = common;
   const statusEnabled = spec.versions.some((version) => version.subresources?.status !== undefined);
   const name = spec.versions[0]?.name ?? '';

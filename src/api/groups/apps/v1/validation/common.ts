@@ -12,7 +12,11 @@ export const SPEC = new field.FieldPath('spec');
 export const STATUS = new field.FieldPath('status');
 
 /** A selector that must be given and restrict something. `owner`: whose it is, as the message says. */
-export function requiredSelector(selector: LabelSelector | null | undefined, owner: string, at: FieldPath): FieldErrorList {
+export function requiredSelector(
+  selector: LabelSelector | null | undefined,
+  owner: string,
+  at: FieldPath,
+): FieldErrorList {
   if (selector === undefined || selector === null) return [field.required(at)];
   const errors = validateLabelSelector(selector, at);
   if (isEmpty(selector)) errors.push(field.invalid(at, selector, `empty selector is invalid for ${owner}`));
@@ -40,8 +44,13 @@ export function selectsTemplate(
 }
 
 /** That the selector does not find the template's pods, at the template. */
-export function selectorMismatch(labels: Readonly<Record<string, string>> | undefined, template: FieldPath): FieldErrorList {
-  return [field.invalid(template.child('metadata', 'labels'), labels ?? null, '`selector` does not match template `labels`')];
+export function selectorMismatch(
+  labels: Readonly<Record<string, string>> | undefined,
+  template: FieldPath,
+): FieldErrorList {
+  return [
+    field.invalid(template.child('metadata', 'labels'), labels ?? null, '`selector` does not match template `labels`'),
+  ];
 }
 
 export function immutableField(value: unknown, old: unknown, at: FieldPath): FieldErrorList {
@@ -89,7 +98,11 @@ export function atMostReplicas<K extends string>(
 }
 
 /** Collisions of names only become more. */
-export function collisionCountUpdate(count: number | undefined, old: number | undefined, at: FieldPath): FieldErrorList {
+export function collisionCountUpdate(
+  count: number | undefined,
+  old: number | undefined,
+  at: FieldPath,
+): FieldErrorList {
   if (old === undefined || (count !== undefined && count >= old)) return [];
   return [field.invalid(at.child('collisionCount'), count ?? 0, 'cannot be decremented')];
 }

@@ -13,10 +13,14 @@ export function validateControllerRevision({ data, revision }: ControllerRevisio
   const errors = nonNegative(revision, field.path('revision'));
   // The data may be secret, and is not told.
   if (data === null || data === undefined) errors.push(field.required(DATA, 'data is mandatory'));
-  else if (!isPlainObject(data)) errors.push(field.invalid(DATA, '<value omitted>', 'data must be a valid JSON object'));
+  else if (!isPlainObject(data))
+    errors.push(field.invalid(DATA, '<value omitted>', 'data must be a valid JSON object'));
   return errors;
 }
 
-export function validateControllerRevisionUpdate(revision: ControllerRevision, old: ControllerRevision): FieldErrorList {
+export function validateControllerRevisionUpdate(
+  revision: ControllerRevision,
+  old: ControllerRevision,
+): FieldErrorList {
   return [...nonNegative(revision.revision, field.path('revision')), ...immutableField(revision.data, old.data, DATA)];
 }

@@ -52,12 +52,18 @@ describe('daemon sets', () => {
 
   test.each<[what: string, parts: Parts, errors: string[]]>([
     ['no selector', { selector: 'null' }, [MISMATCH('{"a":"b"}')]],
-    ['an empty selector', { selector: '{}' }, ['spec.selector: Invalid value: {}: empty selector is invalid for daemonset']],
+    [
+      'an empty selector',
+      { selector: '{}' },
+      ['spec.selector: Invalid value: {}: empty selector is invalid for daemonset'],
+    ],
     ['other labels', { labels: '{x: z}' }, [MISMATCH('{"x":"z"}')]],
     [
       'a selector without values',
       { selector: '{matchExpressions: [{key: a, operator: In}]}' },
-      ["spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'"],
+      [
+        "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+      ],
     ],
     [
       'pods that end',
@@ -126,7 +132,10 @@ describe('daemon sets', () => {
   });
 
   test('the selector is for good, all else can be changed', () => {
-    const changed = daemonSet({ spec: 'minReadySeconds: 3\nupdateStrategy: {type: OnDelete}', pod: 'hostNetwork: true' });
+    const changed = daemonSet({
+      spec: 'minReadySeconds: 3\nupdateStrategy: {type: OnDelete}',
+      pod: 'hostNetwork: true',
+    });
     expect(messages(validation.validateDaemonSetUpdate(changed, daemonSet()))).toEqual([]);
     const other = daemonSet({ selector: '{matchExpressions: [{key: a, operator: Exists}]}' });
     expect(messages(validation.validateDaemonSetUpdate(other, daemonSet()))).toEqual([

@@ -17,7 +17,13 @@ interface Parts {
   readonly status?: string;
 }
 
-function yaml({ selector = '{matchLabels: {a: b}}', labels = '{a: b}', pod = '', spec = '', status = '' }: Parts): string {
+function yaml({
+  selector = '{matchLabels: {a: b}}',
+  labels = '{a: b}',
+  pod = '',
+  spec = '',
+  status = '',
+}: Parts): string {
   return `
 metadata: {name: d, namespace: default}
 spec:
@@ -39,7 +45,11 @@ const PERCENT =
 /** What deployments and replica sets have in common. */
 const COMMON: [what: string, parts: Parts, errors: string[]][] = [
   ['no selector', { selector: 'null' }, ['spec.selector: Required value', MISMATCH('{"a":"b"}')]],
-  ['an empty selector', { selector: '{}' }, ['spec.selector: Invalid value: {}: empty selector is invalid for deployment']],
+  [
+    'an empty selector',
+    { selector: '{}' },
+    ['spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
+  ],
   ['other labels', { labels: '{a: c}' }, [MISMATCH('{"a":"c"}')]],
   ['no labels', { labels: '{}' }, [MISMATCH('{}')]],
   [
@@ -77,7 +87,11 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
     { pod: 'nodeSelector: {"/x": z}' },
     ['spec.template.spec.nodeSelector: Invalid value: "/x": prefix part must be non-empty'],
   ],
-  ['fewer than no replicas', { spec: 'replicas: -1' }, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],
+  [
+    'fewer than no replicas',
+    { spec: 'replicas: -1' },
+    ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
+  ],
   [
     'ready before they are',
     { spec: 'minReadySeconds: -1' },
@@ -173,7 +187,10 @@ describe('deployments', () => {
   });
 
   test('all else can be changed, into what is good', () => {
-    const changed = deployment({ spec: 'replicas: 5\npaused: true\nstrategy: {type: Recreate}', pod: 'hostNetwork: true' });
+    const changed = deployment({
+      spec: 'replicas: 5\npaused: true\nstrategy: {type: Recreate}',
+      pod: 'hostNetwork: true',
+    });
     expect(messages(validation.validateDeploymentUpdate(changed, deployment()))).toEqual([]);
     const bad = deployment({ spec: 'replicas: -5' });
     expect(messages(validation.validateDeploymentUpdate(bad, deployment()))).toEqual([
@@ -247,6 +264,8 @@ describe('replica sets', () => {
     expect(messages(validation.validateReplicaSetUpdate(changed, replicaSet()))).toEqual([
       'spec.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"Exists"}]}: field is immutable',
     ]);
-    expect(messages(validation.validateReplicaSetUpdate(replicaSet({ spec: 'replicas: 9' }), replicaSet()))).toEqual([]);
+    expect(messages(validation.validateReplicaSetUpdate(replicaSet({ spec: 'replicas: 9' }), replicaSet()))).toEqual(
+      [],
+    );
   });
 });

@@ -8,7 +8,8 @@ import { manifest } from '#api/testing/manifest.ts';
 import * as validation from './index.ts';
 import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from './types.ts';
 
-const short = (errors: FieldErrorList): string[] => errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
+const short = (errors: FieldErrorList): string[] =>
+  errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
 
 interface Parts {
   readonly selector?: string;
@@ -18,7 +19,13 @@ interface Parts {
   readonly status?: string;
 }
 
-function yamlOf({ selector = '{matchLabels: {a: b}}', labels = '{a: b}', pod = '', spec = '', status = '' }: Parts): string {
+function yamlOf({
+  selector = '{matchLabels: {a: b}}',
+  labels = '{a: b}',
+  pod = '',
+  spec = '',
+  status = '',
+}: Parts): string {
   const containers = pod.includes('containers:') ? '' : 'containers: [{name: abc, image: image}], ';
   return `metadata: {name: abc, namespace: default}
 spec:
@@ -193,7 +200,9 @@ describe('strategies of daemon sets', () => {
   test('another', () => {
     const given = daemonSet({ spec: 'updateStrategy: {type: Random}' });
     expect(short(validation.validateDaemonSet(given))).toEqual(['spec.updateStrategy NotSupported']);
-    expect(short(validation.validateDaemonSetUpdate(given, daemonSet({})))).toEqual(['spec.updateStrategy NotSupported']);
+    expect(short(validation.validateDaemonSetUpdate(given, daemonSet({})))).toEqual([
+      'spec.updateStrategy NotSupported',
+    ]);
   });
 });
 
@@ -243,12 +252,24 @@ describe('stateful sets', () => {
     ['by hand', strategy('type: OnDelete'), ''],
     ['one after the other', 'podManagementPolicy: OrderedReady', 'podManagementPolicy: Parallel', 'spec Forbidden'],
     ['larger claims', claims(CLAIM(SIZE('2Gi'))), claims(CLAIM(SIZE('1Gi'))), 'spec Forbidden'],
-    ['claims of another class', claims(CLAIM(SIZE('1Gi', 'storage-class2'))), claims(CLAIM(SIZE('1Gi'))), 'spec Forbidden'],
-    ['one claim more', claims(CLAIM(SIZE('1Gi')), CLAIM(SIZE('2Gi'), 'pvc-abc2')), claims(CLAIM(SIZE('1Gi'))), 'spec Forbidden'],
+    [
+      'claims of another class',
+      claims(CLAIM(SIZE('1Gi', 'storage-class2'))),
+      claims(CLAIM(SIZE('1Gi'))),
+      'spec Forbidden',
+    ],
+    [
+      'one claim more',
+      claims(CLAIM(SIZE('1Gi')), CLAIM(SIZE('2Gi'), 'pvc-abc2')),
+      claims(CLAIM(SIZE('1Gi'))),
+      'spec Forbidden',
+    ],
     ['the same claims', claims(CLAIM(SIZE('1024Mi'))), claims(CLAIM(SIZE('1Gi')))],
     ['fewer than none', 'replicas: -1', '', 'spec.replicas Invalid'],
   ])('changes: %s', (_what, spec, old, ...errors) => {
-    expect(short(validation.validateStatefulSetUpdate(statefulSet({ spec }), statefulSet({ spec: old })))).toEqual(errors);
+    expect(short(validation.validateStatefulSetUpdate(statefulSet({ spec }), statefulSet({ spec: old })))).toEqual(
+      errors,
+    );
   });
 });
 

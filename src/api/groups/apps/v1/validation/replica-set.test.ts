@@ -6,7 +6,8 @@ import { indent, manifest, messages } from '#api/testing/manifest.ts';
 import type { ReplicaSet } from '../types.ts';
 import { validateReplicaSet, validateReplicaSetUpdate } from './index.ts';
 
-const replicaSet = (spec: string): ReplicaSet => manifest('apps/v1.ReplicaSet', `metadata: {name: r}\nspec:\n${indent(spec)}`);
+const replicaSet = (spec: string): ReplicaSet =>
+  manifest('apps/v1.ReplicaSet', `metadata: {name: r}\nspec:\n${indent(spec)}`);
 
 const TEMPLATE = 'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}]}}';
 const SELECTOR = 'selector: {matchLabels: {a: b}}';

@@ -32,7 +32,8 @@ export function replicatedTemplate(
   // Of a replica set too, the message says that it is one of a deployment.
   const errors = requiredSelector(selector, 'deployment', at.child('selector'));
   const matches = selectsTemplate(selector, template.metadata.labels);
-  if (matches === undefined) return [...errors, field.invalid(at.child('selector'), selector, 'invalid label selector')];
+  if (matches === undefined)
+    return [...errors, field.invalid(at.child('selector'), selector, 'invalid label selector')];
   const templatePath = at.child('template');
   if (!matches) errors.push(...selectorMismatch(template.metadata.labels, templatePath));
   return [...errors, ...runningPodTemplate(template, 'ReplicaSet', templatePath, old)];

@@ -19,7 +19,14 @@ interface Parts {
 }
 
 function statefulSet(parts: Parts = {}): StatefulSet {
-  const { selector = '{matchLabels: {a: b}}', labels = '{a: b}', container = '', pod = '', spec = '', status = '' } = parts;
+  const {
+    selector = '{matchLabels: {a: b}}',
+    labels = '{a: b}',
+    container = '',
+    pod = '',
+    spec = '',
+    status = '',
+  } = parts;
   return manifest(
     'apps/v1.StatefulSet',
     `
@@ -33,7 +40,8 @@ status: {${status}}
   );
 }
 
-const claim = (spec: string, name = 'data'): string => `volumeClaimTemplates: [{metadata: {name: ${name}}, spec: {${spec}}}]`;
+const claim = (spec: string, name = 'data'): string =>
+  `volumeClaimTemplates: [{metadata: {name: ${name}}, spec: {${spec}}}]`;
 const GOOD_CLAIM = claim('accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}');
 const MOUNT = 'volumeMounts: [{name: data, mountPath: /data}]';
 const LABEL =
@@ -69,7 +77,11 @@ describe('stateful sets', () => {
 
   test.each<[what: string, parts: Parts, errors: string[]]>([
     ['no selector', { selector: 'null' }, ['spec.selector: Required value', MISMATCH('{"a":"b"}')]],
-    ['an empty selector', { selector: '{}' }, ['spec.selector: Invalid value: {}: empty selector is invalid for statefulset']],
+    [
+      'an empty selector',
+      { selector: '{}' },
+      ['spec.selector: Invalid value: {}: empty selector is invalid for statefulset'],
+    ],
     ['other labels', { labels: '{a: c}' }, [MISMATCH('{"a":"c"}')]],
     [
       'a selector that is none',
@@ -92,7 +104,9 @@ describe('stateful sets', () => {
     [
       'parameters of another strategy',
       { spec: 'updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}' },
-      ['spec.updateStrategy.rollingUpdate: Invalid value: {"partition":1}: only allowed for updateStrategy \'RollingUpdate\''],
+      [
+        'spec.updateStrategy.rollingUpdate: Invalid value: {"partition":1}: only allowed for updateStrategy \'RollingUpdate\'',
+      ],
     ],
     [
       'a negative partition',
@@ -122,7 +136,11 @@ describe('stateful sets', () => {
         'spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: "Lose": supported values: "Retain", "Delete"',
       ],
     ],
-    ['negative replicas', { spec: 'replicas: -1' }, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],
+    [
+      'negative replicas',
+      { spec: 'replicas: -1' },
+      ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
+    ],
     [
       'ready before they are',
       { spec: 'minReadySeconds: -1' },
@@ -156,7 +174,11 @@ describe('stateful sets', () => {
         'spec.template.spec.volumes[0].name: Required value',
       ],
     ],
-    ['a mount of nothing', { container: MOUNT }, ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"']],
+    [
+      'a mount of nothing',
+      { container: MOUNT },
+      ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"'],
+    ],
     [
       'pods that end',
       { pod: 'restartPolicy: OnFailure' },
@@ -184,8 +206,18 @@ describe('stateful sets', () => {
     ['the policy', { spec: 'podManagementPolicy: Parallel' }, {}, [FORBIDDEN]],
     ['the selector', { selector: '{matchExpressions: [{key: a, operator: Exists}]}' }, {}, [FORBIDDEN]],
     ['the claims', { spec: GOOD_CLAIM }, {}, [FORBIDDEN]],
-    ['a bad thing', { spec: 'replicas: -1' }, {}, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],
-    ['something beside a service name from before', { spec: 'serviceName: A_B\nreplicas: 3' }, { spec: 'serviceName: A_B' }, []],
+    [
+      'a bad thing',
+      { spec: 'replicas: -1' },
+      {},
+      ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
+    ],
+    [
+      'something beside a service name from before',
+      { spec: 'serviceName: A_B\nreplicas: 3' },
+      { spec: 'serviceName: A_B' },
+      [],
+    ],
     ['something beside a claim from before', { spec: `${claim('')}\nreplicas: 3` }, { spec: claim('') }, []],
     ['something beside a template from before', { container: MOUNT, spec: 'replicas: 3' }, { container: MOUNT }, []],
     [
@@ -247,9 +279,17 @@ describe('controller revisions', () => {
 
   test.each<[after: string, before: string, errors: string[]]>([
     ['{revision: 2, data: {a: 1}}', '{revision: 1, data: {a: 1}}', []],
-    ['{revision: 1, data: {a: 2}}', '{revision: 1, data: {a: 1}}', ['data: Invalid value: {"a":2}: field is immutable']],
+    [
+      '{revision: 1, data: {a: 2}}',
+      '{revision: 1, data: {a: 1}}',
+      ['data: Invalid value: {"a":2}: field is immutable'],
+    ],
     ['{revision: 1}', '{revision: 1, data: {a: 1}}', ['data: Invalid value: null: field is immutable']],
-    ['{revision: -1, data: {}}', '{revision: 1, data: {}}', ['revision: Invalid value: -1: must be greater than or equal to 0']],
+    [
+      '{revision: -1, data: {}}',
+      '{revision: 1, data: {}}',
+      ['revision: Invalid value: -1: must be greater than or equal to 0'],
+    ],
   ])('%s after %s', (after, before, errors) => {
     expect(messages(validation.validateControllerRevisionUpdate(revision(after), revision(before)))).toEqual(errors);
   });

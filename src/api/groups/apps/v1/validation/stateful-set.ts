@@ -124,7 +124,10 @@ function rollingUpdateOf(
 
 const RETENTION_POLICIES = ['Retain', 'Delete'];
 
-function retentionPolicy({ persistentVolumeClaimRetentionPolicy: policy }: StatefulSetSpec, at: FieldPath): FieldErrorList {
+function retentionPolicy(
+  { persistentVolumeClaimRetentionPolicy: policy }: StatefulSetSpec,
+  at: FieldPath,
+): FieldErrorList {
   if (policy === undefined) return [];
   return (['whenDeleted', 'whenScaled'] as const).flatMap((name) => {
     const value = policy[name] ?? '';
@@ -132,7 +135,11 @@ function retentionPolicy({ persistentVolumeClaimRetentionPolicy: policy }: State
   });
 }
 
-function template({ selector, template: pods, volumeClaimTemplates }: StatefulSetSpec, tolerated: Tolerated, at: FieldPath) {
+function template(
+  { selector, template: pods, volumeClaimTemplates }: StatefulSetSpec,
+  tolerated: Tolerated,
+  at: FieldPath,
+) {
   const path = at.child('template');
   const { labels, annotations } = pods.metadata;
   const errors: FieldErrorList = [];

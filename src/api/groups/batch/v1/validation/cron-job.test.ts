@@ -17,7 +17,13 @@ interface Parts {
   readonly restartPolicy?: string;
 }
 
-function cronJob({ name = 'c', schedule = '0 0 * * *', spec = '', job = '', restartPolicy = 'OnFailure' }: Parts = {}): CronJob {
+function cronJob({
+  name = 'c',
+  schedule = '0 0 * * *',
+  spec = '',
+  job = '',
+  restartPolicy = 'OnFailure',
+}: Parts = {}): CronJob {
   const template = `template: {spec: {restartPolicy: ${restartPolicy}, containers: [{name: c, image: i}]}}`;
   return manifest(
     'batch/v1.CronJob',
@@ -70,7 +76,11 @@ describe('cron jobs', () => {
         `spec.schedule: Invalid value: "TZ=Mars 0 0 * * *": ${NO_ZONE}`,
       ],
     ],
-    ['no place', { spec: 'timeZone: ""' }, ['spec.timeZone: Invalid value: "": timeZone must be nil or non-empty string']],
+    [
+      'no place',
+      { spec: 'timeZone: ""' },
+      ['spec.timeZone: Invalid value: "": timeZone must be nil or non-empty string'],
+    ],
     [
       'this place',
       { spec: 'timeZone: Local' },
@@ -160,7 +170,12 @@ describe('cron jobs', () => {
       { schedule: ZONED },
       [`spec.schedule: Invalid value: "${ZONED}": cannot use both timeZone field and TZ or CRON_TZ in schedule`],
     ],
-    ['the schedule, to one with a place', { schedule: ZONED }, {}, [`spec.schedule: Invalid value: "${ZONED}": ${NO_ZONE}`]],
+    [
+      'the schedule, to one with a place',
+      { schedule: ZONED },
+      {},
+      [`spec.schedule: Invalid value: "${ZONED}": ${NO_ZONE}`],
+    ],
     [
       'something beside a place that is no more',
       { schedule: '@daily', spec: 'timeZone: Ancient/Rome' },

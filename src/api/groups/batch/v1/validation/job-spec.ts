@@ -76,7 +76,8 @@ function indexed(spec: JobSpec, at: FieldPath): FieldErrorList {
   const atMost = (name: 'parallelism' | 'maxFailedIndexes', limit: number | 'completions', when = ''): void => {
     errors.push(field.invalid(at.child(name), spec[name], `must be less than or equal to ${limit}${when}`));
   };
-  if (completions === undefined) errors.push(field.required(at.child('completions'), 'when completion mode is Indexed'));
+  if (completions === undefined)
+    errors.push(field.required(at.child('completions'), 'when completion mode is Indexed'));
   if (parallelism > MAX_PARALLELISM) atMost('parallelism', MAX_PARALLELISM, ' when completion mode is Indexed');
   if (maxFailedIndexes !== undefined) {
     if (completions !== undefined && maxFailedIndexes > completions) atMost('maxFailedIndexes', 'completions');
@@ -89,13 +90,15 @@ function indexed(spec: JobSpec, at: FieldPath): FieldErrorList {
     errors.push(field.required(at.child('maxFailedIndexes'), message));
   }
   if (parallelism > MAX_PARALLELISM_OF_MANY) atMost('parallelism', MAX_PARALLELISM_OF_MANY, when);
-  if ((maxFailedIndexes ?? 0) > MAX_FAILED_INDEXES_OF_MANY) atMost('maxFailedIndexes', MAX_FAILED_INDEXES_OF_MANY, when);
+  if ((maxFailedIndexes ?? 0) > MAX_FAILED_INDEXES_OF_MANY)
+    atMost('maxFailedIndexes', MAX_FAILED_INDEXES_OF_MANY, when);
   return errors;
 }
 
 function successPolicyOf(spec: JobSpec, at: FieldPath): FieldErrorList {
   if (spec.successPolicy === undefined) return [];
-  if (spec.completionMode !== 'Indexed') return [field.invalid(at, spec.successPolicy, 'requires indexed completion mode')];
+  if (spec.completionMode !== 'Indexed')
+    return [field.invalid(at, spec.successPolicy, 'requires indexed completion mode')];
   return successPolicy(spec, at);
 }
 

@@ -223,7 +223,13 @@ describe('when a job has succeeded', () => {
     ['with one', '', conditions(OK), [], POLICY],
     ['without a policy, indexed', '', conditions(OK), [], 'completions: 10, completionMode: Indexed'],
     ['then it is complete', `${START}, ${conditions(OK)}`, `${done}, ${conditions(OK, 'Complete')}`, [], POLICY],
-    ['not if it failed', `${START}, ${conditions('Failed')}`, `${START}, ${conditions('Failed', OK)}`, [REFUSED], POLICY],
+    [
+      'not if it failed',
+      `${START}, ${conditions('Failed')}`,
+      `${START}, ${conditions('Failed', OK)}`,
+      [REFUSED],
+      POLICY,
+    ],
     [
       'then it does not fail',
       `${START}, ${conditions(OK, 'FailureTarget')}`,

@@ -41,9 +41,21 @@ describe('good', () => {
     ['pods still to be counted', 'uncountedTerminatedPods: {succeeded: [a, b], failed: [c]}', '', []],
     ['indexes', 'completedIndexes: "0,2-4", failedIndexes: "1"', '', [], PER_INDEX],
     ['a suspended job forgets when it began', conditions('Suspended'), START, [], 'suspend: true'],
-    ['a job that can shrink', 'succeeded: 2', 'succeeded: 3', [], 'completionMode: Indexed, completions: 2, parallelism: 2'],
+    [
+      'a job that can shrink',
+      'succeeded: 2',
+      'succeeded: 3',
+      [],
+      'completionMode: Indexed, completions: 2, parallelism: 2',
+    ],
     ['what was wrong before', 'active: 1, ready: 2, succeeded: 1', 'active: 1, ready: 2', []],
-    ['indexes beyond the end, from before', 'completedIndexes: "0-9", active: 1', 'completedIndexes: "0-9"', [], INDEXED],
+    [
+      'indexes beyond the end, from before',
+      'completedIndexes: "0-9", active: 1',
+      'completedIndexes: "0-9"',
+      [],
+      INDEXED,
+    ],
     ['a condition that is not true', 'conditions: [{type: Complete, status: "False"}]', '', []],
   ])('%s', check);
 });
@@ -56,7 +68,12 @@ describe('numbers', () => {
 
   test.each<Case>([
     ['less failed', 'failed: 2', 'failed: 3', ['status.failed: Invalid value: 2: cannot decrease the failed counter']],
-    ['less succeeded', '', 'succeeded: 3', ['status.succeeded: Invalid value: 0: cannot decrease the succeeded counter']],
+    [
+      'less succeeded',
+      '',
+      'succeeded: 3',
+      ['status.succeeded: Invalid value: 0: cannot decrease the succeeded counter'],
+    ],
     [
       'less succeeded, indexed',
       'succeeded: 2',
@@ -201,7 +218,12 @@ describe('what cannot be taken back', () => {
       COMPLETE,
       ['status.completionTime: Invalid value: "2026-01-01T01:30:00Z": completionTime cannot be mutated'],
     ],
-    ['when it began', '', START, ['status.startTime: Invalid value: null: field is immutable for unsuspended job once set']],
+    [
+      'when it began',
+      '',
+      START,
+      ['status.startTime: Invalid value: null: field is immutable for unsuspended job once set'],
+    ],
     [
       'when it began, even to another time',
       START.replace('00:00', '00:30'),
@@ -233,13 +255,17 @@ describe('indexes', () => {
       'of a job without',
       'completedIndexes: "0"',
       '',
-      ['status.completedIndexes: Invalid value: "0": cannot set non-empty completedIndexes when non-indexed completion mode'],
+      [
+        'status.completedIndexes: Invalid value: "0": cannot set non-empty completedIndexes when non-indexed completion mode',
+      ],
     ],
     [
       'failed ones that are none',
       'failedIndexes: "x"',
       '',
-      ['status.failedIndexes: Invalid value: "x": error parsing failedIndexes: cannot convert string to integer for index: "x"'],
+      [
+        'status.failedIndexes: Invalid value: "x": error parsing failedIndexes: cannot convert string to integer for index: "x"',
+      ],
       PER_INDEX,
     ],
     [

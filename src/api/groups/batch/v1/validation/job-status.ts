@@ -241,7 +241,9 @@ function transition({ job, status, successCriteriaMet }: Facts, old: Job): Field
   // A job that is resumed begins again.
   const resumed = hasCondition(before, 'Suspended') && hasCondition(status, 'Suspended', 'False');
   if (before.startTime !== undefined && startTime !== before.startTime && job.spec.suspend !== true && !resumed) {
-    errors.push(field.invalid(STATUS.child('startTime'), startTime ?? null, 'field is immutable for unsuspended job once set'));
+    errors.push(
+      field.invalid(STATUS.child('startTime'), startTime ?? null, 'field is immutable for unsuspended job once set'),
+    );
   }
   if (hasCondition(before, 'SuccessCriteriaMet') && !successCriteriaMet) {
     errors.push(...conflict('cannot disable the SuccessCriteriaMet=True condition'));

@@ -74,7 +74,11 @@ describe('jobs', () => {
     ['that ignores disruptions', { spec: rule('action: Ignore, onPodConditions: [{type: DisruptionTarget}]') }],
     [
       'that lets an index fail',
-      { spec: indexed(`backoffLimitPerIndex: 1\n${rule('action: FailIndex, onExitCodes: {operator: In, values: [1]}')}`) },
+      {
+        spec: indexed(
+          `backoffLimitPerIndex: 1\n${rule('action: FailIndex, onExitCodes: {operator: In, values: [1]}')}`,
+        ),
+      },
     ],
     ['that succeeds early', { spec: success('succeededCount: 1, succeededIndexes: "0,2-4"') }],
     ['managed elsewhere', { spec: 'managedBy: example.com/queue' }],
@@ -87,7 +91,10 @@ describe('jobs', () => {
   test.each<[what: string, parts: Parts, errors: string[]]>([
     [
       'labels that are not its own',
-      { labels: '{controller-uid: x, batch.kubernetes.io/controller-uid: 1a2b, job-name: j, batch.kubernetes.io/job-name: j}' },
+      {
+        labels:
+          '{controller-uid: x, batch.kubernetes.io/controller-uid: 1a2b, job-name: j, batch.kubernetes.io/job-name: j}',
+      },
       [
         `${LABELS}[controller-uid]: Invalid value: {"batch.kubernetes.io/controller-uid":"1a2b","batch.kubernetes.io/job-name":"j","controller-uid":"x","job-name":"j"}: must be '1a2b'`,
       ],
@@ -119,7 +126,10 @@ describe('jobs', () => {
     [
       'no selector by hand',
       { spec: 'manualSelector: true', selector: 'null', labels: '{a: c}' },
-      ['spec.selector: Required value', `${LABELS}: Invalid value: {"a":"c"}: \`selector\` does not match template \`labels\``],
+      [
+        'spec.selector: Required value',
+        `${LABELS}: Invalid value: {"a":"c"}: \`selector\` does not match template \`labels\``,
+      ],
     ],
     ...['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'].map(
       (name): [string, Parts, string[]] => [
@@ -282,7 +292,11 @@ describe('jobs', () => {
       exitCodes('operator: In, values: [0, 1]'),
       [`${RULE}.onExitCodes.values[0]: Invalid value: 0: must not be 0 for the In operator`],
     ],
-    ['one code twice', exitCodes('operator: In, values: [1, 1]'), [`${RULE}.onExitCodes.values[1]: Duplicate value: 1`]],
+    [
+      'one code twice',
+      exitCodes('operator: In, values: [1, 1]'),
+      [`${RULE}.onExitCodes.values[1]: Duplicate value: 1`],
+    ],
     [
       'codes out of order',
       exitCodes('operator: In, values: [3, 1]'),
@@ -342,7 +356,9 @@ describe('jobs', () => {
     [
       'without rules',
       indexed('successPolicy: {rules: []}'),
-      ['spec.successPolicy.rules: Required value: at least one rules must be specified when the successPolicy is specified'],
+      [
+        'spec.successPolicy.rules: Required value: at least one rules must be specified when the successPolicy is specified',
+      ],
     ],
     [
       'with too many rules',
@@ -370,7 +386,9 @@ describe('jobs', () => {
     [
       'more than all',
       success('succeededCount: 6'),
-      [`${SUCCESS}.succeededCount: Invalid value: 6: must be less than or equal to 5 (the number of specified completions)`],
+      [
+        `${SUCCESS}.succeededCount: Invalid value: 6: must be less than or equal to 5 (the number of specified completions)`,
+      ],
     ],
     [
       'more than its indexes',
@@ -390,7 +408,8 @@ describe('jobs', () => {
 });
 
 describe('an update', () => {
-  const immutable = (name: string, value: string): string => `spec.${name}: Invalid value: ${value}: field is immutable`;
+  const immutable = (name: string, value: string): string =>
+    `spec.${name}: Invalid value: ${value}: field is immutable`;
 
   test.each<[what: string, parts: Parts, old: Parts, errors: string[]]>([
     ['nothing', {}, {}, []],
@@ -427,7 +446,12 @@ describe('an update', () => {
       'the failure policy',
       { spec: rule('action: Count, onPodConditions: [{type: X}]') },
       { spec: 'podReplacementPolicy: Failed' },
-      [immutable('podFailurePolicy', '{"rules":[{"action":"Count","onPodConditions":[{"type":"X","status":"True"}]}]}')],
+      [
+        immutable(
+          'podFailurePolicy',
+          '{"rules":[{"action":"Count","onPodConditions":[{"type":"X","status":"True"}]}]}',
+        ),
+      ],
     ],
     [
       'the limit per index',
@@ -463,7 +487,9 @@ describe('an update', () => {
     const parts = { selector: '{matchLabels: {controller-uid: 1a2b}}', labels: '{controller-uid: 1a2b, job-name: j}' };
     const half = '{controller-uid: 1a2b, job-name: j, batch.kubernetes.io/job-name: j}';
     expect(messages(validation.validateJobUpdate(job(parts), job(parts)))).toEqual([]);
-    expect(messages(validation.validateJobUpdate(job({ ...parts, labels: half }), job({ ...parts, labels: half })))).toEqual([]);
+    expect(
+      messages(validation.validateJobUpdate(job({ ...parts, labels: half }), job({ ...parts, labels: half }))),
+    ).toEqual([]);
     expect(messages(validation.validateJob(job(parts)))).toEqual([
       `${LABELS}[batch.kubernetes.io/controller-uid]: Required value: must be '1a2b'`,
       `${LABELS}[batch.kubernetes.io/job-name]: Required value: must be 'j'`,
@@ -473,7 +499,8 @@ describe('an update', () => {
   const LABELS_AND_MORE = GENERATED.replace('}', ', more: labels}');
   const affinity = (more = ''): string =>
     `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}${more}}`;
-  const apart = ', podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: k, labelSelector: {}}]}';
+  const apart =
+    ', podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: k, labelSelector: {}}]}';
   const directives: readonly (readonly [what: string, parts: Parts])[] = [
     ['labels', { labels: LABELS_AND_MORE }],
     ['annotations', { annotations: '{more: notes}' }],
@@ -497,7 +524,9 @@ describe('an update', () => {
     expect(errorsOf({}, parts)).toEqual([]);
     expect(errorsOf(parts, { status: started })).toEqual(['spec.template: field is immutable']);
     expect(errorsOf(parts, { status: `${started}, ${resting}` })).toEqual([]);
-    expect(errorsOf(parts, { status: `${started}, ${resting}, active: 1` })).toEqual(['spec.template: field is immutable']);
+    expect(errorsOf(parts, { status: `${started}, ${resting}, active: 1` })).toEqual([
+      'spec.template: field is immutable',
+    ]);
   });
 
   test('pods stay as near to each other, or as far, as they were', () => {
@@ -513,7 +542,9 @@ describe('an update', () => {
     expect(errorsOf(more, { status: started })).toEqual(['spec.template: field is immutable']);
     expect(errorsOf(more, { status: `${started}, ${resting}` })).toEqual([]);
     expect(errorsOf({ ...more, pod: 'nodeSelector: {k: v}' }, { status: resting })).toEqual([]);
-    expect(errorsOf({ container: 'command: [x]' }, { status: resting })).toEqual(['spec.template.spec: field is immutable']);
+    expect(errorsOf({ container: 'command: [x]' }, { status: resting })).toEqual([
+      'spec.template.spec: field is immutable',
+    ]);
     expect(errorsOf({ pod: 'initContainers: [{name: d, image: i}]' }, { status: resting })).toEqual([
       'spec.template.spec: field is immutable',
     ]);

@@ -25,8 +25,8 @@ export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
     ...completionsUpdate(spec, before, SPEC.child('completions')),
     ...immutableField(spec.selector, before.selector, SPEC.child('selector')),
     ...templateUpdate(spec, old),
-    ...(['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const).flatMap((name) =>
-      immutableField(spec[name], before[name], SPEC.child(name)),
+    ...(['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const).flatMap(
+      (name) => immutableField(spec[name], before[name], SPEC.child(name)),
     ),
   ];
 }
@@ -43,7 +43,8 @@ function generatedSelector({ metadata, spec }: Job, old: Job | undefined): Field
   const at = SPEC.child('template', 'metadata', 'labels');
   const errors: FieldErrorList = uid === '' ? [field.required(field.path('metadata', 'uid'))] : [];
   const before = old?.spec.template.metadata.labels ?? {};
-  const prefixed = old === undefined || [CONTROLLER_UID_LABEL, JOB_NAME_LABEL].every((key) => Object.hasOwn(before, key));
+  const prefixed =
+    old === undefined || [CONTROLLER_UID_LABEL, JOB_NAME_LABEL].every((key) => Object.hasOwn(before, key));
   const expected = {
     [LEGACY_CONTROLLER_UID_LABEL]: uid,
     [LEGACY_JOB_NAME_LABEL]: name,
@@ -98,7 +99,9 @@ function completionsUpdate(spec: JobSpec, old: JobSpec, at: FieldPath): FieldErr
   const { completions, parallelism } = spec;
   if (spec.completionMode !== 'Indexed') return immutableField(completions, old.completions, at);
   if (completions === old.completions || completions === undefined || completions === parallelism) return [];
-  return [field.invalid(at, completions, `can only be modified in tandem with ${SPEC.child('parallelism').toString()}`)];
+  return [
+    field.invalid(at, completions, `can only be modified in tandem with ${SPEC.child('parallelism').toString()}`),
+  ];
 }
 
 /**
@@ -108,7 +111,8 @@ function completionsUpdate(spec: JobSpec, old: JobSpec, at: FieldPath): FieldErr
 function templateUpdate({ template }: JobSpec, old: Job): FieldErrorList {
   const { suspend, template: before } = old.spec;
   const { startTime, active = 0 } = old.status;
-  const resting = suspend === true && (startTime === undefined || hasCondition(old.status, 'Suspended')) && active === 0;
+  const resting =
+    suspend === true && (startTime === undefined || hasCondition(old.status, 'Suspended')) && active === 0;
   if (!resting) return immutableField(template, before, SPEC.child('template'));
   const allowed = withResourcesOf(template.spec, withDirectivesOf(template, before).spec);
   return immutableField(template.spec, allowed, SPEC.child('template', 'spec'));

@@ -13,7 +13,9 @@ const short = (errors: FieldErrorList): string[] => [
 
 /** `spec`: one field a line. */
 function job(spec: string, pod = '', status = ''): Job {
-  const labels = ['controller-uid: 1a2b', 'job-name: j'].flatMap((label) => [label, `batch.kubernetes.io/${label}`]).join(', ');
+  const labels = ['controller-uid: 1a2b', 'job-name: j']
+    .flatMap((label) => [label, `batch.kubernetes.io/${label}`])
+    .join(', ');
   const policy = pod.includes('restartPolicy') ? '' : 'restartPolicy: Never, ';
   const containers = 'containers: [{name: abc, image: image}], initContainers: [{name: def, image: image}]';
   return manifest(
@@ -28,7 +30,9 @@ status: {${status}}`,
 }
 
 const indexed = (completions: number | undefined, ...more: string[]): string =>
-  ['completionMode: Indexed', ...(completions === undefined ? [] : [`completions: ${completions}`]), ...more].join('\n');
+  ['completionMode: Indexed', ...(completions === undefined ? [] : [`completions: ${completions}`]), ...more].join(
+    '\n',
+  );
 const rules = (...list: string[]): string => `podFailurePolicy: {rules: [${list.join(', ')}]}`;
 const success = (...list: string[]): string => `successPolicy: {rules: [${list.join(', ')}]}`;
 const DISRUPTED = 'onPodConditions: [{type: DisruptionTarget}]';
@@ -48,7 +52,10 @@ describe('jobs', () => {
       'as many indexes as can fail in any number',
       indexed(100_000, 'parallelism: 100000', 'maxFailedIndexes: 100000', 'backoffLimitPerIndex: 1'),
     ],
-    ['very many indexes', indexed(1_000_000_000, 'parallelism: 10000', 'maxFailedIndexes: 10000', 'backoffLimitPerIndex: 1')],
+    [
+      'very many indexes',
+      indexed(1_000_000_000, 'parallelism: 10000', 'maxFailedIndexes: 10000', 'backoffLimitPerIndex: 1'),
+    ],
     ['of somebody else', 'managedBy: example.com/foo'],
     [
       'that succeed early',
@@ -64,7 +71,10 @@ describe('jobs', () => {
         `{action: FailJob, ${codes('NotIn', '5, 6, 7')}}`,
       ),
     ],
-    ['whose indexes fail early', indexed(2, 'backoffLimitPerIndex: 1', rules(`{action: FailIndex, ${codes('In', '10')}}`))],
+    [
+      'whose indexes fail early',
+      indexed(2, 'backoffLimitPerIndex: 1', rules(`{action: FailIndex, ${codes('In', '10')}}`)),
+    ],
   ])('good: %s', (_what, spec, pod) => {
     expect(short(validation.validateJob(job(spec, pod)))).toEqual([]);
   });
@@ -88,7 +98,11 @@ describe('jobs', () => {
       `${SUCCESS}.succeededIndexes TooLong`,
       `${SUCCESS}.succeededIndexes Invalid`,
     ],
-    ['early success of less than none', indexed(5, success('{succeededCount: -1}')), `${SUCCESS}.succeededCount Invalid`],
+    [
+      'early success of less than none',
+      indexed(5, success('{succeededCount: -1}')),
+      `${SUCCESS}.succeededCount Invalid`,
+    ],
     ['early success of more than all', indexed(5, success('{succeededCount: 6}')), `${SUCCESS}.succeededCount Invalid`],
     [
       'early success of more than those',
@@ -157,7 +171,11 @@ describe('jobs', () => {
       indexed(10, 'maxFailedIndexes: 11', 'backoffLimitPerIndex: 1'),
       'spec.maxFailedIndexes Invalid',
     ],
-    ['very many indexes, any of which may fail', indexed(100_001, 'backoffLimitPerIndex: 1'), 'spec.maxFailedIndexes Required'],
+    [
+      'very many indexes, any of which may fail',
+      indexed(100_001, 'backoffLimitPerIndex: 1'),
+      'spec.maxFailedIndexes Required',
+    ],
     [
       'very many indexes, many at a time',
       indexed(100_001, 'parallelism: 50000', 'backoffLimitPerIndex: 1', 'maxFailedIndexes: 1'),
@@ -173,7 +191,11 @@ describe('jobs', () => {
       indexed(100_001, 'backoffLimitPerIndex: 1', 'maxFailedIndexes: 50000'),
       'spec.maxFailedIndexes Invalid',
     ],
-    ['less than no failed ones', indexed(1, 'backoffLimitPerIndex: 1', 'maxFailedIndexes: -1'), 'spec.maxFailedIndexes Invalid'],
+    [
+      'less than no failed ones',
+      indexed(1, 'backoffLimitPerIndex: 1', 'maxFailedIndexes: -1'),
+      'spec.maxFailedIndexes Invalid',
+    ],
     ['failed ones without a limit', indexed(1, 'maxFailedIndexes: 1'), 'spec.backoffLimitPerIndex Required'],
     ['too many at a time', indexed(2, 'parallelism: 100001'), 'spec.parallelism Invalid'],
     ['indexes without an end', indexed(undefined, 'parallelism: 1'), 'spec.completions Required'],
@@ -275,12 +297,15 @@ describe('changes', () => {
     expect(short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true', old)))).toEqual([]);
   });
 
-  test.each(['dnsPolicy: ClusterFirstWithHostNet', 'hostname: h', 'terminationGracePeriodSeconds: 1'])('never: %s', (now) => {
-    expect(short(validation.validateJobUpdate(job('', now), job('')))).toEqual(['spec.template Invalid']);
-    expect(short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true')))).toEqual([
-      'spec.template.spec Invalid',
-    ]);
-  });
+  test.each(['dnsPolicy: ClusterFirstWithHostNet', 'hostname: h', 'terminationGracePeriodSeconds: 1'])(
+    'never: %s',
+    (now) => {
+      expect(short(validation.validateJobUpdate(job('', now), job('')))).toEqual(['spec.template Invalid']);
+      expect(short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true')))).toEqual([
+        'spec.template.spec Invalid',
+      ]);
+    },
+  );
 });
 
 describe('jobs again and again', () => {
@@ -355,7 +380,11 @@ describe('jobs again and again', () => {
     ['at no time', cronJob('schedule: ""'), 'spec.schedule Required'],
     ['at a strange time', cronJob('schedule: error'), 'spec.schedule Invalid'],
     ['pods for ever', cronJob(HOURLY, '', 'Always'), 'spec.jobTemplate.spec.template.spec.restartPolicy Required'],
-    ['pods of a strange kind', cronJob(HOURLY, '', 'Invalid'), 'spec.jobTemplate.spec.template.spec.restartPolicy NotSupported'],
+    [
+      'pods of a strange kind',
+      cronJob(HOURLY, '', 'Invalid'),
+      'spec.jobTemplate.spec.template.spec.restartPolicy NotSupported',
+    ],
     ['pods by hand', cronJob(HOURLY, 'manualSelector: true'), 'spec.jobTemplate.spec.manualSelector NotSupported'],
     ['pods selected', cronJob(HOURLY, 'selector: {matchLabels: {a: b}}'), 'spec.jobTemplate.spec.selector Invalid'],
   ])('%s', (_what, given, ...errors) => {

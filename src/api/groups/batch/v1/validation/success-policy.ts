@@ -42,7 +42,9 @@ function successRule(rule: SuccessPolicyRule, completions: number | undefined, a
     const path = at.child('succeededCount');
     const tooMany = (limit: number, what: string): void => {
       if (succeededCount <= limit) return;
-      errors.push(field.invalid(path, succeededCount, `must be less than or equal to ${limit} (the number of ${what})`));
+      errors.push(
+        field.invalid(path, succeededCount, `must be less than or equal to ${limit} (the number of ${what})`),
+      );
     };
     errors.push(...nonNegative(succeededCount, path));
     if (completions !== undefined) tooMany(completions, 'specified completions');

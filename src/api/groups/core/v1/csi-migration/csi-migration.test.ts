@@ -13,10 +13,14 @@ const volume = (spec: Partial<PersistentVolumeSpec>, metadata: object = {}): Imm
   status: {},
 });
 const handle = (one: Immutable<PersistentVolume>): string | undefined => migrated(one)?.volume.spec.csi?.volumeHandle;
-const affinity = (...terms: (readonly [key: string, ...values: string[]])[]): Pick<PersistentVolumeSpec, 'nodeAffinity'> => ({
+const affinity = (
+  ...terms: (readonly [key: string, ...values: string[]])[]
+): Pick<PersistentVolumeSpec, 'nodeAffinity'> => ({
   nodeAffinity: {
     required: {
-      nodeSelectorTerms: terms.map(([key, ...values]) => ({ matchExpressions: [{ key, operator: 'In' as const, values }] })),
+      nodeSelectorTerms: terms.map(([key, ...values]) => ({
+        matchExpressions: [{ key, operator: 'In' as const, values }],
+      })),
     },
   },
 });
@@ -42,7 +46,11 @@ describe('volumes of the cluster', () => {
       'kubernetes.io/azure-disk',
       { azureDisk: { diskName: 'd', diskURI: '/disks/d', kind: 'Managed', cachingMode: 'None', fsType: 'xfs' } },
       'disk.csi.azure.com',
-      { volumeHandle: '/disks/d', fsType: 'xfs', volumeAttributes: { kind: 'Managed', cachingmode: 'None', fstype: 'xfs' } },
+      {
+        volumeHandle: '/disks/d',
+        fsType: 'xfs',
+        volumeAttributes: { kind: 'Managed', cachingmode: 'None', fstype: 'xfs' },
+      },
     ],
     [
       'kubernetes.io/azure-file',
@@ -81,9 +89,12 @@ describe('volumes of the cluster', () => {
   });
 
   test('a disk of GCE is named by its zone, or by the region of its zones', () => {
-    const gce = (labels: object): Immutable<PersistentVolume> => volume({ gcePersistentDisk: { pdName: 'pd' } }, { labels });
+    const gce = (labels: object): Immutable<PersistentVolume> =>
+      volume({ gcePersistentDisk: { pdName: 'pd' } }, { labels });
     expect(handle(gce({ [ZONE]: 'us-east1-b' }))).toBe('projects/UNSPECIFIED/zones/us-east1-b/disks/pd');
-    expect(handle(gce({ [BETA_ZONE]: 'us-east1-b__us-east1-c' }))).toBe('projects/UNSPECIFIED/regions/us-east1/disks/pd');
+    expect(handle(gce({ [BETA_ZONE]: 'us-east1-b__us-east1-c' }))).toBe(
+      'projects/UNSPECIFIED/regions/us-east1/disks/pd',
+    );
     expect(() => handle(gce({ [ZONE]: 'us-east1-b__eu-west1-c' }))).toThrow('multiple or no regions');
     expect(() => handle(gce({ [ZONE]: 'a__b' }))).toThrow('zone in unexpected format');
   });
@@ -122,7 +133,12 @@ describe('volumes of the cluster', () => {
   const [ON_ZONE, ON_REGION] = ['topology.csi.vmware.com/zone', 'topology.csi.vmware.com/region'];
   test.each<[string, Partial<PersistentVolumeSpec>, Record<string, string>, object]>([
     ['nothing said', ebs, {}, {}],
-    ['zones in the affinity', { ...ebs, ...affinity([ZONE, 'a', 'b']) }, { [ZONE]: 'c' }, affinity([EBS_ZONE, 'a', 'b'])],
+    [
+      'zones in the affinity',
+      { ...ebs, ...affinity([ZONE, 'a', 'b']) },
+      { [ZONE]: 'c' },
+      affinity([EBS_ZONE, 'a', 'b']),
+    ],
     ['by its old name', { ...ebs, ...affinity([BETA_ZONE, 'a']) }, {}, affinity([EBS_ZONE, 'a'])],
     [
       'the old region',

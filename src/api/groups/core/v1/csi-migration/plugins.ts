@@ -101,7 +101,9 @@ function ebsHandle(volumeID: string): string {
   const slash = path.indexOf('/');
   const disk = slash < 0 ? '' : path.slice(slash).replace(/^\/+|\/+$/g, '');
   if (/^vol-[^/]*$/.test(disk)) return disk;
-  throw new CsiMigrationError(`failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (${volumeID})`);
+  throw new CsiMigrationError(
+    `failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (${volumeID})`,
+  );
 }
 
 const UNKNOWN = 'UNSPECIFIED';
@@ -126,14 +128,17 @@ function gcePlace({ metadata: { labels = {} } }: ReadVolume): string {
   }
   if (regions.size !== 1) {
     const got = [...regions].sort().join(' ');
-    throw new CsiMigrationError(`failed to get region from zones: multiple or no regions gotten from zones, got: ${got}`);
+    throw new CsiMigrationError(
+      `failed to get region from zones: multiple or no regions gotten from zones, got: ${got}`,
+    );
   }
   return `regions/${[...regions][0]}`;
 }
 
 /** The plugin let anybody write whatever the modes said; the driver does not. */
 function gceModes(modes: AccessModes): AccessModes {
-  const readersOnly = modes.includes('ReadOnlyMany') && !modes.includes('ReadWriteOnce') && !modes.includes('ReadWriteMany');
+  const readersOnly =
+    modes.includes('ReadOnlyMany') && !modes.includes('ReadWriteOnce') && !modes.includes('ReadWriteMany');
   return readersOnly ? READERS : ONCE;
 }
 
@@ -174,7 +179,12 @@ const cinder = alike('cinder', (said) => source(CINDER, said.volumeID, said));
 
 const vsphere = alike('vsphereVolume', (said) => {
   const { volumePath, fsType, storagePolicyName = '' } = said;
-  return source(VSPHERE, volumePath, { fsType }, storagePolicyName === '' ? {} : { storagepolicyname: storagePolicyName });
+  return source(
+    VSPHERE,
+    volumePath,
+    { fsType },
+    storagePolicyName === '' ? {} : { storagepolicyname: storagePolicyName },
+  );
 });
 
 const portworx = alike(

@@ -30,8 +30,14 @@ export function driverAffinity({ metadata, spec }: ReadVolume, { topology }: InT
 }
 
 /** The affinity counts before the labels, and today's names before the old ones. */
-function labelsUsed(affinity: Affinity, labels: Readonly<Record<string, string>>): readonly [zone: string, region: string] {
-  for (const has of [(key: string) => requirementsOf(affinity, key).length > 0, (key: string) => Object.hasOwn(labels, key)]) {
+function labelsUsed(
+  affinity: Affinity,
+  labels: Readonly<Record<string, string>>,
+): readonly [zone: string, region: string] {
+  for (const has of [
+    (key: string) => requirementsOf(affinity, key).length > 0,
+    (key: string) => Object.hasOwn(labels, key),
+  ]) {
     if (has(ZONE)) return [ZONE, REGION];
     if (has(BETA_ZONE)) return [BETA_ZONE, BETA_REGION];
   }
@@ -60,7 +66,10 @@ function narrowed(affinity: Affinity, key: string, zones: readonly string[]): Af
   return changed(some, (requirements) => [...requirements, { key, operator: 'In', values }]);
 }
 
-function changed(affinity: Affinity, change: (requirements: readonly Requirement[]) => readonly Requirement[]): Affinity {
+function changed(
+  affinity: Affinity,
+  change: (requirements: readonly Requirement[]) => readonly Requirement[],
+): Affinity {
   const required = affinity?.required;
   if (required === undefined) return affinity;
   const nodeSelectorTerms = required.nodeSelectorTerms.map((term) => {

@@ -13,7 +13,9 @@ export function amountsOf(list: Immutable<core.ResourceList> | undefined): Amoun
 
 /** By name, in alphabetical order. */
 export function listOf(amounts: Amounts): core.ResourceList {
-  return Object.fromEntries([...amounts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, amount]) => [name, amount.toString()]));
+  return Object.fromEntries(
+    [...amounts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, amount]) => [name, amount.toString()]),
+  );
 }
 
 export function addAmounts(a: Amounts, b: Amounts): Amounts {

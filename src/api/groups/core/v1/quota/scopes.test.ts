@@ -16,18 +16,30 @@ interface Properties {
   readonly looksAcross: boolean;
 }
 
-const BASE: Properties = { resource: 'pods', hasDeadline: false, asksForNothing: true, classes: [], looksAcross: false };
+const BASE: Properties = {
+  resource: 'pods',
+  hasDeadline: false,
+  asksForNothing: true,
+  classes: [],
+  looksAcross: false,
+};
 const booleans = [false, true];
 
 const term = { topologyKey: 'zone' };
 const affinities: Readonly<Record<string, readonly object[]>> = {
   false: [{}, { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }],
   true: [
-    { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, namespaces: ['other'] }] } } },
+    {
+      affinity: {
+        podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, namespaces: ['other'] }] },
+      },
+    },
     {
       affinity: {
         podAntiAffinity: {
-          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: { ...term, namespaceSelector: {} } }],
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { weight: 1, podAffinityTerm: { ...term, namespaceSelector: {} } },
+          ],
         },
       },
     },
@@ -131,13 +143,18 @@ const requirements = SCOPES.flatMap((scopeName) =>
 /** The scopes that a quota may have. */
 const valid = requirements.filter((requirement) => {
   const spec = { hard: { 'count/pods': '1' }, scopeSelector: { matchExpressions: [requirement] } };
-  const problems = validateResourceQuota({ metadata: {}, spec, status: {} } as unknown as Immutable<core.ResourceQuota>);
+  const problems = validateResourceQuota({
+    metadata: {},
+    spec,
+    status: {},
+  } as unknown as Immutable<core.ResourceQuota>);
   return !problems.some((problem) => String(problem).includes('operator'));
 });
 
 describe('scopes', () => {
   test('that stand for one property take the operator Exists only', () => {
-    const operators = (name: string) => valid.filter(({ scopeName }) => scopeName === name).map(({ operator }) => operator);
+    const operators = (name: string) =>
+      valid.filter(({ scopeName }) => scopeName === name).map(({ operator }) => operator);
     for (const name of SCOPES) {
       const expected = name === 'PriorityClass' || name === 'VolumeAttributesClass' ? [...OPERATORS] : ['Exists'];
       expect([...new Set(operators(name))], name).toEqual(expected);
@@ -152,7 +169,11 @@ describe('scopes', () => {
         isMember(properties, requirement),
       );
       if (requirement.operator !== 'Exists') continue;
-      const named = isInScopes({ scopes: [requirement.scopeName] }, { group: '', resource: properties.resource }, object);
+      const named = isInScopes(
+        { scopes: [requirement.scopeName] },
+        { group: '', resource: properties.resource },
+        object,
+      );
       expect(named, `by name: ${what}`).toBe(isMember(properties, requirement));
     }
   });

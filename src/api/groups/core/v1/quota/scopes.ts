@@ -76,6 +76,8 @@ function looksAcrossNamespaces({ spec: { affinity } }: ReadPod): boolean {
       ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
       ...preferred.map((term) => term.podAffinityTerm),
     ];
-    return terms.some(({ namespaces, namespaceSelector }) => (namespaces?.length ?? 0) > 0 || namespaceSelector !== undefined);
+    return terms.some(
+      ({ namespaces, namespaceSelector }) => (namespaces?.length ?? 0) > 0 || namespaceSelector !== undefined,
+    );
   });
 }

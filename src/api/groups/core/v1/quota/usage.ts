@@ -53,10 +53,13 @@ const podEvaluator: QuotaEvaluator = {
     (!isNativeResource(name) && name.startsWith(REQUESTS)),
   usage: (object, nowMs) => podUsage(object as Immutable<core.Pod>, nowMs),
   handles: (operation, subresource) =>
-    subresource === '' ? operation === 'CREATE' || operation === 'UPDATE' : subresource === 'resize' && operation === 'UPDATE',
+    subresource === ''
+      ? operation === 'CREATE' || operation === 'UPDATE'
+      : subresource === 'resize' && operation === 'UPDATE',
   // An active deadline can be set later. It moves the pod from the scope NotTerminating to the scope Terminating.
   handlesUpdate: (subresource, object, oldObject) =>
-    subresource === 'resize' || isTerminating(object as Immutable<core.Pod>) !== isTerminating(oldObject as Immutable<core.Pod>),
+    subresource === 'resize' ||
+    isTerminating(object as Immutable<core.Pod>) !== isTerminating(oldObject as Immutable<core.Pod>),
   problem: (object, limited) => unsaid(object as Immutable<core.Pod>, limited),
 };
 
@@ -144,13 +147,19 @@ const serviceEvaluator: QuotaEvaluator = {
   handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
 };
 
-const CLAIM_NAMES: ReadonlySet<string> = new Set(['count/persistentvolumeclaims', 'persistentvolumeclaims', 'requests.storage']);
+const CLAIM_NAMES: ReadonlySet<string> = new Set([
+  'count/persistentvolumeclaims',
+  'persistentvolumeclaims',
+  'requests.storage',
+]);
 const OF_CLASS = '.storageclass.storage.k8s.io/';
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 const claimEvaluator: QuotaEvaluator = {
   tracks: (name) =>
-    CLAIM_NAMES.has(name) || name.endsWith(`${OF_CLASS}requests.storage`) || name.endsWith(`${OF_CLASS}persistentvolumeclaims`),
+    CLAIM_NAMES.has(name) ||
+    name.endsWith(`${OF_CLASS}requests.storage`) ||
+    name.endsWith(`${OF_CLASS}persistentvolumeclaims`),
   usage: (object) => {
     const { metadata, spec, status } = object as Immutable<core.PersistentVolumeClaim>;
     const usage = new Map<string, Quantity>([

@@ -57,7 +57,8 @@ function oldTolerations(text: string, at: FieldPath): FieldErrorList {
     return [field.invalid(at, TOLERATIONS, (error as Error).message)];
   }
   if (list === null) return [];
-  const isList = Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
+  const isList =
+    Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
   if (!isList) return [field.invalid(at, TOLERATIONS, 'json: cannot unmarshal into Go value of type []v1.Toleration')];
   return tolerations(list as Toleration[], at.child(TOLERATIONS));
 }
@@ -76,7 +77,8 @@ export function podAnnotationsUpdate(
 ): FieldErrorList {
   const errors: FieldErrorList = [];
   const refuse = (key: string, verb: string): void => {
-    if (key.startsWith(APP_ARMOR_OF_CONTAINER)) errors.push(field.forbidden(at.key(key), `may not ${verb} AppArmor annotations`));
+    if (key.startsWith(APP_ARMOR_OF_CONTAINER))
+      errors.push(field.forbidden(at.key(key), `may not ${verb} AppArmor annotations`));
     if (key === MIRROR) errors.push(field.forbidden(at.key(key), `may not ${verb} mirror pod annotation`));
   };
   for (const [key, value] of Object.entries(old ?? {})) if (map?.[key] !== value) refuse(key, 'remove or update');

@@ -37,7 +37,8 @@ export function resourceClaims(
     }
     for (const source of ['resourceClaimName', 'resourceClaimTemplateName'] as const) {
       const value = claim[source];
-      if (value !== undefined) errors.push(...invalidEach(path.child(source), value, validation.isDNS1123Subdomain(value)));
+      if (value !== undefined)
+        errors.push(...invalidEach(path.child(source), value, validation.isDNS1123Subdomain(value)));
     }
     return errors;
   });
@@ -56,7 +57,9 @@ export function claimTemplate(template: PersistentVolumeClaimTemplate, at: Field
     ...validation.validateLabels(labels, path.child('labels')),
     // Kubernetes makes the path from its own name of the field, which begins with UID.
     ...Object.entries(others).flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [field.forbidden(path.child(name === 'uid' ? 'uID' : name), 'cannot be set')],
+      value === undefined || value === null
+        ? []
+        : [field.forbidden(path.child(name === 'uid' ? 'uID' : name), 'cannot be set')],
     ),
     ...claimSpec(template.spec, at.child('spec')),
   ];
@@ -68,7 +71,10 @@ export const VOLUME_MODES = ['Block', 'Filesystem'];
 /** The ways in which a volume may be used at once. That there is one is checked elsewhere. */
 export function accessModes(modes: readonly string[], at: FieldPath): FieldErrorList {
   const errors = modes.flatMap((mode) => optionalOneOf(mode, ACCESS_MODES, at));
-  if (modes.includes('ReadWriteOncePod') && modes.some((mode) => mode !== 'ReadWriteOncePod' && ACCESS_MODES.includes(mode))) {
+  if (
+    modes.includes('ReadWriteOncePod') &&
+    modes.some((mode) => mode !== 'ReadWriteOncePod' && ACCESS_MODES.includes(mode))
+  ) {
     errors.push(field.forbidden(at, 'may not use ReadWriteOncePod with other access modes'));
   }
   return errors;
@@ -91,7 +97,8 @@ export function claimSpec(spec: PersistentVolumeClaimSpec, at: FieldPath, rules:
   const storage = spec.resources.requests?.['storage'];
   const storagePath = at.child('resources').key('storage');
   if (storage === undefined) errors.push(field.required(storagePath));
-  else if (parseQuantity(storage).sign() <= 0) errors.push(field.invalid(storagePath, storage, 'must be greater than zero'));
+  else if (parseQuantity(storage).sign() <= 0)
+    errors.push(field.invalid(storagePath, storage, 'must be greater than zero'));
   errors.push(
     ...className(spec.storageClassName, at.child('storageClassName')),
     ...optionalOneOf(spec.volumeMode, VOLUME_MODES, at.child('volumeMode')),
@@ -106,14 +113,19 @@ function className(name: string | undefined, at: FieldPath): FieldErrorList {
 }
 
 /** What the volume is to hold from the beginning, in an older field and a newer one, which must agree. */
-function dataSources({ dataSource, dataSourceRef }: PersistentVolumeClaimSpec, at: FieldPath, rules: ClaimRules): FieldErrorList {
+function dataSources(
+  { dataSource, dataSourceRef }: PersistentVolumeClaimSpec,
+  at: FieldPath,
+  rules: ClaimRules,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (dataSource !== undefined) errors.push(...dataReference(dataSource, at.child('dataSource'), rules));
   const { namespace = '' } = dataSourceRef ?? {};
   if (dataSourceRef !== undefined) {
     const path = at.child('dataSourceRef');
     errors.push(...dataReference(dataSourceRef, path, rules));
-    if (namespace !== '') errors.push(...invalidEach(path.child('namespace'), namespace, validation.isDNS1123Label(namespace)));
+    if (namespace !== '')
+      errors.push(...invalidEach(path.child('namespace'), namespace, validation.isDNS1123Label(namespace)));
   }
   if (dataSource === undefined || dataSourceRef === undefined) return errors;
   const same =
@@ -121,7 +133,8 @@ function dataSources({ dataSource, dataSourceRef }: PersistentVolumeClaimSpec, a
     dataSource.kind === dataSourceRef.kind &&
     dataSource.name === dataSourceRef.name;
   // Kubernetes shows a path here, which has nothing to show.
-  if (namespace !== '') errors.push(field.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified'));
+  if (namespace !== '')
+    errors.push(field.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified'));
   else if (!same) errors.push(field.invalid(at, {}, 'must match dataSourceRef'));
   return errors;
 }

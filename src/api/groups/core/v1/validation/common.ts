@@ -33,7 +33,11 @@ export function optionalOneOf(value: string | undefined, known: readonly string[
 
 /** A port by number or by name. */
 export function portNumberOrName(port: number | string, at: FieldPath): FieldErrorList {
-  return invalidEach(at, port, typeof port === 'number' ? validation.isValidPortNum(port) : validation.isValidPortName(port));
+  return invalidEach(
+    at,
+    port,
+    typeof port === 'number' ? validation.isValidPortNum(port) : validation.isValidPortName(port),
+  );
 }
 
 /** Something must be there; what it is nobody checks here. */
@@ -43,7 +47,10 @@ export function nonEmpty(value: string | undefined, at: FieldPath): FieldErrorLi
 
 /** A path below a folder: relative, and never up. */
 export function localDescendingPath(path: string, at: FieldPath): FieldErrorList {
-  return [...(path.startsWith('/') ? [field.invalid(at, path, 'must be a relative path')] : []), ...noBacksteps(path, at)];
+  return [
+    ...(path.startsWith('/') ? [field.invalid(at, path, 'must be a relative path')] : []),
+    ...noBacksteps(path, at),
+  ];
 }
 
 export function noBacksteps(path: string, at: FieldPath): FieldErrorList {
@@ -53,7 +60,8 @@ export function noBacksteps(path: string, at: FieldPath): FieldErrorList {
 /** As localDescendingPath, and the first segment may not begin with two dots, which the atomic writer keeps for itself. */
 export function localNonReservedPath(path: string, at: FieldPath): FieldErrorList {
   const errors = localDescendingPath(path, at);
-  if (path.startsWith('..') && !path.startsWith('../')) errors.push(field.invalid(at, path, "must not start with '..'"));
+  if (path.startsWith('..') && !path.startsWith('../'))
+    errors.push(field.invalid(at, path, "must not start with '..'"));
   return errors;
 }
 

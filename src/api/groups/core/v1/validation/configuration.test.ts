@@ -8,7 +8,8 @@ import { manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
 import * as validation from './index.ts';
 
-const short = (errors: FieldErrorList): string[] => errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
+const short = (errors: FieldErrorList): string[] =>
+  errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
 
 const MAX = 1024 * 1024;
 const KEY_MAX = 'a'.repeat(253);
@@ -24,10 +25,12 @@ describe('config maps', () => {
     ['a hidden one', 'data: {.ab: value}'],
     ['a hidden binary one', 'binaryData: {.ab: eA==}'],
     ['no bytes of text', 'binaryData: {key: AP4A/w==}'],
-    ...['a*b', '.', '..', '..a', '', 'a/b', 'a b', 'ä'].flatMap((key): [what: string, yaml: string, ...errors: string[]][] => [
-      [`not "${key}"`, `data: {"${key}": value}`, `data[${key}] Invalid`],
-      [`not "${key}", binary`, `binaryData: {"${key}": eA==}`, `binaryData[${key}] Invalid`],
-    ]),
+    ...['a*b', '.', '..', '..a', '', 'a/b', 'a b', 'ä'].flatMap(
+      (key): [what: string, yaml: string, ...errors: string[]][] => [
+        [`not "${key}"`, `data: {"${key}": value}`, `data[${key}] Invalid`],
+        [`not "${key}", binary`, `binaryData: {"${key}": eA==}`, `binaryData[${key}] Invalid`],
+      ],
+    ),
     ['a key in both', 'data: {key: a}\nbinaryData: {key: eA==}', 'data[key] Invalid'],
     ['as much as can be', `data: {key: ${'a'.repeat(MAX)}}`],
     ['too much', `data: {key: ${'a'.repeat(MAX + 1)}}`, '[] TooLong'],
@@ -44,9 +47,19 @@ describe('config maps', () => {
     ['no longer', 'data: {a: b}\nimmutable: true', 'data: {a: b}', 'immutable Forbidden'],
     ['no longer, said', 'data: {a: b}\nimmutable: true', 'data: {a: b}\nimmutable: false', 'immutable Forbidden'],
     ['more', 'data: {a: b}', 'data: {a: b, c: d}'],
-    ['more of what may not change', 'data: {a: b}\nimmutable: true', 'data: {a: b, c: d}\nimmutable: true', 'data Forbidden'],
+    [
+      'more of what may not change',
+      'data: {a: b}\nimmutable: true',
+      'data: {a: b, c: d}\nimmutable: true',
+      'data Forbidden',
+    ],
     ['something else', 'data: {a: b}', 'data: {a: c}'],
-    ['something else of what may not change', 'data: {a: b}\nimmutable: true', 'data: {a: c}\nimmutable: true', 'data Forbidden'],
+    [
+      'something else of what may not change',
+      'data: {a: b}\nimmutable: true',
+      'data: {a: c}\nimmutable: true',
+      'data Forbidden',
+    ],
     ['nothing of what may not change', 'data: {a: b}\nimmutable: true', 'data: {a: b}\nimmutable: true'],
     ['an empty map for no data', 'immutable: true', 'immutable: true\ndata: {}'],
     ['an empty map for no binary data', 'immutable: true', 'immutable: true\nbinaryData: {}', 'binaryData Forbidden'],
@@ -100,7 +113,10 @@ describe('secrets', () => {
     ['nobody, unsaid', '{annotations: {}}', NAME],
     ['nobody at all', '{}', NAME],
   ])('a token of %s', (_what, metadata, ...errors) => {
-    const given = manifest<core.Secret>('core/v1.Secret', `metadata: ${metadata}\ntype: kubernetes.io/service-account-token`);
+    const given = manifest<core.Secret>(
+      'core/v1.Secret',
+      `metadata: ${metadata}\ntype: kubernetes.io/service-account-token`,
+    );
     expect(short(validation.validateSecret(given))).toEqual(errors);
   });
 

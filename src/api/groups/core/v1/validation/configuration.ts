@@ -38,7 +38,8 @@ export function validateConfigMapUpdate(configMap: ConfigMap, old: ConfigMap): F
     if (configMap.immutable !== true) errors.push(field.forbidden(field.path('immutable'), FOR_EVER));
     // Defaults make an empty map of missing data, but not of missing binary data.
     if (!semanticEqual(configMap.data, old.data)) errors.push(field.forbidden(field.path('data'), FOR_EVER));
-    if (!deepEqual(configMap.binaryData, old.binaryData)) errors.push(field.forbidden(field.path('binaryData'), FOR_EVER));
+    if (!deepEqual(configMap.binaryData, old.binaryData))
+      errors.push(field.forbidden(field.path('binaryData'), FOR_EVER));
   }
   return [...errors, ...validateConfigMap(configMap)];
 }
@@ -70,7 +71,8 @@ export function validateSecret(secret: Secret): FieldErrorList {
       break;
     case 'kubernetes.io/basic-auth':
       // One of them is enough, and may be empty.
-      if (data['username'] === undefined && data['password'] === undefined) errors.push(...required('username', 'password'));
+      if (data['username'] === undefined && data['password'] === undefined)
+        errors.push(...required('username', 'password'));
       break;
     case 'kubernetes.io/ssh-auth':
       if ((data['ssh-privatekey'] ?? '') === '') errors.push(field.required(DATA.key('ssh-privatekey')));

@@ -83,7 +83,11 @@ describe('ports', () => {
     ['a long name', port(`name: ${'a'.repeat(16)}`), 'ports[0].name Invalid'],
     ['a name with dots', port('name: a.b.c'), 'ports[0].name Invalid'],
     ['a number as its name', port('name: "80"'), 'ports[0].name Invalid'],
-    ['one name twice', 'ports: [{name: a, containerPort: 80}, {name: a, containerPort: 81}]', 'ports[1].name Duplicate'],
+    [
+      'one name twice',
+      'ports: [{name: a, containerPort: 80}, {name: a, containerPort: 81}]',
+      'ports[1].name Duplicate',
+    ],
     ['no port', 'ports: [{containerPort: 0}]', 'ports[0].containerPort Required'],
     ['a port too high', 'ports: [{containerPort: 65536}]', 'ports[0].containerPort Invalid'],
     ["a host's port too high", port('hostPort: 65536'), 'ports[0].hostPort Invalid'],
@@ -98,7 +102,17 @@ describe('ports', () => {
 });
 
 describe('variables', () => {
-  const NAMES = ['!"#$%&\\\'()', '* +,-./0123456789', ':;<>?@', 'ABCDEFG', 'abcdefghijklmn', '[]^_`{}|~', 'a.b_c-d', 'A.b', '1a'];
+  const NAMES = [
+    '!"#$%&\\\'()',
+    '* +,-./0123456789',
+    ':;<>?@',
+    'ABCDEFG',
+    'abcdefghijklmn',
+    '[]^_`{}|~',
+    'a.b_c-d',
+    'A.b',
+    '1a',
+  ];
   test.each(NAMES.map((name) => name.replaceAll('\\', '')))('may be named %s', (name) => {
     const quoted = JSON.stringify(name);
     expect(errorsIn(`env: [{name: ${quoted}, value: a}]`)).toEqual([]);
@@ -174,7 +188,11 @@ describe('variables', () => {
       ]),
     ),
     ['no resource', from('resourceFieldRef: {resource: ""}'), `${at}.resourceFieldRef.resource Required`],
-    ['an unknown resource', from('resourceFieldRef: {resource: limits.whoops}'), `${at}.resourceFieldRef.resource NotSupported`],
+    [
+      'an unknown resource',
+      from('resourceFieldRef: {resource: limits.whoops}'),
+      `${at}.resourceFieldRef.resource NotSupported`,
+    ],
     ...['1', '1k', '1Ki', '1Gi', '1E'].map((divisor): Case => [
       divisor,
       from(`resourceFieldRef: {resource: limits.memory, divisor: "${divisor}"}`),
@@ -185,7 +203,11 @@ describe('variables', () => {
       `${at}.resourceFieldRef.divisor Invalid`,
     ]),
     ['CPU by thousands', from('resourceFieldRef: {resource: limits.cpu, divisor: 1m}')],
-    ['CPU by Ki', from('resourceFieldRef: {resource: limits.cpu, divisor: 1Ki}'), `${at}.resourceFieldRef.divisor Invalid`],
+    [
+      'CPU by Ki',
+      from('resourceFieldRef: {resource: limits.cpu, divisor: 1Ki}'),
+      `${at}.resourceFieldRef.divisor Invalid`,
+    ],
     ['storage by Mi', from('resourceFieldRef: {resource: limits.ephemeral-storage, divisor: 1Mi}')],
     [
       'storage by thousands',
@@ -207,7 +229,11 @@ describe('variables', () => {
         ['one', file('volumeName: v, path: path/to/file.env, key: MY_VAR')],
         ['one that need not be', file('volumeName: v, path: a, key: b, optional: true')],
         ['no key', file('volumeName: v, path: a, key: ""'), `${at}.fileKeyRef.key Required`],
-        ['no key, that need not be', file('volumeName: v, path: a, key: "", optional: true'), `${at}.fileKeyRef.key Required`],
+        [
+          'no key, that need not be',
+          file('volumeName: v, path: a, key: "", optional: true'),
+          `${at}.fileKeyRef.key Required`,
+        ],
         ['a bad key', file('volumeName: v, path: a, key: "bad=key"'), `${at}.fileKeyRef.key Invalid`],
         ['a value too', from('fileKeyRef: {volumeName: v, path: a, key: b}', 'value: a, '), `${at} Invalid`],
         ['no path', file('volumeName: v, path: "", key: b'), `${at}.fileKeyRef.path Required`],
@@ -277,7 +303,12 @@ describe('mounts', () => {
         'volumeMounts: [{name: a, mountPath: /m}, {name: b, mountPath: /m}]',
         'volumeMounts[1].mountPath Invalid',
       ],
-      ['what is a device', `${DEVICE}, ${mount('name: b')}`, 'volumeMounts[0].name Invalid', 'volumeDevices[0].name Invalid'],
+      [
+        'what is a device',
+        `${DEVICE}, ${mount('name: b')}`,
+        'volumeMounts[0].name Invalid',
+        'volumeDevices[0].name Invalid',
+      ],
       [
         'where a device is',
         `${DEVICE}, volumeMounts: [{name: a, mountPath: /mnt/exists}]`,
@@ -368,10 +399,22 @@ describe('probes', () => {
   const NUMBERS = ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold'];
   table([
     ...NUMBERS.map((name): Case => [`${name} 10`, probe(`${name}: 10`, 'readinessProbe')]),
-    ...NUMBERS.map((name): Case => [`${name} -10`, probe(`${name}: -10`, 'readinessProbe'), `readinessProbe.${name} Invalid`]),
+    ...NUMBERS.map((name): Case => [
+      `${name} -10`,
+      probe(`${name}: -10`, 'readinessProbe'),
+      `readinessProbe.${name} Invalid`,
+    ]),
     ['no handler', 'livenessProbe: {timeoutSeconds: 10, initialDelaySeconds: 10}', 'livenessProbe Required'],
-    ['two handlers', 'livenessProbe: {exec: {command: [a]}, tcpSocket: {port: 80}}', 'livenessProbe.tcpSocket Forbidden'],
-    ['negative grace', probe('terminationGracePeriodSeconds: -1'), 'livenessProbe.terminationGracePeriodSeconds Invalid'],
+    [
+      'two handlers',
+      'livenessProbe: {exec: {command: [a]}, tcpSocket: {port: 80}}',
+      'livenessProbe.tcpSocket Forbidden',
+    ],
+    [
+      'negative grace',
+      probe('terminationGracePeriodSeconds: -1'),
+      'livenessProbe.terminationGracePeriodSeconds Invalid',
+    ],
     ['no grace', probe('terminationGracePeriodSeconds: 0'), 'livenessProbe.terminationGracePeriodSeconds Invalid'],
     ['grace', probe('terminationGracePeriodSeconds: 1')],
     ['grace before it starts', probe('terminationGracePeriodSeconds: 1', 'startupProbe')],
@@ -424,7 +467,11 @@ describe('handlers', () => {
     ['no port of a hook', stop('httpGet: {path: /, port: 0}'), 'lifecycle.preStop.httpGet.port Invalid'],
     ['no socket of a hook', stop('tcpSocket: {port: 0}'), 'lifecycle.preStop.tcpSocket.port Invalid'],
     ['a hook without a handler', stop(''), 'lifecycle.preStop Required'],
-    ['a hook of two handlers', stop('exec: {command: [a]}, httpGet: {path: /, port: 80}'), 'lifecycle.preStop.httpGet Forbidden'],
+    [
+      'a hook of two handlers',
+      stop('exec: {command: [a]}, httpGet: {path: /, port: 80}'),
+      'lifecycle.preStop.httpGet Forbidden',
+    ],
     ['a hook that sleeps for less than nothing', stop('sleep: {seconds: -1}'), 'lifecycle.preStop.sleep Invalid'],
     [
       'both hooks',
@@ -527,7 +574,8 @@ describe('resizes', () => {
 });
 
 describe('ephemeral containers', () => {
-  const VOLUMES_OF_TWO_KINDS = 'volumes: [{name: blk, persistentVolumeClaim: {claimName: a}}, {name: vol, emptyDir: {}}]';
+  const VOLUMES_OF_TWO_KINDS =
+    'volumes: [{name: blk, persistentVolumeClaim: {claimName: a}}, {name: vol, emptyDir: {}}]';
   const errorsOfAdding = (list: string, restartPolicy: string): string[] => {
     const spec = `containers: [{name: ctr, image: x}]\ninitContainers: [{name: ictr, image: x}]\n${VOLUMES_OF_TWO_KINDS}\nrestartPolicy: ${restartPolicy}`;
     const added = validatePodEphemeralContainersUpdate(pod(`${spec}\nephemeralContainers: [${list}]`), pod(spec));
@@ -584,6 +632,7 @@ describe('ephemeral containers', () => {
       '[0].restartPolicy Forbidden',
     ]),
   ])('%s', (_what, list, ...errors) => {
-    for (const restartPolicy of ['Always', 'OnFailure', 'Never']) expect(errorsOfAdding(list, restartPolicy)).toEqual(errors);
+    for (const restartPolicy of ['Always', 'OnFailure', 'Never'])
+      expect(errorsOfAdding(list, restartPolicy)).toEqual(errors);
   });
 });

@@ -65,11 +65,15 @@ export function initContainers(
       (container.resizePolicy ?? []).forEach(({ restartPolicy }, policyIndex) => {
         if (restartPolicy !== 'RestartContainer' || pod.restartingInit) return;
         const message = "must not be set to 'RestartContainer' for non-sidecar initContainers";
-        errors.push(field.invalid(path.child('resizePolicy').index(policyIndex).child('restartPolicy'), restartPolicy, message));
+        errors.push(
+          field.invalid(path.child('resizePolicy').index(policyIndex).child('restartPolicy'), restartPolicy, message),
+        );
       });
       for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
         if (container[name] !== undefined) {
-          errors.push(field.forbidden(path.child(name), 'may not be set for init containers without restartPolicy=Always'));
+          errors.push(
+            field.forbidden(path.child(name), 'may not be set for init containers without restartPolicy=Always'),
+          );
         }
       }
     }
@@ -104,7 +108,8 @@ export function ephemeralContainers(
     if (names.has(container.name)) errors.push(field.duplicate(path.child('name'), container.name));
     names.add(container.name);
     const target = container.targetContainerName ?? '';
-    if (target !== '' && !otherNames.has(target)) errors.push(field.notFound(path.child('targetContainerName'), target));
+    if (target !== '' && !otherNames.has(target))
+      errors.push(field.notFound(path.child('targetContainerName'), target));
     // What a pod's service rests on is no business of a container that is there for a while, to look around.
     for (const name of NOT_FOR_EPHEMERAL) {
       // Resources are always there: only what is in them counts. An empty value counts as set.
@@ -131,7 +136,9 @@ export function containersOfPod(list: readonly Container[] | undefined, at: Fiel
 
 export function image(container: Pick<Container, 'image'>, at: FieldPath): FieldErrorList {
   const name = container.image ?? '';
-  return name === name.trim() ? [] : [field.invalid(at.child('image'), name, 'must not have leading or trailing whitespace')];
+  return name === name.trim()
+    ? []
+    : [field.invalid(at.child('image'), name, 'must not have leading or trailing whitespace')];
 }
 
 function uniqueName(name: string, names: Set<string>, at: FieldPath): FieldErrorList {
@@ -146,7 +153,11 @@ function commonContainer(container: Container | EphemeralContainer, pod: PodFact
       ? [field.required(at.child('name'))]
       : invalidEach(at.child('name'), container.name, validation.isDNS1123Label(container.name))),
     ...((container.image ?? '') === '' ? [field.required(at.child('image'))] : []),
-    ...oneOf(container.terminationMessagePolicy, ['File', 'FallbackToLogsOnError'], at.child('terminationMessagePolicy')),
+    ...oneOf(
+      container.terminationMessagePolicy,
+      ['File', 'FallbackToLogsOnError'],
+      at.child('terminationMessagePolicy'),
+    ),
     ...ports(container.ports, at.child('ports')),
     ...env(container.env, at.child('env')),
     ...envFrom(container.envFrom, at.child('envFrom')),
@@ -228,7 +239,9 @@ function ports(list: readonly ContainerPort[] | undefined, at: FieldPath): Field
     }
     if (port.containerPort === 0) errors.push(field.required(path.child('containerPort')));
     else {
-      errors.push(...invalidEach(path.child('containerPort'), port.containerPort, validation.isValidPortNum(port.containerPort)));
+      errors.push(
+        ...invalidEach(path.child('containerPort'), port.containerPort, validation.isValidPortNum(port.containerPort)),
+      );
     }
     if (port.hostPort !== undefined && port.hostPort !== 0) {
       errors.push(...invalidEach(path.child('hostPort'), port.hostPort, validation.isValidPortNum(port.hostPort)));

@@ -22,7 +22,9 @@ export function dnsConfig(config: PodDNSConfig | undefined, policy: string | und
   }
   const errors: FieldErrorList = [];
   if (nameservers.length > MAX_NAMESERVERS) {
-    errors.push(field.invalid(at.child('nameservers'), nameservers, `must not have more than ${MAX_NAMESERVERS} nameservers`));
+    errors.push(
+      field.invalid(at.child('nameservers'), nameservers, `must not have more than ${MAX_NAMESERVERS} nameservers`),
+    );
   }
   nameservers.forEach((address, index) => errors.push(...legacyIP(address, at.child('nameservers').index(index))));
   if (searches.length > MAX_SEARCHES) {
@@ -35,7 +37,9 @@ export function dnsConfig(config: PodDNSConfig | undefined, policy: string | und
   searches.forEach((search, index) => {
     if (search === '.') return;
     const name = search.endsWith('.') ? search.slice(0, -1) : search;
-    errors.push(...invalidEach(at.child('searches').index(index), name, validation.isDNS1123SubdomainWithUnderscore(name)));
+    errors.push(
+      ...invalidEach(at.child('searches').index(index), name, validation.isDNS1123SubdomainWithUnderscore(name)),
+    );
   });
   options.forEach(({ name = '' }, index) => {
     if (name === '') errors.push(field.required(at.child('options').index(index), 'must not be empty'));

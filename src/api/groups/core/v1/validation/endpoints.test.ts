@@ -44,7 +44,11 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
   ['a bad name', subset('ip: 10.10.1.1', 'name: A_b, port: 1'), `${AT}.ports[0].name Invalid`],
   ['a port too high', subset('ip: 10.10.1.1', 'name: a, port: 66000'), `${AT}.ports[0].port Invalid`],
   ['no port', subset('ip: 10.10.1.1', 'name: a, port: 0'), `${AT}.ports[0].port Invalid`],
-  ['another protocol', subset('ip: 10.10.1.1', 'name: a, port: 93, protocol: Protocol'), `${AT}.ports[0].protocol NotSupported`],
+  [
+    'another protocol',
+    subset('ip: 10.10.1.1', 'name: a, port: 93, protocol: Protocol'),
+    `${AT}.ports[0].protocol NotSupported`,
+  ],
   [
     'what no protocol is called',
     subset('ip: 10.10.1.1', `${A}, appProtocol: "lots-of[invalid]-{chars}"`),
@@ -54,7 +58,11 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
   ['a bad name of the host', subset('ip: 10.10.1.1, hostname: a.b', A), `${AT}.addresses[0].hostname Invalid`],
   ['a node', subset('ip: 8.8.8.8, nodeName: kubernetes-node', A)],
   ['a node that is called as an address', subset('ip: 8.8.8.8, nodeName: 10.10.1.1', A)],
-  ['a bad name of a node', subset('ip: 8.8.8.8, nodeName: "illegal*.nodename"', A), `${AT}.addresses[0].nodeName Invalid`],
+  [
+    'a bad name of a node',
+    subset('ip: 8.8.8.8, nodeName: "illegal*.nodename"', A),
+    `${AT}.addresses[0].nodeName Invalid`,
+  ],
 ])('%s', (_what, subsets, ...errors) => {
   const found = validateEndpoints(endpoints(subsets));
   expect(found.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(errors);
@@ -67,9 +75,12 @@ test('a protocol that nobody gave', () => {
 });
 
 describe('addresses', () => {
-  test.each(['10.1.2.3', '244.1.2.3', '2000::1', '239.255.255.253', 'ff05::1:3', '128.0.0.1', 'fec0::1', '::2'])('%s', (ip) => {
-    expect(messages(validateEndpoints(endpoints(subset(`ip: "${ip}"`, A))))).toEqual([]);
-  });
+  test.each(['10.1.2.3', '244.1.2.3', '2000::1', '239.255.255.253', 'ff05::1:3', '128.0.0.1', 'fec0::1', '::2'])(
+    '%s',
+    (ip) => {
+      expect(messages(validateEndpoints(endpoints(subset(`ip: "${ip}"`, A))))).toEqual([]);
+    },
+  );
 
   const LOOPBACK = 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
   const LINK = 'may not be in the link-local range (169.254.0.0/16, fe80::/10)';

@@ -39,12 +39,20 @@ function address({ ip, hostname = '', nodeName }: Address, at: FieldPath): Field
   return [
     ...legacyIP(ip, at.child('ip')),
     ...(hostname === '' ? [] : invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname))),
-    ...(nodeName === undefined ? [] : invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName))),
-    ...(isAddress(ip) ? nonSpecialIP(ip, at.child('ip')) : [field.invalid(at.child('ip'), ip, 'must be a valid IP address')]),
+    ...(nodeName === undefined
+      ? []
+      : invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName))),
+    ...(isAddress(ip)
+      ? nonSpecialIP(ip, at.child('ip'))
+      : [field.invalid(at.child('ip'), ip, 'must be a valid IP address')]),
   ];
 }
 
-function port({ name = '', port: number, protocol, appProtocol }: Port, nameNeeded: boolean, at: FieldPath): FieldErrorList {
+function port(
+  { name = '', port: number, protocol, appProtocol }: Port,
+  nameNeeded: boolean,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (name !== '') errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Label(name)));
   else if (nameNeeded) errors.push(field.required(at.child('name')));

@@ -63,7 +63,8 @@ export function env(variables: readonly EnvVar[] | undefined, at: FieldPath): Fi
     const errors: FieldErrorList = [];
     if (variable.name === '') errors.push(field.required(path.child('name')));
     else errors.push(...invalidEach(path.child('name'), variable.name, validation.isRelaxedEnvVarName(variable.name)));
-    if (variable.valueFrom !== undefined) errors.push(...valueFrom(variable.valueFrom, variable.value, path.child('valueFrom')));
+    if (variable.valueFrom !== undefined)
+      errors.push(...valueFrom(variable.valueFrom, variable.value, path.child('valueFrom')));
     return errors;
   });
 }
@@ -104,7 +105,9 @@ function valueFrom(source: EnvVarSource, value: string | undefined, at: FieldPat
 
 function fileKeyRef({ key, volumeName, path }: FileKeySelector, at: FieldPath): FieldErrorList {
   return [
-    ...(key === '' ? [field.required(at.child('key'))] : invalidEach(at.child('key'), key, validation.isRelaxedEnvVarName(key))),
+    ...(key === ''
+      ? [field.required(at.child('key'))]
+      : invalidEach(at.child('key'), key, validation.isRelaxedEnvVarName(key))),
     ...(volumeName === ''
       ? [field.required(at.child('volumeName'))]
       : invalidEach(at.child('volumeName'), volumeName, validation.isDNS1123Label(volumeName))),

@@ -62,7 +62,11 @@ describe('secrets', () => {
     ['a key with a slash', 'data: {a/b: eA==}', [`data[a/b]: Invalid value: "a/b": ${KEY}`]],
     ['for TLS, without the key', 'type: kubernetes.io/tls\ndata: {tls.crt: eA==}', ['data[tls.key]: Required value']],
     ['for TLS, empty', 'type: kubernetes.io/tls\ndata: {tls.crt: "", tls.key: ""}', []],
-    ['for SSH, empty', 'type: kubernetes.io/ssh-auth\ndata: {ssh-privatekey: ""}', ['data[ssh-privatekey]: Required value']],
+    [
+      'for SSH, empty',
+      'type: kubernetes.io/ssh-auth\ndata: {ssh-privatekey: ""}',
+      ['data[ssh-privatekey]: Required value'],
+    ],
     [
       'for basic authentication, empty',
       'type: kubernetes.io/basic-auth',
@@ -86,7 +90,9 @@ describe('secrets', () => {
     [
       'for images, no JSON',
       'type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "hush"}',
-      ['data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character \'h\' looking for beginning of value'],
+      [
+        'data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character \'h\' looking for beginning of value',
+      ],
     ],
     [
       'a token of nobody',
@@ -98,7 +104,11 @@ describe('secrets', () => {
       'metadata: {annotations: {kubernetes.io/service-account.name: a}}\ntype: kubernetes.io/service-account-token',
       [],
     ],
-    ['too much', `stringData: {a: ${'x'.repeat(1024 * 1024 + 1)}}`, ['data: Too long: may not be more than 1048576 bytes']],
+    [
+      'too much',
+      `stringData: {a: ${'x'.repeat(1024 * 1024 + 1)}}`,
+      ['data: Too long: may not be more than 1048576 bytes'],
+    ],
   ])('%s', (_, yaml, errors) => {
     expect(messages(validation.validateSecret(secret(yaml)))).toEqual(errors);
   });
@@ -136,12 +146,16 @@ describe('namespaces', () => {
       'Terminating',
       ['status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty'],
     ],
-    [true, 'Active', ['status.Phase: Invalid value: "Active": may only be \'Terminating\' if `deletionTimestamp` is not empty']],
+    [
+      true,
+      'Active',
+      ['status.Phase: Invalid value: "Active": may only be \'Terminating\' if `deletionTimestamp` is not empty'],
+    ],
   ])('deleted: %s, phase: %s', (deleted, phase, errors) => {
     const metadata = deleted ? 'metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}' : '';
-    expect(messages(validation.validateNamespaceStatusUpdate(namespace(`${metadata}\nstatus: {phase: ${phase}}`)))).toEqual(
-      errors,
-    );
+    expect(
+      messages(validation.validateNamespaceStatusUpdate(namespace(`${metadata}\nstatus: {phase: ${phase}}`))),
+    ).toEqual(errors);
   });
 });
 
@@ -253,7 +267,10 @@ describe('replication controllers', () => {
       ],
     ],
   ])('%s', (_, spec, errors) => {
-    const given = manifest<core.ReplicationController>('core/v1.ReplicationController', `metadata: {name: r}\nspec:\n  ${spec}`);
+    const given = manifest<core.ReplicationController>(
+      'core/v1.ReplicationController',
+      `metadata: {name: r}\nspec:\n  ${spec}`,
+    );
     expect(messages(validation.validateReplicationController(given))).toEqual(errors);
   });
 
@@ -286,10 +303,16 @@ describe('events', () => {
   const event = (namespace: string, yaml: string): core.Event =>
     decodeManifest('core/v1.Event', `metadata: {name: e, namespace: ${namespace}}\n${yaml}`);
   const ELSEWHERE = 'does not match event.namespace';
-  const full = 'eventTime: "2026-01-01T00:00:00.000000Z"\nreportingComponent: a/b\nreportingInstance: i\naction: a\nreason: r';
+  const full =
+    'eventTime: "2026-01-01T00:00:00.000000Z"\nreportingComponent: a/b\nreportingInstance: i\naction: a\nreason: r';
   test.each<[what: string, namespace: string, yaml: string, errors: string[]]>([
     ['where it belongs', 'x', 'involvedObject: {namespace: x}', []],
-    ['elsewhere', 'x', 'involvedObject: {namespace: z}', [`involvedObject.namespace: Invalid value: "z": ${ELSEWHERE}`]],
+    [
+      'elsewhere',
+      'x',
+      'involvedObject: {namespace: z}',
+      [`involvedObject.namespace: Invalid value: "z": ${ELSEWHERE}`],
+    ],
     ['about the cluster', 'default', 'involvedObject: {kind: Node}', []],
     [
       'about the cluster, elsewhere',
@@ -322,7 +345,12 @@ describe('events', () => {
         'message: Invalid value: "": can have at most 1024 characters',
       ],
     ],
-    ['of the older form, too long for the newer', 'default', `reason: ${'a'.repeat(129)}\nmessage: ${'m'.repeat(1025)}`, []],
+    [
+      'of the older form, too long for the newer',
+      'default',
+      `reason: ${'a'.repeat(129)}\nmessage: ${'m'.repeat(1025)}`,
+      [],
+    ],
   ])('%s', (_, namespace, yaml, errors) => {
     expect(messages(validation.validateEvent(event(namespace, yaml)))).toEqual(errors);
   });
@@ -331,7 +359,10 @@ describe('events', () => {
 test.each<[target: string, errors: string[]]>([
   ['{kind: Node, name: a}', []],
   ['{name: a}', []],
-  ['{kind: Pod}', ['target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"', 'target.name: Required value']],
+  [
+    '{kind: Pod}',
+    ['target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"', 'target.name: Required value'],
+  ],
 ])('binding to %s', (target, errors) => {
   const binding = manifest<core.Binding>('core/v1.Binding', `metadata: {name: p}\ntarget: ${target}`);
   expect(messages(validation.validateBinding(binding))).toEqual(errors);

@@ -40,7 +40,8 @@ function names(item: LimitRangeItem, at: FieldPath): FieldErrorList {
   for (const list of LISTS) {
     const resources = Object.keys(item[list] ?? {});
     if (isPod && (list === 'default' || list === 'defaultRequest')) {
-      if (resources.length > 0) errors.push(field.forbidden(at.child(list), "may not be specified when `type` is 'Pod'"));
+      if (resources.length > 0)
+        errors.push(field.forbidden(at.child(list), "may not be specified when `type` is 'Pod'"));
       continue;
     }
     if (list === 'maxLimitRequestRatio' && item.type === 'PersistentVolumeClaim') errors.push(...claimLimits(item, at));
@@ -71,14 +72,15 @@ function amounts(item: LimitRangeItem, at: FieldPath): FieldErrorList {
 type List = (typeof LISTS)[number];
 
 /** Of two amounts the first must not exceed the second; if it does, it is told at one of them or at a third. */
-const ORDER: readonly (readonly [less: List, lessName: string, more: List, moreName: string, at: List, shown: List])[] = [
-  ['min', 'min', 'max', 'max', 'min', 'min'],
-  ['min', 'min', 'defaultRequest', 'default request', 'defaultRequest', 'defaultRequest'],
-  ['defaultRequest', 'default request', 'max', 'max', 'defaultRequest', 'defaultRequest'],
-  ['defaultRequest', 'default request', 'default', 'default limit', 'defaultRequest', 'defaultRequest'],
-  ['min', 'min', 'default', 'default', 'default', 'min'],
-  ['default', 'default', 'max', 'max', 'default', 'max'],
-];
+const ORDER: readonly (readonly [less: List, lessName: string, more: List, moreName: string, at: List, shown: List])[] =
+  [
+    ['min', 'min', 'max', 'max', 'min', 'min'],
+    ['min', 'min', 'defaultRequest', 'default request', 'defaultRequest', 'defaultRequest'],
+    ['defaultRequest', 'default request', 'max', 'max', 'defaultRequest', 'defaultRequest'],
+    ['defaultRequest', 'default request', 'default', 'default limit', 'defaultRequest', 'defaultRequest'],
+    ['min', 'min', 'default', 'default', 'default', 'min'],
+    ['default', 'default', 'max', 'max', 'default', 'max'],
+  ];
 
 /** The amounts of one resource. */
 function amountsOf(name: string, amount: (list: List) => Quantity | undefined, at: FieldPath): FieldErrorList {
@@ -105,7 +107,11 @@ function amountsOf(name: string, amount: (list: List) => Quantity | undefined, a
   const request = amount('defaultRequest');
   if (!isOvercommitAllowed(name) && limit !== undefined && request !== undefined && limit.cmp(request) !== 0) {
     const shown = request.toString();
-    told('defaultRequest', shown, `default value ${limit.toString()} must equal to defaultRequest value ${shown} in ${name}`);
+    told(
+      'defaultRequest',
+      shown,
+      `default value ${limit.toString()} must equal to defaultRequest value ${shown} in ${name}`,
+    );
   }
   return errors;
 }

@@ -28,12 +28,16 @@ export function volumeMounts(
       errors.push(field.invalid(path.child('name'), name, 'must not already exist in volumeDevices'));
     }
     if (devices.some((device) => device.devicePath === mountPath)) {
-      errors.push(field.invalid(path.child('mountPath'), mountPath, 'must not already exist as a path in volumeDevices'));
+      errors.push(
+        field.invalid(path.child('mountPath'), mountPath, 'must not already exist as a path in volumeDevices'),
+      );
     }
     if (subPath !== '') errors.push(...localDescendingPath(subPath, at.child('subPath')));
     if (subPathExpr !== '') {
       if (subPath !== '') {
-        errors.push(field.invalid(path.child('subPathExpr'), subPathExpr, 'subPathExpr and subPath are mutually exclusive'));
+        errors.push(
+          field.invalid(path.child('subPathExpr'), subPathExpr, 'subPathExpr and subPath are mutually exclusive'),
+        );
       }
       errors.push(...localDescendingPath(subPathExpr, at.child('subPathExpr')));
     }
@@ -95,7 +99,9 @@ export function volumeDevices(
       errors.push(field.invalid(path.child('name'), name, 'must not already exist in volumeMounts'));
     }
     if (mounts.some((mount) => mount.mountPath === devicePath)) {
-      errors.push(field.invalid(path.child('devicePath'), devicePath, 'must not already exist as a path in volumeMounts'));
+      errors.push(
+        field.invalid(path.child('devicePath'), devicePath, 'must not already exist as a path in volumeMounts'),
+      );
     }
     if (name !== '') names.add(name);
   });

@@ -15,7 +15,9 @@ export function validateNamespace(namespace: Namespace): FieldErrorList {
 }
 
 export function validateNamespaceFinalizeUpdate(namespace: Namespace): FieldErrorList {
-  return (namespace.spec.finalizers ?? []).flatMap((finalizer, index) => finalizerName(finalizer, FINALIZERS.index(index)));
+  return (namespace.spec.finalizers ?? []).flatMap((finalizer, index) =>
+    finalizerName(finalizer, FINALIZERS.index(index)),
+  );
 }
 
 function finalizerName(finalizer: string, at: FieldPath): FieldErrorList {

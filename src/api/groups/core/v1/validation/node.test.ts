@@ -9,7 +9,8 @@ import { validateNode, validateNodeUpdate } from './index.ts';
 
 const node = (yaml: string): core.Node => manifest('core/v1.Node', yaml);
 
-const short = (errors: FieldErrorList): string[] => errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
+const short = (errors: FieldErrorList): string[] =>
+  errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
 
 type Case = [what: string, yaml: string, ...errors: string[]];
 
@@ -26,7 +27,10 @@ describe('nodes', () => {
   table([
     ['with addresses and labels', `metadata: {name: abc, labels: {a: b}}\n${READY}`],
     ['of others', `${READY}\nspec: {providerID: aws:///i-1, podCIDRs: [192.168.0.0/16]}`],
-    ['with resources of others', 'status: {capacity: {cpu: 10, my.org/gpu: 10, hugepages-2Mi: 10Gi, hugepages-1Gi: 0}}'],
+    [
+      'with resources of others',
+      'status: {capacity: {cpu: 10, my.org/gpu: 10, hugepages-2Mi: 10Gi, hugepages-1Gi: 0}}',
+    ],
     [
       'with volumes',
       'status: {capacity: {cpu: 10, attachable-volumes-aws-ebs: 39}, allocatable: {attachable-volumes-aws-ebs: 39}}',
@@ -34,15 +38,26 @@ describe('nodes', () => {
     ['empty', '{}'],
     [
       'tainted',
-      taint('{key: GPU, value: "true", effect: NoSchedule}, {key: zone, effect: NoExecute, timeAdded: "2026-01-01T00:00:00Z"}'),
+      taint(
+        '{key: GPU, value: "true", effect: NoSchedule}, {key: zone, effect: NoExecute, timeAdded: "2026-01-01T00:00:00Z"}',
+      ),
     ],
     [
       'one key, two effects',
       taint('{key: a, effect: NoSchedule}, {key: a, effect: PreferNoSchedule}, {key: a, effect: NoExecute}'),
     ],
-    ['a taint without a key', taint('{effect: NoSchedule}'), 'metadata.taints[0].key Invalid', 'metadata.taints[0].key Invalid'],
+    [
+      'a taint without a key',
+      taint('{effect: NoSchedule}'),
+      'metadata.taints[0].key Invalid',
+      'metadata.taints[0].key Invalid',
+    ],
     ['a key of two words', taint('{key: special user, effect: NoSchedule}'), 'metadata.taints[0].key Invalid'],
-    ['a value of two words', taint('{key: a, value: some value, effect: NoSchedule}'), 'metadata.taints[0].value Invalid'],
+    [
+      'a value of two words',
+      taint('{key: a, value: some value, effect: NoSchedule}'),
+      'metadata.taints[0].value Invalid',
+    ],
     ['a taint without an effect', taint('{key: a, value: b}'), 'metadata.taints[0].effect Required'],
     ['another effect', taint('{key: a, effect: Never}'), 'metadata.taints[0].effect NotSupported'],
     [
@@ -50,7 +65,12 @@ describe('nodes', () => {
       taint('{key: a, value: b, effect: NoSchedule}, {key: a, value: c, effect: NoSchedule}'),
       'metadata.taints[1] Duplicate',
     ],
-    ['less than nothing', 'status: {capacity: {cpu: "-10"}}', 'status.capacity.cpu Invalid', 'status.allocatable.cpu Invalid'],
+    [
+      'less than nothing',
+      'status: {capacity: {cpu: "-10"}}',
+      'status.capacity.cpu Invalid',
+      'status.allocatable.cpu Invalid',
+    ],
     ['a half of a pod', 'status: {allocatable: {pods: 500m}}', 'status.allocatable.pods Invalid'],
     [
       'a half of something of others',
@@ -77,7 +97,13 @@ describe('ranges of pods', () => {
     ['an address in it', of('192.168.0.1/16'), 'spec.podCIDRs[0] Invalid'],
     ['one twice', of('10.0.0.0/16', '10.0.0.0/16'), FEW],
     ['one of the sixth twice', of('2000::/10', '2000::/10'), FEW],
-    ['an address in it, twice', of('10.0.0.1/16', '10.0.0.1/16'), 'spec.podCIDRs[0] Invalid', 'spec.podCIDRs[1] Invalid', FEW],
+    [
+      'an address in it, twice',
+      of('10.0.0.1/16', '10.0.0.1/16'),
+      'spec.podCIDRs[0] Invalid',
+      'spec.podCIDRs[1] Invalid',
+      FEW,
+    ],
     ['two of the fourth', of('10.0.0.0/16', '10.1.0.0/16'), FEW],
     ['two of the sixth', of('2000::/10', '3000::/10'), FEW],
     ['two of the sixth and one', of('2000::/10', '10.0.0.0/16', '3000::/10'), FEW],
@@ -136,8 +162,16 @@ describe('what a kubelet can do', () => {
       ['MyFeature', 'AnotherFeature'],
       `${AT}[1]: Invalid value: "AnotherFeature": list must be sorted alphabetically`,
     ],
-    ['a small letter first', ['myFeature'], `${AT}[0]: Invalid value: "myFeature": invalid feature name "myFeature": must start`],
-    ['a dash', ['Feature-name'], `${AT}[0]: Invalid value: "Feature-name": invalid feature name "Feature-name": must start`],
+    [
+      'a small letter first',
+      ['myFeature'],
+      `${AT}[0]: Invalid value: "myFeature": invalid feature name "myFeature": must start`,
+    ],
+    [
+      'a dash',
+      ['Feature-name'],
+      `${AT}[0]: Invalid value: "Feature-name": invalid feature name "Feature-name": must start`,
+    ],
     [
       'nothing behind the slash',
       ['FeatureA/'],
@@ -225,7 +259,12 @@ describe('changes', () => {
       'status.capacity.example.com/a Invalid',
       'status.allocatable.example.com/a Invalid',
     ],
-    ['a half that may be used', '{}', 'status: {allocatable: {example.com/a: 500m}}', 'status.allocatable.example.com/a Invalid'],
+    [
+      'a half that may be used',
+      '{}',
+      'status: {allocatable: {example.com/a: 500m}}',
+      'status.allocatable.example.com/a Invalid',
+    ],
     ['whose it is', '{}', 'spec: {providerID: provider:///new}'],
     [
       'whose it is now',
@@ -246,7 +285,12 @@ describe('changes', () => {
       `${SOURCE}.configMap.uid Forbidden`,
       `${SOURCE}.configMap.resourceVersion Forbidden`,
     ],
-    ['of a bad name', '{}', config('namespace: ns, name: "*", kubeletConfigKey: k'), `${SOURCE}.configMap.name Invalid`],
+    [
+      'of a bad name',
+      '{}',
+      config('namespace: ns, name: "*", kubeletConfigKey: k'),
+      `${SOURCE}.configMap.name Invalid`,
+    ],
     [
       'of a bad namespace',
       '{}',

@@ -40,7 +40,10 @@ export function validateNode(node: Node): FieldErrorList {
 /** Nobody reads them any more, but what they say must be what it once was. */
 function annotations({ metadata }: Node): FieldErrorList {
   const given = metadata.annotations ?? {};
-  return [...taintsAnnotation(given[TAINTS_ANNOTATION] ?? ''), ...avoidPodsAnnotation(given[AVOID_PODS_ANNOTATION] ?? '')];
+  return [
+    ...taintsAnnotation(given[TAINTS_ANNOTATION] ?? ''),
+    ...avoidPodsAnnotation(given[AVOID_PODS_ANNOTATION] ?? ''),
+  ];
 }
 
 function taintsAnnotation(text: string): FieldErrorList {
@@ -144,12 +147,15 @@ export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
   const before = old.spec.podCIDRs ?? [];
   const after = node.spec.podCIDRs ?? [];
   // One error for each that has changed; one for all if there are more or fewer.
-  const changed = after.length === before.length ? before.filter((cidr, index) => cidr !== after[index]) : before.slice(0, 1);
+  const changed =
+    after.length === before.length ? before.filter((cidr, index) => cidr !== after[index]) : before.slice(0, 1);
   for (const _ of changed) {
     errors.push(field.forbidden(SPEC.child('podCIDRs'), 'node updates may not change podCIDR except from "" to valid'));
   }
   if ((old.spec.providerID ?? '') !== '' && node.spec.providerID !== old.spec.providerID) {
-    errors.push(field.forbidden(SPEC.child('providerID'), 'node updates may not change providerID except from "" to valid'));
+    errors.push(
+      field.forbidden(SPEC.child('providerID'), 'node updates may not change providerID except from "" to valid'),
+    );
   }
   const { configSource } = node.spec;
   if (configSource !== undefined) errors.push(...configuration(configSource, 'spec', SPEC.child('configSource')));

@@ -29,8 +29,16 @@ describe('claims', () => {
       'selector: {matchExpressions: [{key: a, operator: InvalidOp, values: [b]}]}',
       ['spec.selector.matchExpressions[0].operator: Invalid value: "InvalidOp": not a valid selector operator'],
     ],
-    ['without access modes', 'accessModes: []', ['spec.accessModes: Required value: at least 1 access mode is required']],
-    ['with an unknown access mode', 'accessModes: [fakemode]', [`spec.accessModes: Unsupported value: "fakemode": ${MODES}`]],
+    [
+      'without access modes',
+      'accessModes: []',
+      ['spec.accessModes: Required value: at least 1 access mode is required'],
+    ],
+    [
+      'with an unknown access mode',
+      'accessModes: [fakemode]',
+      [`spec.accessModes: Unsupported value: "fakemode": ${MODES}`],
+    ],
     [
       'for one pod and others',
       'accessModes: [ReadWriteOncePod, ReadWriteOnce]',
@@ -76,7 +84,9 @@ describe('claims', () => {
     [
       'from a pod',
       'dataSourceRef: {kind: Pod, name: s}',
-      [`spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`],
+      [
+        `spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`,
+      ],
     ],
     [
       'from a bad group',
@@ -97,11 +107,13 @@ describe('claims', () => {
   const SPEC =
     'spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
   const size = (amount: string): string => `resources: {requests: {storage: ${amount}}}`;
-  const bound = (capacity: string): string => `metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: ${capacity}}}`;
+  const bound = (capacity: string): string =>
+    `metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: ${capacity}}}`;
   const ANNOTATED = (name: string): string =>
     `metadata: {name: c, annotations: {volume.beta.kubernetes.io/storage-class: ${name}}}`;
   const WHOLE = 'metadata: {name: c}';
-  const WITH_A = 'metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: 10Gi}, currentVolumeAttributesClassName: a}';
+  const WITH_A =
+    'metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: 10Gi}, currentVolumeAttributesClassName: a}';
 
   test.each<[what: string, old: [spec: string, more: string], now: [spec: string, more: string], errors: string[]]>([
     ['nothing', ['', WHOLE], ['', WHOLE], []],
@@ -124,7 +136,12 @@ describe('claims', () => {
       [size('10Gi'), bound('10Gi')],
       ['spec.resources.requests.storage: Forbidden: field can not be less than status.capacity'],
     ],
-    ['the mode', ['', WHOLE], ['volumeMode: Block', WHOLE], [SPEC, 'volumeMode: Invalid value: "Block": field is immutable']],
+    [
+      'the mode',
+      ['', WHOLE],
+      ['volumeMode: Block', WHOLE],
+      [SPEC, 'volumeMode: Invalid value: "Block": field is immutable'],
+    ],
     ['a class, for the first time', ['', WHOLE], ['storageClassName: a', WHOLE], []],
     ['another class', ['storageClassName: a', WHOLE], ['storageClassName: b', WHOLE], [SPEC]],
     ['no class any more', ['storageClassName: a', WHOLE], ['', WHOLE], [SPEC]],
@@ -139,7 +156,12 @@ describe('claims', () => {
     ],
     ['attributes, before it is bound', ['', WHOLE], ['volumeAttributesClassName: a', WHOLE], [SPEC]],
     ['attributes', ['', bound('10Gi')], ['volumeAttributesClassName: a', bound('10Gi')], []],
-    ['other attributes', ['volumeAttributesClassName: a', bound('10Gi')], ['volumeAttributesClassName: b', bound('10Gi')], []],
+    [
+      'other attributes',
+      ['volumeAttributesClassName: a', bound('10Gi')],
+      ['volumeAttributesClassName: b', bound('10Gi')],
+      [],
+    ],
     ['attributes that it never got', ['volumeAttributesClassName: a', bound('10Gi')], ['', bound('10Gi')], []],
     [
       'attributes that it never got, as none',
@@ -147,7 +169,12 @@ describe('claims', () => {
       ['volumeAttributesClassName: ""', bound('10Gi')],
       [],
     ],
-    ['other attributes than it has', ['volumeAttributesClassName: a', WITH_A], ['volumeAttributesClassName: b', WITH_A], []],
+    [
+      'other attributes than it has',
+      ['volumeAttributesClassName: a', WITH_A],
+      ['volumeAttributesClassName: b', WITH_A],
+      [],
+    ],
     [
       'no attributes any more',
       ['volumeAttributesClassName: a', WITH_A],
@@ -176,7 +203,9 @@ describe('claims', () => {
   });
 
   const ANNOTATION = ['metadata.annotations[volume.beta.kubernetes.io/storage-class]'];
-  test.each<[what: string, old: [spec: string, annotation: string], now: [spec: string, annotation: string], fields: string[]]>([
+  test.each<
+    [what: string, old: [spec: string, annotation: string], now: [spec: string, annotation: string], fields: string[]]
+  >([
     ['none, then one', ['', ''], ['fast', ''], []],
     ['one, then none', ['fast', ''], ['', ''], ['spec']],
     ['one, then another', ['fast', ''], ['fast2', ''], ['spec']],
@@ -190,12 +219,17 @@ describe('claims', () => {
   ])('class: %s', (_, [oldClass, oldAnnotation], [nowClass, nowAnnotation], fields) => {
     const of = (name: string, annotation: string): core.PersistentVolumeClaim =>
       claim(name === '' ? '' : `storageClassName: ${name}`, annotation === '' ? WHOLE : ANNOTATED(annotation));
-    const found = validation.validatePersistentVolumeClaimUpdate(of(nowClass, nowAnnotation), of(oldClass, oldAnnotation));
+    const found = validation.validatePersistentVolumeClaimUpdate(
+      of(nowClass, nowAnnotation),
+      of(oldClass, oldAnnotation),
+    );
     expect(found.map(({ field }) => field)).toEqual(fields);
   });
 
   test.each<[old: string, now: string]>(
-    ['', 'Block', 'Filesystem'].flatMap((old) => ['', 'Block', 'Filesystem'].map((now): [string, string] => [old, now])),
+    ['', 'Block', 'Filesystem'].flatMap((old) =>
+      ['', 'Block', 'Filesystem'].map((now): [string, string] => [old, now]),
+    ),
   )('mode from "%s" to "%s"', (old, now) => {
     const of = (volumeMode: string): core.PersistentVolumeClaim => {
       const { volumeMode: _, ...spec } = claim('').spec;
@@ -290,7 +324,9 @@ describe('claims', () => {
       [`status.allocatedResourceStatuses: Unsupported value: "storage": ${STATUSES}`],
     ],
   ])('status: %s', (_, status, errors) => {
-    const found = validation.validatePersistentVolumeClaimStatusUpdate(claim('', `metadata: {name: c}\nstatus: ${status}`));
+    const found = validation.validatePersistentVolumeClaimStatusUpdate(
+      claim('', `metadata: {name: c}\nstatus: ${status}`),
+    );
     expect(messages(found)).toEqual(errors);
   });
 

@@ -22,14 +22,20 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): Fie
 }
 
 /** A claim may grow once it is bound, get its class and its volume if it has none yet, and change its volume's attributes. */
-export function validatePersistentVolumeClaimUpdate(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldErrorList {
+export function validatePersistentVolumeClaimUpdate(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+): FieldErrorList {
   const errors = claimSpec(claim.spec, SPEC, rulesOf(old));
   if (!isUpgradeFromAnnotation(claim, old)) {
     const [annotation, before] = [annotationOf(claim) ?? '', annotationOf(old) ?? ''];
-    errors.push(...immutable(annotation, before, field.path('metadata', 'annotations').key(CLASS_ANNOTATION), Object.is));
+    errors.push(
+      ...immutable(annotation, before, field.path('metadata', 'annotations').key(CLASS_ANNOTATION), Object.is),
+    );
   }
   if (!semanticEqual(comparable(claim, old), withoutVolumeName(old.spec, claim.spec))) {
-    const message = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+    const message =
+      'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
     errors.push(field.forbidden(SPEC, message));
   }
   const size = storageOf(claim.spec.resources.requests);
@@ -72,7 +78,8 @@ export function validatePersistentVolumeClaimStatusUpdate({ spec, status }: Pers
   for (const [name, amount] of Object.entries(status.allocatedResources ?? {})) {
     const problems = [...resourceKey(name, allocatedPath)];
     if (problems.length === 0) problems.push(...amounts({ [name]: amount }, allocatedPath));
-    if (problems.length === 0) problems.push(...resourceQuantity('storage', parseQuantity(amount), allocatedPath.key(name)));
+    if (problems.length === 0)
+      problems.push(...resourceQuantity('storage', parseQuantity(amount), allocatedPath.key(name)));
     errors.push(...problems);
   }
   return errors;
@@ -81,20 +88,24 @@ export function validatePersistentVolumeClaimStatusUpdate({ spec, status }: Pers
 function amounts(list: ResourceList | undefined, at: FieldPath): FieldErrorList {
   return Object.entries(list ?? {}).flatMap(([name, amount]) => {
     const quantity = parseQuantity(amount);
-    return quantity.value() < 0 ? [field.invalid(at.key(name), quantity.value(), 'must be a valid resource quantity')] : [];
+    return quantity.value() < 0
+      ? [field.invalid(at.key(name), quantity.value(), 'must be a valid resource quantity')]
+      : [];
   });
 }
 
 /** Of Kubernetes' own resources a claim has only storage. */
 function resourceKey(name: string, at: FieldPath): FieldErrorList {
   const errors = invalidEach(at, name, validation.isQualifiedName(name));
-  if (errors.length === 0 && isNativeResource(name) && name !== 'storage') errors.push(field.notSupported(at, name, ['storage']));
+  if (errors.length === 0 && isNativeResource(name) && name !== 'storage')
+    errors.push(field.notSupported(at, name, ['storage']));
   return errors;
 }
 
 function rulesOf({ spec }: PersistentVolumeClaim): ClaimRules {
   return {
-    allowInvalidAPIGroup: (spec.dataSource?.apiGroup ?? null) !== null || (spec.dataSourceRef?.apiGroup ?? null) !== null,
+    allowInvalidAPIGroup:
+      (spec.dataSource?.apiGroup ?? null) !== null || (spec.dataSourceRef?.apiGroup ?? null) !== null,
     allowInvalidLabelValueInSelector: validateLabelSelector(spec.selector, field.path()).length > 0,
   };
 }
@@ -139,7 +150,8 @@ function comparable(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): P
       ? { ...rest.resources, requests: { ...others, ...(before !== undefined && { storage: before }) } }
       : rest.resources;
   const className = mayGetClass(claim, old) ? old.spec.storageClassName : storageClassName;
-  const attributesClass = claim.status.phase === 'Bound' ? old.spec.volumeAttributesClassName : volumeAttributesClassName;
+  const attributesClass =
+    claim.status.phase === 'Bound' ? old.spec.volumeAttributesClassName : volumeAttributesClassName;
   return {
     ...rest,
     resources: asBefore(grown, old.spec.resources),
@@ -152,7 +164,11 @@ function comparable(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): P
 function withoutVolumeName(old: PersistentVolumeClaimSpec, now: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
   const { volumeName, ...rest } = old;
   const name = (volumeName ?? '') === '' ? now.volumeName : volumeName;
-  return { ...rest, resources: asBefore(rest.resources, rest.resources), ...(name !== undefined && { volumeName: name }) };
+  return {
+    ...rest,
+    resources: asBefore(rest.resources, rest.resources),
+    ...(name !== undefined && { volumeName: name }),
+  };
 }
 
 type Resources = PersistentVolumeClaimSpec['resources'];
@@ -163,7 +179,9 @@ function asBefore(resources: Resources, before: Resources): Resources {
     Object.fromEntries(
       Object.entries(list ?? {}).map(([name, amount]) => {
         const same =
-          old !== undefined && Object.hasOwn(old, name) && parseQuantity(amount).equals(parseQuantity(old[name] ?? '0'));
+          old !== undefined &&
+          Object.hasOwn(old, name) &&
+          parseQuantity(amount).equals(parseQuantity(old[name] ?? '0'));
         return [name, same ? (old[name] ?? amount) : amount];
       }),
     );

@@ -100,7 +100,9 @@ describe('persistent volumes', () => {
     [
       'an unknown policy',
       `${HOST_PATH}\npersistentVolumeReclaimPolicy: Burn`,
-      ['spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn": supported values: "Delete", "Recycle", "Retain"'],
+      [
+        'spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn": supported values: "Delete", "Recycle", "Retain"',
+      ],
     ],
     [
       'an unknown mode',
@@ -119,7 +121,11 @@ describe('persistent volumes', () => {
       ['spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term'],
     ],
     ['local', `local: {path: /data}\n${AFFINITY('zone')}`, []],
-    ['local, anywhere', 'local: {path: /data}', ['spec.nodeAffinity: Required value: Local volume requires node affinity']],
+    [
+      'local, anywhere',
+      'local: {path: /data}',
+      ['spec.nodeAffinity: Required value: Local volume requires node affinity'],
+    ],
     ['local, nowhere', `local: {path: ""}\n${AFFINITY('zone')}`, ['spec.local.path: Required value']],
     [
       'local, up',
@@ -143,7 +149,11 @@ describe('persistent volumes', () => {
 
   test.each<[what: string, source: string, errors: string[]]>([
     ['a disk without a name', 'gcePersistentDisk: {pdName: ""}', ['spec.persistentDisk.pdName: Required value']],
-    ['a store without an ID', 'awsElasticBlockStore: {volumeID: ""}', ['spec.awsElasticBlockStore.volumeID: Required value']],
+    [
+      'a store without an ID',
+      'awsElasticBlockStore: {volumeID: ""}',
+      ['spec.awsElasticBlockStore.volumeID: Required value'],
+    ],
     ['gluster', 'glusterfs: {endpoints: e, path: p, endpointsNamespace: n1}', []],
     [
       'gluster without endpoints',
@@ -214,7 +224,11 @@ describe('persistent volumes', () => {
       'scaleIO: {gateway: "", system: "", secretRef: {}}',
       ['gateway', 'system', 'volumeName'].map((name) => `spec.scaleIO.${name}: Required value`),
     ],
-    ['StorageOS', 'storageos: {volumeName: v, secretRef: {name: s}}', ['spec.storageos.secretRef.namespace: Required value']],
+    [
+      'StorageOS',
+      'storageos: {volumeName: v, secretRef: {name: s}}',
+      ['spec.storageos.secretRef.namespace: Required value'],
+    ],
     ['a driver', CSI, []],
     ['a driver with large letters', 'csi: {driver: CSI.example.com, volumeHandle: h}', []],
     [
@@ -261,7 +275,12 @@ describe('persistent volumes', () => {
     ['its kind of source', HOST_PATH, CSI, [SOURCE]],
     ['a secret to grow, for the first time', CSI, `csi: {driver: d, volumeHandle: h, ${EXPAND}}`, []],
     ['a secret to grow, taken away', `csi: {driver: d, volumeHandle: h, ${EXPAND}}`, CSI, [SOURCE]],
-    ['its mode', HOST_PATH, `${HOST_PATH}\nvolumeMode: Block`, ['volumeMode: Invalid value: "Block": field is immutable']],
+    [
+      'its mode',
+      HOST_PATH,
+      `${HOST_PATH}\nvolumeMode: Block`,
+      ['volumeMode: Invalid value: "Block": field is immutable'],
+    ],
     ['an affinity, for the first time', HOST_PATH, `${HOST_PATH}\n${AFFINITY('zone')}`, []],
     [
       'from an old label to its newer name',
@@ -283,10 +302,17 @@ describe('persistent volumes', () => {
 
   test.each([
     ['another label', AFFINITY('zone'), AFFINITY('rack')],
-    ['back to the old label', AFFINITY('topology.kubernetes.io/zone'), AFFINITY('failure-domain.beta.kubernetes.io/zone')],
+    [
+      'back to the old label',
+      AFFINITY('topology.kubernetes.io/zone'),
+      AFFINITY('failure-domain.beta.kubernetes.io/zone'),
+    ],
     ['none any more', AFFINITY('zone'), 'storageClassName: a'],
   ])('update of the affinity: %s', (_, old, now) => {
-    const errors = validation.validatePersistentVolumeUpdate(volume(`${HOST_PATH}\n${now}`), volume(`${HOST_PATH}\n${old}`));
+    const errors = validation.validatePersistentVolumeUpdate(
+      volume(`${HOST_PATH}\n${now}`),
+      volume(`${HOST_PATH}\n${old}`),
+    );
     expect(errors.map(({ field: at, detail }) => `${at}: ${detail}`)).toEqual([
       'nodeAffinity: field is immutable, except for updating from beta label to GA',
     ]);
@@ -372,10 +398,13 @@ describe('affinities stay, but for the names of labels', () => {
   /** Terms, each of labels. */
   const affine = (...terms: readonly string[][]): core.PersistentVolume => {
     const list = terms.map(
-      (labels) => `{matchExpressions: [${labels.map((key) => `{key: ${key}, operator: In, values: [bar]}`).join(', ')}]}`,
+      (labels) =>
+        `{matchExpressions: [${labels.map((key) => `{key: ${key}, operator: In, values: [bar]}`).join(', ')}]}`,
     );
     return volume(
-      terms.length === 0 ? HOST_PATH : `${HOST_PATH}\nnodeAffinity: {required: {nodeSelectorTerms: [${list.join(', ')}]}}`,
+      terms.length === 0
+        ? HOST_PATH
+        : `${HOST_PATH}\nnodeAffinity: {required: {nodeSelectorTerms: [${list.join(', ')}]}}`,
     );
   };
   const changed = (now: core.PersistentVolume, old: core.PersistentVolume): boolean => {
@@ -412,7 +441,12 @@ describe('affinities stay, but for the names of labels', () => {
     ['for the first time', [], [['foo']], false],
     ['taken away', [['foo']], [], true],
     ['another label', [['foo']], [['foo2']], true],
-    ['some names', OLD, [['foo'], [NEW_ZONE, REGION], [OS, 'kubernetes.io/arch', 'node.kubernetes.io/instance-type']], false],
+    [
+      'some names',
+      OLD,
+      [['foo'], [NEW_ZONE, REGION], [OS, 'kubernetes.io/arch', 'node.kubernetes.io/instance-type']],
+      false,
+    ],
     [
       'all names',
       OLD,

@@ -6,11 +6,24 @@ import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec, SecretReference, Volume } from './types.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeSource,
+  PersistentVolumeSpec,
+  SecretReference,
+  Volume,
+} from './types.ts';
 import { accessModes, VOLUME_MODES } from './claims.ts';
 import { immutable, invalidEach, noBacksteps, nonEmpty, optionalOneOf } from './common.ts';
 import { asksForImpossibleValues, nodeSelector } from './scheduling.ts';
-import { csiDriverName, iscsiName, iscsiNameLength, PATHS, SOURCES as POD_SOURCES, type VolumeOwner } from './volumes.ts';
+import {
+  csiDriverName,
+  iscsiName,
+  iscsiNameLength,
+  PATHS,
+  SOURCES as POD_SOURCES,
+  type VolumeOwner,
+} from './volumes.ts';
 
 const SPEC = field.path('spec');
 const RECLAIM_POLICIES = ['Delete', 'Recycle', 'Retain'];
@@ -38,7 +51,9 @@ export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: Pe
     }
   }
   if (old.spec.volumeAttributesClassName !== undefined && volume.spec.volumeAttributesClassName === undefined) {
-    errors.push(field.forbidden(SPEC.child('volumeAttributesClassName'), 'update from non-nil value to nil is forbidden'));
+    errors.push(
+      field.forbidden(SPEC.child('volumeAttributesClassName'), 'update from non-nil value to nil is forbidden'),
+    );
   }
   return errors;
 }
@@ -88,7 +103,9 @@ function volumeSpec(
   }
   const storageClass = spec.storageClassName ?? '';
   if (storageClass !== '') {
-    errors.push(...invalidEach(at.child('storageClassName'), storageClass, validation.isDNS1123Subdomain(storageClass)));
+    errors.push(
+      ...invalidEach(at.child('storageClassName'), storageClass, validation.isDNS1123Subdomain(storageClass)),
+    );
   }
   errors.push(...optionalOneOf(spec.volumeMode, VOLUME_MODES, at.child('volumeMode')));
   const attributesClass = spec.volumeAttributesClassName;
@@ -117,7 +134,8 @@ function capacity({ capacity: list = {} }: PersistentVolumeSpec, at: FieldPath):
   if (!Object.hasOwn(list, 'storage') || names.length > 1) errors.push(field.notSupported(at, list, ['storage']));
   for (const [name, amount] of Object.entries(list)) {
     const quantity = parseQuantity(amount);
-    if (quantity.sign() < 0) errors.push(field.invalid(at.key(name), quantity.value(), 'must be a valid resource quantity'));
+    if (quantity.sign() < 0)
+      errors.push(field.invalid(at.key(name), quantity.value(), 'must be a valid resource quantity'));
     if (quantity.sign() <= 0) errors.push(field.invalid(at.key(name), amount, 'must be greater than zero'));
   }
   return errors;
@@ -176,7 +194,8 @@ const SOURCES: Sources = {
     const errors = ofPods('glusterfs')(source, at);
     if (namespace === '') {
       errors.push(field.invalid(path, namespace, 'if the endpointnamespace is set, it must be a valid namespace name'));
-    } else if (namespace !== undefined) errors.push(...invalidEach(path, namespace, validation.isDNS1123Label(namespace)));
+    } else if (namespace !== undefined)
+      errors.push(...invalidEach(path, namespace, validation.isDNS1123Label(namespace)));
     return errors;
   },
   flocker: ofPods('flocker'),
@@ -194,7 +213,9 @@ const SOURCES: Sources = {
       ...invalidEach(at.child('lun'), lun, validation.isInRange(lun, 0, 255)),
       ...(needsSecret && secretRef === undefined ? [field.required(at.child('secretRef'))] : []),
       ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
-      ...(initiatorName === undefined ? [] : iscsiName(initiatorName, at.child('initiatorname'), 'must be valid format')),
+      ...(initiatorName === undefined
+        ? []
+        : iscsiName(initiatorName, at.child('initiatorname'), 'must be valid format')),
     ];
   },
   cinder: ({ volumeID, secretRef }, at) => [
@@ -202,7 +223,8 @@ const SOURCES: Sources = {
     ...(secretRef === undefined ? [] : wholeName(secretRef, at.child('secretRef'))),
   ],
   fc: ofPods('fc'),
-  flexVolume: ({ driver, options }, at) => ofPods('flexVolume')({ driver, ...(options !== undefined && { options }) }, at),
+  flexVolume: ({ driver, options }, at) =>
+    ofPods('flexVolume')({ driver, ...(options !== undefined && { options }) }, at),
   azureFile: ({ secretName: secret, shareName, secretNamespace }, at) => [
     ...ofPods('azureFile')({ secretName: secret, shareName }, at),
     ...(secretNamespace === '' ? [field.required(at.child('secretNamespace'))] : []),
@@ -292,7 +314,9 @@ function withOldLabels(affinity: NodeAffinity, old: NodeAffinity): NodeAffinity 
     if (term.matchExpressions === undefined || before?.length !== term.matchExpressions.length) return term;
     const matchExpressions = term.matchExpressions.map((expression, at) => {
       const key = before[at]?.key ?? '';
-      return Object.hasOwn(NEWER_LABELS, key) && NEWER_LABELS[key] === expression.key ? { ...expression, key } : expression;
+      return Object.hasOwn(NEWER_LABELS, key) && NEWER_LABELS[key] === expression.key
+        ? { ...expression, key }
+        : expression;
     });
     return { ...term, matchExpressions };
   });
@@ -318,7 +342,8 @@ const MOUNTABLE: readonly (keyof PersistentVolumeSource)[] = [
 
 /** Options of mounts were an annotation once, and still may be. */
 function mountOptions({ metadata, spec }: PersistentVolume): FieldErrorList {
-  if (metadata.annotations?.[MOUNT_OPTIONS] === undefined || MOUNTABLE.some((name) => spec[name] !== undefined)) return [];
+  if (metadata.annotations?.[MOUNT_OPTIONS] === undefined || MOUNTABLE.some((name) => spec[name] !== undefined))
+    return [];
   const path = field.path('metadata', 'annotations').child(MOUNT_OPTIONS);
   return [field.forbidden(path, 'may not specify mount options for this volume type')];
 }

@@ -28,13 +28,19 @@ describe('accepted', () => {
     ['a user of its own space', `${good}\nhostUsers: false`],
     ['a host user space and network', `${good}\nhostUsers: true\nhostNetwork: true`],
     ['shared processes', `${good}\nshareProcessNamespace: true`],
-    ['group policies', `${good}\nsecurityContext: {fsGroupChangePolicy: OnRootMismatch, supplementalGroupsPolicy: Strict}`],
+    [
+      'group policies',
+      `${good}\nsecurityContext: {fsGroupChangePolicy: OnRootMismatch, supplementalGroupsPolicy: Strict}`,
+    ],
     ['a runtime class', `${good}\nruntimeClassName: a.b-c`],
     ['an overhead', `${good}\noverhead: {cpu: 10m}`],
     ['Linux', `${good}\nos: {name: linux}`],
     ['Windows', `${good}\nos: {name: windows}`],
     ['gates', `${good}\nschedulingGates: [{name: a}, {name: example.com/b}]`],
-    ['a claim of devices', `${container('resources: {claims: [{name: d}]}')}\nresourceClaims: [{name: d, resourceClaimName: x}]`],
+    [
+      'a claim of devices',
+      `${container('resources: {claims: [{name: d}]}')}\nresourceClaims: [{name: d, resourceClaimName: x}]`,
+    ],
     [
       'two requests of one claim',
       `${container('resources: {claims: [{name: d, request: a}, {name: d, request: b}]}')}\nresourceClaims: [{name: d, resourceClaimTemplateName: x}]`,
@@ -46,7 +52,9 @@ describe('accepted', () => {
     ],
     [
       'rules of restarts',
-      container('restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]'),
+      container(
+        'restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]',
+      ),
     ],
     [
       'a policy of resizes',
@@ -57,7 +65,10 @@ describe('accepted', () => {
     ['a probe of its own grace', container('livenessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 1}')],
     ['a hook that sleeps', container('lifecycle: {preStop: {sleep: {seconds: 30}}}')],
     ['a hook that does not sleep', container('lifecycle: {preStop: {sleep: {seconds: 0}}}')],
-    ['an unmasked proc in its own user space', `${container('securityContext: {procMount: Unmasked}')}\nhostUsers: false`],
+    [
+      'an unmasked proc in its own user space',
+      `${container('securityContext: {procMount: Unmasked}')}\nhostUsers: false`,
+    ],
     [
       'spread by labels',
       `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, minDomains: 3, nodeAffinityPolicy: Honor, nodeTaintsPolicy: Ignore, labelSelector: {matchLabels: {a: b}}}]`,
@@ -105,14 +116,26 @@ describe('refused', () => {
     ['a user space and processes of the host', `${good}\nhostUsers: false\nhostPID: true`, ['spec.HostPID Forbidden']],
     ['a user space and IPC of the host', `${good}\nhostUsers: false\nhostIPC: true`, ['spec.HostIPC Forbidden']],
     ['a preemption that is none', `${good}\npreemptionPolicy: z`, ['spec.preemptionPolicy NotSupported']],
-    ['no skew', spread('maxSkew: 0').replace('maxSkew: 1, ', ''), ['spec.topologySpreadConstraints[0].maxSkew Invalid']],
-    ['a negative number of domains', spread('minDomains: -1'), ['spec.topologySpreadConstraints[0].minDomains Invalid']],
+    [
+      'no skew',
+      spread('maxSkew: 0').replace('maxSkew: 1, ', ''),
+      ['spec.topologySpreadConstraints[0].maxSkew Invalid'],
+    ],
+    [
+      'a negative number of domains',
+      spread('minDomains: -1'),
+      ['spec.topologySpreadConstraints[0].minDomains Invalid'],
+    ],
     [
       'a policy of nodes that is none',
       spread('nodeTaintsPolicy: z'),
       ['spec.topologySpreadConstraints[0].nodeTaintsPolicy NotSupported'],
     ],
-    ['keys without a selector', spread('matchLabelKeys: [a]'), ['spec.topologySpreadConstraints[0].matchLabelKeys Forbidden']],
+    [
+      'keys without a selector',
+      spread('matchLabelKeys: [a]'),
+      ['spec.topologySpreadConstraints[0].matchLabelKeys Forbidden'],
+    ],
     ['a gate of a bad name', `${good}\nschedulingGates: [{name: "a b"}]`, ['spec.schedulingGates[0] Invalid']],
     ['a gate twice', `${good}\nschedulingGates: [{name: a}, {name: a}]`, ['spec.schedulingGates[1] Duplicate']],
     ['a gate and a node', `${good}\nnodeName: n1\nschedulingGates: [{name: a}]`, ['spec.nodeName Forbidden']],
@@ -170,7 +193,11 @@ describe('refused', () => {
       container('resizePolicy: [{resourceName: storage, restartPolicy: NotRequired}]'),
       ['spec.containers[0].resizePolicy NotSupported'],
     ],
-    ['a debug container', `${good}\nephemeralContainers: [{name: d, image: x}]`, ['spec.ephemeralContainers Forbidden']],
+    [
+      'a debug container',
+      `${good}\nephemeralContainers: [{name: d, image: x}]`,
+      ['spec.ephemeralContainers Forbidden'],
+    ],
     [
       'a part of an image that leads out',
       `${container('volumeMounts: [{name: v, mountPath: /v, subPath: ../a}]')}\nvolumes: [{name: v, image: {reference: x}}]`,

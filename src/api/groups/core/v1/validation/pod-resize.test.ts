@@ -51,7 +51,12 @@ describe('containers', () => {
         ['', 'cpu: 100m, memory: 100Mi, ephemeral-storage: 1Gi'],
         ONLY,
       ],
-      ['another request of files', ['cpu: 100m, ephemeral-storage: 1Gi', ''], ['cpu: 100m, ephemeral-storage: 2Gi', ''], ONLY],
+      [
+        'another request of files',
+        ['cpu: 100m, ephemeral-storage: 1Gi', ''],
+        ['cpu: 100m, ephemeral-storage: 2Gi', ''],
+        ONLY,
+      ],
       ['something of others', ['cpu: 1', 'example.com/a: 1'], ['cpu: 1', 'example.com/a: 2'], ONLY],
       [
         'guaranteed',
@@ -105,7 +110,12 @@ describe('containers', () => {
       ],
       ['no request of CPU', ['cpu: 100m, memory: 100Mi', ''], ['memory: 100Mi', ''], `${AT}.requests Forbidden`],
       ['no request of memory', ['cpu: 100m, memory: 100Mi', ''], ['cpu: 100m', ''], `${AT}.requests Forbidden`],
-      ['no limits', ['cpu: 100m, memory: 1', 'cpu: 100m, memory: 100Mi'], ['cpu: 100m, memory: 1', ''], `${AT}.limits Forbidden`],
+      [
+        'no limits',
+        ['cpu: 100m, memory: 1', 'cpu: 100m, memory: 100Mi'],
+        ['cpu: 100m, memory: 1', ''],
+        `${AT}.limits Forbidden`,
+      ],
       ['files, where there was nothing', ['', ''], ['ephemeral-storage: 10Gi', ''], ONLY],
       ['more than the limit', ['cpu: 1', 'cpu: 2'], ['cpu: 3', 'cpu: 2'], `${AT}.requests Invalid`],
       ['less than nothing', ['cpu: 1', ''], ['cpu: "-1"', ''], `${AT}.requests[cpu] Invalid`, QOS],
@@ -151,12 +161,27 @@ describe('sidecars', () => {
   table(
     [
       ...CHANGES,
-      ['no limit of CPU', ['cpu: 1m, memory: 1', 'cpu: 100m, memory: 100Mi'], ['cpu: 1m, memory: 1', 'memory: 100Mi'], LIMITS],
-      ['no limit of memory', ['cpu: 1m, memory: 1', 'cpu: 100m, memory: 100Mi'], ['cpu: 1m, memory: 1', 'cpu: 100m'], LIMITS],
+      [
+        'no limit of CPU',
+        ['cpu: 1m, memory: 1', 'cpu: 100m, memory: 100Mi'],
+        ['cpu: 1m, memory: 1', 'memory: 100Mi'],
+        LIMITS,
+      ],
+      [
+        'no limit of memory',
+        ['cpu: 1m, memory: 1', 'cpu: 100m, memory: 100Mi'],
+        ['cpu: 1m, memory: 1', 'cpu: 100m'],
+        LIMITS,
+      ],
       ['no request of CPU', ['cpu: 100m, memory: 100Mi', ''], ['memory: 100Mi', ''], REQUESTS],
       ['no request of memory', ['cpu: 100m, memory: 100Mi', ''], ['cpu: 100m', ''], REQUESTS],
       ['no limits', ['cpu: 100m, memory: 1', 'cpu: 100m, memory: 100Mi'], ['cpu: 100m, memory: 1', ''], LIMITS],
-      ['another limit of files', ['cpu: 1', 'ephemeral-storage: 2Gi'], ['cpu: 1', 'ephemeral-storage: 1Gi'], `${AT} Forbidden`],
+      [
+        'another limit of files',
+        ['cpu: 1', 'ephemeral-storage: 2Gi'],
+        ['cpu: 1', 'ephemeral-storage: 1Gi'],
+        `${AT} Forbidden`,
+      ],
       ['another request of files', ['ephemeral-storage: 1Gi', ''], ['ephemeral-storage: 2Gi', ''], `${AT} Forbidden`],
     ],
     of,
@@ -164,7 +189,8 @@ describe('sidecars', () => {
 });
 
 describe('the pod as a whole', () => {
-  const of = (lists: Lists): string => `containers: [{name: c, image: x, resources: {requests: {cpu: 1m}}}]\n${resources(lists)}`;
+  const of = (lists: Lists): string =>
+    `containers: [{name: c, image: x, resources: {requests: {cpu: 1m}}}]\n${resources(lists)}`;
   table(
     [
       ['another limit of memory', ['', 'cpu: 200m, memory: 100Mi'], ['', 'cpu: 200m, memory: 200Mi']],
@@ -204,7 +230,8 @@ describe('the pod as a whole', () => {
 
 describe('the node', () => {
   const spec = (cpu: string): string => `containers: [{name: main, image: x, resources: {limits: {cpu: ${cpu}}}}]`;
-  const status = (of: string): string => `{containerStatuses: [{name: main, image: x, imageID: x, ready: true, ${of}}]}`;
+  const status = (of: string): string =>
+    `{containerStatuses: [{name: main, image: x, imageID: x, ready: true, ${of}}]}`;
   test.each<[what: string, status: string, ...errors: string[]]>([
     ['says nothing of what runs', status('state: {running: {}}'), 'spec Forbidden'],
     ['says what it has', status('state: {running: {}}, resources: {}')],

@@ -9,7 +9,10 @@ import { validatePod } from './index.ts';
 
 /** What is wrong with a pod; paths begin at its spec. */
 function errorsOf(spec: string, metadata = ''): string[] {
-  const pod = manifest<core.Pod>('core/v1.Pod', `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`);
+  const pod = manifest<core.Pod>(
+    'core/v1.Pod',
+    `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`,
+  );
   return validatePod(pod).map(({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`);
 }
 
@@ -88,8 +91,16 @@ describe('names', () => {
     ['hosts', 'hostAliases: [{ip: 12.34.56.78, hostnames: [host1, host2.bar]}]'],
     ["hosts of the host's network", 'hostNetwork: true\nhostAliases: [{ip: 12.34.56.78, hostnames: [host1]}]'],
     ['hosts of a bad address', 'hostAliases: [{ip: 999.999.999.999, hostnames: [host1]}]', 'hostAliases[0].ip Invalid'],
-    ['hosts of an address with zeroes', 'hostAliases: [{ip: 001.002.003.004, hostnames: [host1]}]', 'hostAliases[0].ip Invalid'],
-    ['hosts of a bad name', 'hostAliases: [{ip: 12.34.56.78, hostnames: ["@#$^#@#$"]}]', 'hostAliases[0].hostnames[0] Invalid'],
+    [
+      'hosts of an address with zeroes',
+      'hostAliases: [{ip: 001.002.003.004, hostnames: [host1]}]',
+      'hostAliases[0].ip Invalid',
+    ],
+    [
+      'hosts of a bad name',
+      'hostAliases: [{ip: 12.34.56.78, hostnames: ["@#$^#@#$"]}]',
+      'hostAliases[0].hostnames[0] Invalid',
+    ],
     ['a deadline', 'activeDeadlineSeconds: 2147483647'],
     ['no deadline', 'activeDeadlineSeconds: 0', 'activeDeadlineSeconds Invalid'],
     ['a negative deadline', 'activeDeadlineSeconds: -1', 'activeDeadlineSeconds Invalid'],
@@ -122,7 +133,11 @@ describe("the host's", () => {
     ['network', 'hostNetwork: true'],
     ['processes', 'hostPID: true'],
     ['memory', 'hostIPC: true'],
-    ['processes, shared', 'hostPID: true\nshareProcessNamespace: true', 'securityContext.shareProcessNamespace Invalid'],
+    [
+      'processes, shared',
+      'hostPID: true\nshareProcessNamespace: true',
+      'securityContext.shareProcessNamespace Invalid',
+    ],
     ['users', 'hostUsers: true\nhostPID: true\nhostIPC: true\nhostNetwork: true'],
     ['users not', 'hostUsers: false'],
     ['users not, but its processes', 'hostUsers: false\nhostPID: true', 'HostPID Forbidden'],
@@ -145,7 +160,10 @@ describe('users', () => {
   table(
     [
       ['the least', 'runAsUser: 0, runAsGroup: 0, fsGroup: 0, supplementalGroups: [0]'],
-      ['the greatest', 'runAsUser: 2147483647, runAsGroup: 2147483647, fsGroup: 2147483647, supplementalGroups: [2147483647]'],
+      [
+        'the greatest',
+        'runAsUser: 2147483647, runAsGroup: 2147483647, fsGroup: 2147483647, supplementalGroups: [2147483647]',
+      ],
       ...['runAsUser', 'runAsGroup', 'fsGroup'].flatMap((name): Case[] => [
         [`${name} too low`, `${name}: -1`, `securityContext.${name} Invalid`],
         [`${name} too high`, `${name}: 2147483648`, `securityContext.${name} Invalid`],
@@ -186,11 +204,9 @@ describe('sysctls', () => {
         '{name: kernel.shmmni, value: "32768"}, {name: kernel.shmmax, value: "1000000000"}, {name: knet.ipv4.route.min_pmtu, value: "1000"}',
       ],
       ...PARTS.map((name): Case => [name, `{name: ${name}, value: "1"}`]),
-      ...['"-"', 'ä', 'a.', '"."', 'a.b.c.', '".a"', 'a..b', '"*"', '"a*"', 'A.b', '"a b"', 'i'.repeat(254)].map((name): Case => [
-        name,
-        `{name: ${name}, value: "1"}`,
-        'securityContext.sysctls[0].name Invalid',
-      ]),
+      ...['"-"', 'ä', 'a.', '"."', 'a.b.c.', '".a"', 'a..b', '"*"', '"a*"', 'A.b', '"a b"', 'i'.repeat(254)].map(
+        (name): Case => [name, `{name: ${name}, value: "1"}`, 'securityContext.sysctls[0].name Invalid'],
+      ),
       ['no name', '{name: "", value: "1"}', 'securityContext.sysctls[0].name Required'],
       ['one twice', '{name: a, value: "1"}, {name: a, value: "1"}', 'securityContext.sysctls[1].name Duplicate'],
       ['one with dots and one with slashes', '{name: a.b, value: "1"}, {name: a/b, value: "1"}'],
@@ -253,7 +269,8 @@ describe('profiles', () => {
   const SECCOMP = 'seccomp.security.alpha.kubernetes.io/pod';
   const SECCOMP_OF = 'container.seccomp.security.alpha.kubernetes.io/';
   const ARMOR_OF = 'container.apparmor.security.beta.kubernetes.io/';
-  const at = (key: string): string => (key.startsWith(ARMOR_OF) ? `metadata.annotations[${key}]` : `metadata.annotations.${key}`);
+  const at = (key: string): string =>
+    key.startsWith(ARMOR_OF) ? `metadata.annotations[${key}]` : `metadata.annotations.${key}`;
   test.each<[key: string, value: string, ...errors: string[]]>([
     [SECCOMP, 'runtime/default'],
     [SECCOMP, 'docker/default'],
@@ -279,7 +296,11 @@ describe('profiles', () => {
   });
 
   test.each<[what: string, spec: string, annotation: string, ...errors: string[]]>([
-    ['the same', containerProfile('appArmorProfile', 'type: Localhost, localhostProfile: foo'), `${ARMOR_OF}c: localhost/foo`],
+    [
+      'the same',
+      containerProfile('appArmorProfile', 'type: Localhost, localhostProfile: foo'),
+      `${ARMOR_OF}c: localhost/foo`,
+    ],
     [
       "the same as the pod's",
       podProfile('appArmorProfile', 'type: Localhost, localhostProfile: foo'),
@@ -345,7 +366,9 @@ describe('resources', () => {
     [
       'volumes',
       of('', 'attachable-volumes-aws-ebs: 10'),
-      ...['limits', 'limits', 'requests', 'requests'].map((list) => `${at}.${list}[attachable-volumes-aws-ebs] Invalid`),
+      ...['limits', 'limits', 'requests', 'requests'].map(
+        (list) => `${at}.${list}[attachable-volumes-aws-ebs] Invalid`,
+      ),
     ],
     ['negative limits', of('', 'cpu: "-10", memory: 0'), `${at}.limits[cpu] Invalid`, `${at}.requests[cpu] Invalid`],
     [
@@ -365,7 +388,12 @@ describe('resources', () => {
     ],
     ['less of others than the limit', of('example.com/a: 2', 'example.com/a: 1'), `${at}.requests Invalid`],
     ['others without a limit', of('example.com/a: 2', ''), `${at}.limits Required`],
-    ['halves of others', of('example.com/a: 500m', ''), `${at}.requests[example.com/a] Invalid`, `${at}.limits Required`],
+    [
+      'halves of others',
+      of('example.com/a: 500m', ''),
+      `${at}.requests[example.com/a] Invalid`,
+      `${at}.limits Required`,
+    ],
     [
       'halves of the limit of others',
       of('example.com/a: 5', 'example.com/a: 2.5'),
@@ -382,7 +410,11 @@ describe('resources', () => {
     ['huge pages', of(...same(`${ALL}, hugepages-2Mi: 1Gi`))],
     ['huge pages of two sizes', of(...same(`${ALL}, hugepages-2Mi: 1Gi, hugepages-1Gi: 2Gi`))],
     ['huge pages alone', of(...same('hugepages-2Mi: 1Gi')), `${at} Forbidden`],
-    ['more huge pages than asked for', of(`${ALL}, hugepages-2Mi: 1Gi`, `${ALL}, hugepages-2Mi: 2Gi`), `${at}.requests Invalid`],
+    [
+      'more huge pages than asked for',
+      of(`${ALL}, hugepages-2Mi: 1Gi`, `${ALL}, hugepages-2Mi: 2Gi`),
+      `${at}.requests Invalid`,
+    ],
     [
       'a part of a huge page',
       of(...same(`${ALL}, hugepages-2Mi: 3Mi`)),
@@ -397,12 +429,17 @@ describe('resources', () => {
 describe("the pod's resources", () => {
   const spec = (requests: string, limits: string, container = '', more = ''): string =>
     `containers: [{name: c, image: x${container}}]\nresources: {requests: {${requests}}, limits: {${limits}}}${more}`;
-  const own = (requests: string, limits: string): string => `, resources: {requests: {${requests}}, limits: {${limits}}}`;
+  const own = (requests: string, limits: string): string =>
+    `, resources: {requests: {${requests}}, limits: {${limits}}}`;
   test.each<[what: string, spec: string, ...errors: string[]]>([
     ['limits', spec('', 'cpu: 100m, memory: 200Mi')],
     ['limits on Linux', spec('', 'cpu: 100m, memory: 200Mi', '', '\nos: {name: linux}')],
     ['on Windows', spec('', 'cpu: 100m', '', '\nos: {name: windows}'), 'resources Forbidden'],
-    ['on Windows, and others', spec('', 'cpu: 100m', own('', 'cpu: 200m'), '\nos: {name: windows}'), 'resources Forbidden'],
+    [
+      'on Windows, and others',
+      spec('', 'cpu: 100m', own('', 'cpu: 200m'), '\nos: {name: windows}'),
+      'resources Forbidden',
+    ],
     ['huge pages', spec('cpu: 1, hugepages-2Mi: 4Mi', 'cpu: 1, hugepages-2Mi: 4Mi')],
     ['storage', spec('', 'ephemeral-storage: 1Gi'), 'resources.limits[ephemeral-storage] NotSupported'],
     ['others', spec('', 'example.com/a: 1'), 'resources.limits[example.com/a] NotSupported'],
@@ -473,7 +510,10 @@ describe('signals', () => {
 
 describe('systems', () => {
   table([
-    ['Linux', 'os: {name: linux}\nsecurityContext: {seLinuxOptions: {user: u, role: r, type: t, level: l}, runAsUser: 1}'],
+    [
+      'Linux',
+      'os: {name: linux}\nsecurityContext: {seLinuxOptions: {user: u, role: r, type: t, level: l}, runAsUser: 1}',
+    ],
     [
       'options of Windows on Linux',
       'os: {name: linux}\nsecurityContext: {windowsOptions: {runAsUserName: me}}',
@@ -511,7 +551,9 @@ test.each<[cost: string, good: boolean]>([
   ['2147483648', false],
 ])('a cost of deletion of %s', (cost, good) => {
   const key = 'controller.kubernetes.io/pod-deletion-cost';
-  expect(errorsOf(GOOD, `, annotations: {${key}: "${cost}"}`)).toEqual(good ? [] : [`metadata.annotations[${key}] Invalid`]);
+  expect(errorsOf(GOOD, `, annotations: {${key}: "${cost}"}`)).toEqual(
+    good ? [] : [`metadata.annotations[${key}] Invalid`],
+  );
 });
 
 test.each(['', 'foo'])('of a file "%s", on no node', (value) => {

@@ -34,12 +34,19 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
   };
   const init = spec.initContainers ?? [];
   return [
-    ...(spec.terminationGracePeriodSeconds === undefined ? [field.required(at.child('terminationGracePeriodSeconds'))] : []),
+    ...(spec.terminationGracePeriodSeconds === undefined
+      ? [field.required(at.child('terminationGracePeriodSeconds'))]
+      : []),
     ...validatedVolumes.errors,
     ...resourceClaims(spec.resourceClaims, owner, at.child('resourceClaims')),
     ...containers(spec.containers, pod, at.child('containers')),
     ...initContainers(init, spec.containers, pod, at.child('initContainers')),
-    ...ephemeralContainers(spec.ephemeralContainers ?? [], [...spec.containers, ...init], pod, at.child('ephemeralContainers')),
+    ...ephemeralContainers(
+      spec.ephemeralContainers ?? [],
+      [...spec.containers, ...init],
+      pod,
+      at.child('ephemeralContainers'),
+    ),
     ...podResources(spec, at.child('resources'), claimNames),
     ...hostNetworkPorts(spec, owner.isPod, at),
     ...oneOf(spec.restartPolicy, RESTART_POLICIES, at.child('restartPolicy')),
@@ -70,7 +77,11 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
     ...named(spec, 'priorityClassName', validation.isDNS1123Subdomain, at),
     ...(spec.runtimeClassName === undefined
       ? []
-      : invalidEach(at.child('runtimeClassName'), spec.runtimeClassName, validation.isDNS1123Subdomain(spec.runtimeClassName))),
+      : invalidEach(
+          at.child('runtimeClassName'),
+          spec.runtimeClassName,
+          validation.isDNS1123Subdomain(spec.runtimeClassName),
+        )),
     ...(spec.preemptionPolicy === undefined
       ? []
       : oneOf(spec.preemptionPolicy, PREEMPTION_POLICIES, at.child('preemptionPolicy'))),
@@ -82,7 +93,12 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
 
 type NamedField = 'serviceAccountName' | 'nodeName' | 'hostname' | 'subdomain' | 'priorityClassName';
 
-function named(spec: PodSpec, name: NamedField, check: (value: string) => readonly string[], at: FieldPath): FieldErrorList {
+function named(
+  spec: PodSpec,
+  name: NamedField,
+  check: (value: string) => readonly string[],
+  at: FieldPath,
+): FieldErrorList {
   const value = spec[name] ?? '';
   return value === '' ? [] : invalidEach(at.child(name), value, check(value));
 }
@@ -125,7 +141,8 @@ export function whatStays(old: PodSpec): Pick<VolumeOwner, 'anySELinuxPolicy' | 
     anySELinuxPolicy: old.securityContext?.seLinuxChangePolicy !== undefined,
     restartingInit: (old.initContainers ?? []).some(
       ({ restartPolicy, resizePolicy }) =>
-        restartPolicy !== 'Always' && (resizePolicy ?? []).some((policy) => policy.restartPolicy === 'RestartContainer'),
+        restartPolicy !== 'Always' &&
+        (resizePolicy ?? []).some((policy) => policy.restartPolicy === 'RestartContainer'),
     ),
   };
 }
@@ -160,7 +177,9 @@ export function podTemplate({ metadata, spec }: PodTemplateSpec, at: FieldPath, 
     ...profilesMatch(metadata.annotations, spec, at.child('spec')),
   ];
   if ((spec.ephemeralContainers ?? []).length > 0) {
-    errors.push(field.forbidden(at.child('spec', 'ephemeralContainers'), 'ephemeral containers not allowed in pod template'));
+    errors.push(
+      field.forbidden(at.child('spec', 'ephemeralContainers'), 'ephemeral containers not allowed in pod template'),
+    );
   }
   return errors;
 }

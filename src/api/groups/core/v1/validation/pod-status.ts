@@ -47,7 +47,11 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
   }
   errors.push(
     ...allocatedResources(status.containerStatuses, spec.containers, STATUS.child('containerStatuses')),
-    ...allocatedResources(status.initContainerStatuses, spec.initContainers ?? [], STATUS.child('initContainerStatuses')),
+    ...allocatedResources(
+      status.initContainerStatuses,
+      spec.initContainers ?? [],
+      STATUS.child('initContainerStatuses'),
+    ),
   );
   (status.ephemeralContainerStatuses ?? []).forEach(({ allocatedResourcesStatus = [] }, index) => {
     if (allocatedResourcesStatus.length === 0) return;
@@ -98,7 +102,11 @@ function mayRestart({ spec }: Pod, containerName: string, list: StatusList, exit
   if (list === 'ephemeralContainerStatuses') return false;
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
   // One of them could take all the others with it.
-  if (all.some(({ restartPolicyRules = [] }) => restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'))) {
+  if (
+    all.some(({ restartPolicyRules = [] }) =>
+      restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+    )
+  ) {
     return true;
   }
   const candidates = (list === 'containerStatuses' ? spec.containers : spec.initContainers) ?? [];
@@ -109,7 +117,10 @@ function mayRestart({ spec }: Pod, containerName: string, list: StatusList, exit
 /** What its rules say for how it ended; or else its own policy, and without one the pod's. */
 function shouldRestart(container: Container, podPolicy: string, exitCode: number): boolean {
   const { restartPolicy, restartPolicyRules = [] } = container;
-  if (restartPolicy !== undefined && restartPolicyRules.some((rule) => rule.action === 'Restart' && covers(rule, exitCode))) {
+  if (
+    restartPolicy !== undefined &&
+    restartPolicyRules.some((rule) => rule.action === 'Restart' && covers(rule, exitCode))
+  ) {
     return true;
   }
   const policy = restartPolicy ?? podPolicy;
@@ -128,7 +139,8 @@ function resourceClaimStatuses({ status, spec }: Pod): FieldErrorList {
   const seen = new Set<string>();
   (status.resourceClaimStatuses ?? []).forEach(({ name, resourceClaimName }, index) => {
     const path = STATUS.child('resourceClaimStatuses').index(index).child('name');
-    if (!known.has(name)) errors.push(field.invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`'));
+    if (!known.has(name))
+      errors.push(field.invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`'));
     if (seen.has(name)) errors.push(field.duplicate(path, name));
     seen.add(name);
     if (resourceClaimName !== undefined) {
@@ -190,7 +202,9 @@ function hostIPs({ hostIP = '', hostIPs: list }: PodStatus, old: PodStatus): Fie
   const path = STATUS.child('hostIPs');
   const first = all[0];
   const errors =
-    first === undefined || first === hostIP ? [] : [field.invalid(path.index(0).child('ip'), first, 'must be equal to `hostIP`')];
+    first === undefined || first === hostIP
+      ? []
+      : [field.invalid(path.index(0).child('ip'), first, 'must be equal to `hostIP`')];
   return [...errors, ...addresses(all, textOf(old.hostIPs), path)];
 }
 

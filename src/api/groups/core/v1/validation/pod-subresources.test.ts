@@ -105,7 +105,8 @@ describe('resize', () => {
   const whole = (requests: string): string =>
     `containers: [{name: c, image: x}]${requests === '' ? '' : `\nresources: {requests: {${requests}}}`}`;
   const ONLY = 'spec: Forbidden: only cpu and memory resources are mutable';
-  const QOS = (old: string): string => `spec: Invalid value: ${old}: Pod QOS Class may not change as a result of resizing`;
+  const QOS = (old: string): string =>
+    `spec: Invalid value: ${old}: Pod QOS Class may not change as a result of resizing`;
   const resources = 'spec.containers[0].resources';
 
   test.each<[what: string, old: string, spec: string, errors: unknown]>([
@@ -172,7 +173,9 @@ describe('resize', () => {
       'in another order',
       `containers: [${container('cpu: 1')}, {name: d, image: x}]`,
       `containers: [{name: d, image: x}, ${container('cpu: 1')}]`,
-      [0, 1].map((at) => `spec.containers[${at}].name: Forbidden: containers may not be renamed or reordered on resize`),
+      [0, 1].map(
+        (at) => `spec.containers[${at}].name: Forbidden: containers may not be renamed or reordered on resize`,
+      ),
     ],
     [
       'an init container less',
@@ -224,7 +227,8 @@ describe('resize', () => {
   test('needs a node that says what its containers have', () => {
     const status = (more: string): string =>
       `status: {containerStatuses: [{name: c, image: x, imageID: x, state: {running: {}}${more}}]}`;
-    const change = (more: string): string[] => messages(validatePodResize(pod(one('cpu: 2')), pod(one('cpu: 1'), status(more))));
+    const change = (more: string): string[] =>
+      messages(validatePodResize(pod(one('cpu: 2')), pod(one('cpu: 1'), status(more))));
     expect(change('')).toEqual(['spec: Forbidden: Pod running on node without support for resize']);
     expect(change(', resources: {requests: {cpu: 1}}')).toEqual([]);
   });

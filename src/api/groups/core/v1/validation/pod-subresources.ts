@@ -14,7 +14,8 @@ const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
 
 /** Ephemeral containers come, and stay as they came. `pod` differs from `old` only in them. */
 export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldErrorList {
-  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(WHOLE, 'static pods do not support ephemeral containers')];
+  if (isMirrorPod(old.metadata.annotations))
+    return [field.forbidden(WHOLE, 'static pods do not support ephemeral containers')];
   const path = SPEC.child('ephemeralContainers');
   // A patch does not keep their order.
   const now = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
@@ -24,7 +25,8 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldE
     ...(old.spec.ephemeralContainers ?? []).flatMap((before) => {
       const name = JSON.stringify(before.name);
       const after = now.get(before.name);
-      if (after === undefined) return [field.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`)];
+      if (after === undefined)
+        return [field.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`)];
       if (semanticEqual(before, after)) return [];
       const message = `existing ephemeral containers ${name} may not be changed\n- ${JSON.stringify(before)}\n+ ${JSON.stringify(after)}\n`;
       return [field.forbidden(path, message)];
@@ -47,7 +49,10 @@ export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
   if ((old.status.nodeAllocatableResourceClaimStatuses ?? []).length > 0) {
     errors.push(field.forbidden(SPEC, 'pods with node allocatable resource claims cannot be resized'));
   }
-  const moved = [...sameContainers(pod.spec, old.spec, 'containers'), ...sameContainers(pod.spec, old.spec, 'initContainers')];
+  const moved = [
+    ...sameContainers(pod.spec, old.spec, 'containers'),
+    ...sameContainers(pod.spec, old.spec, 'initContainers'),
+  ];
   if (moved.length > 0) return [...errors, ...moved];
   errors.push(...containersResize(pod.spec, old.spec));
   if (errors.length > 0 || semanticEqual(withOldAmounts(pod.spec, old.spec), old.spec)) return errors;
@@ -62,7 +67,8 @@ function isResizeSupported({ status }: Pod): boolean {
 
 function podLevelResize({ resources }: PodSpec, { resources: before }: PodSpec): FieldErrorList {
   const at = SPEC.child('resources');
-  if (before !== undefined && resources === undefined) return [field.forbidden(at, 'pod-level resources cannot be removed')];
+  if (before !== undefined && resources === undefined)
+    return [field.forbidden(at, 'pod-level resources cannot be removed')];
   if (resources === undefined) return [];
   const errors = before === undefined ? [] : removals(resources, before, at, 'pod-level resource');
   if (!semanticEqual(withAmountsOf(resources, before ?? {}), before ?? {})) {
@@ -74,7 +80,8 @@ function podLevelResize({ resources }: PodSpec, { resources: before }: PodSpec):
 /** One and the same containers, in the same order. */
 function sameContainers(spec: PodSpec, old: PodSpec, list: 'containers' | 'initContainers'): FieldErrorList {
   const [now, before] = [spec[list] ?? [], old[list] ?? []];
-  if (now.length !== before.length) return [field.forbidden(SPEC.child(list), `${list} may not be added or removed on resize`)];
+  if (now.length !== before.length)
+    return [field.forbidden(SPEC.child(list), `${list} may not be added or removed on resize`)];
   return before.flatMap(({ name }, index) => {
     if (now[index]?.name === name) return [];
     const path = SPEC.child(list).index(index).child('name');
@@ -92,7 +99,8 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
   }
   spec.containers.forEach((container, index) => {
     const before = old.containers[index] as Container;
-    if (!semanticEqual(withOldResources(container, before), before)) errors.push(field.forbidden(SPEC, ONLY_CPU_AND_MEMORY));
+    if (!semanticEqual(withOldResources(container, before), before))
+      errors.push(field.forbidden(SPEC, ONLY_CPU_AND_MEMORY));
   });
   (spec.initContainers ?? []).forEach((container, index) => {
     const path = SPEC.child('initContainers').index(index);
@@ -110,7 +118,12 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
 }
 
 /** What was requested or limited stays so, by some amount. */
-function removals(now: ResourceRequirements, before: ResourceRequirements, at: FieldPath, what: string): FieldErrorList {
+function removals(
+  now: ResourceRequirements,
+  before: ResourceRequirements,
+  at: FieldPath,
+  what: string,
+): FieldErrorList {
   return (['requests', 'limits'] as const).flatMap((list) => {
     const kept = Object.keys(before[list] ?? {}).every((name) => Object.hasOwn(now[list] ?? {}, name));
     return kept ? [] : [field.forbidden(at.child(list), `${what} ${list} cannot be removed`)];
@@ -135,11 +148,19 @@ function withOldResources(container: Container, old: Container): Container {
 
 function withAmountsOf(resources: ResourceRequirements, old: ResourceRequirements): ResourceRequirements {
   const { requests, limits, ...others } = resources;
-  return { ...others, ...withAmounts('requests', requests, old.requests), ...withAmounts('limits', limits, old.limits) };
+  return {
+    ...others,
+    ...withAmounts('requests', requests, old.requests),
+    ...withAmounts('limits', limits, old.limits),
+  };
 }
 
 /** None at all is not the same as an empty list. */
-function withAmounts(name: 'requests' | 'limits', now: ResourceList = {}, before: ResourceList = {}): ResourceRequirements {
+function withAmounts(
+  name: 'requests' | 'limits',
+  now: ResourceList = {},
+  before: ResourceList = {},
+): ResourceRequirements {
   const { cpu: _cpu, memory: _memory, ...others } = now;
   const { cpu, memory } = before;
   const amounts = { ...others, ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) };

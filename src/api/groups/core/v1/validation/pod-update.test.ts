@@ -189,7 +189,8 @@ describe('what may change', () => {
     `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms.join(', ')}]}}}`;
   const preferred = (expressions: string, fields = ''): string =>
     `affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [${expressions}], matchFields: [${fields}]}}]}}`;
-  const term = (expressions: string, fields = ''): string => `{matchExpressions: [${expressions}], matchFields: [${fields}]}`;
+  const term = (expressions: string, fields = ''): string =>
+    `{matchExpressions: [${expressions}], matchFields: [${fields}]}`;
   const FOO = '{key: expr, operator: In, values: [foo]}';
   const BAR = '{key: expr, operator: In, values: [bar]}';
   const FOO2 = '{key: expr2, operator: In, values: [foo2]}';
@@ -202,8 +203,16 @@ describe('what may change', () => {
     ['a selector of nodes', '', 'nodeSelector: {foo: bar}', NO],
     ['a selector of nodes less', 'nodeSelector: {foo: bar}', '', NO],
     ['a selector of nodes, gated', GATED, `${GATED}\nnodeSelector: {foo: bar}`],
-    ['a selector of nodes more, gated', `${GATED}\nnodeSelector: {foo: bar}`, `${GATED}\nnodeSelector: {foo: bar, foo2: bar2}`],
-    ['a selector of nodes more, no longer gated', `${GATED}\nnodeSelector: {foo: bar}`, 'nodeSelector: {foo: bar, foo2: bar2}'],
+    [
+      'a selector of nodes more, gated',
+      `${GATED}\nnodeSelector: {foo: bar}`,
+      `${GATED}\nnodeSelector: {foo: bar, foo2: bar2}`,
+    ],
+    [
+      'a selector of nodes more, no longer gated',
+      `${GATED}\nnodeSelector: {foo: bar}`,
+      'nodeSelector: {foo: bar, foo2: bar2}',
+    ],
     ['a selector of nodes less, gated', `${GATED}\nnodeSelector: {foo: bar}`, GATED, 'spec.nodeSelector Invalid'],
     [
       'another selector of nodes, gated',
@@ -217,16 +226,36 @@ describe('what may change', () => {
     ['from nothing', GATED, `${GATED}\n${required(term(FOO))}`],
     ['to nothing', `${GATED}\n${required(term(FOO))}`, `${GATED}\naffinity: {nodeAffinity: {}}`, `${TERMS} Invalid`],
     ['to no affinity', `${GATED}\n${required(term(FOO))}`, `${GATED}\naffinity: {}`, `${TERMS} Invalid`],
-    ['other kinds of terms', `${GATED}\n${required(term(FOO))}`, `${GATED}\n${required(term('', NODE))}`, `${TERMS}[0] Invalid`],
-    ['fields less', `${GATED}\n${required(term(FOO, NODE))}`, `${GATED}\n${required(term(FOO))}`, `${TERMS}[0] Invalid`],
-    ['another label', `${GATED}\n${required(term(FOO, NODE))}`, `${GATED}\n${required(term(BAR, NODE))}`, `${TERMS}[0] Invalid`],
+    [
+      'other kinds of terms',
+      `${GATED}\n${required(term(FOO))}`,
+      `${GATED}\n${required(term('', NODE))}`,
+      `${TERMS}[0] Invalid`,
+    ],
+    [
+      'fields less',
+      `${GATED}\n${required(term(FOO, NODE))}`,
+      `${GATED}\n${required(term(FOO))}`,
+      `${TERMS}[0] Invalid`,
+    ],
+    [
+      'another label',
+      `${GATED}\n${required(term(FOO, NODE))}`,
+      `${GATED}\n${required(term(BAR, NODE))}`,
+      `${TERMS}[0] Invalid`,
+    ],
     [
       'another field',
       `${GATED}\n${required(term(FOO, NODE))}`,
       `${GATED}\n${required(term(FOO, OTHER_NODE))}`,
       `${TERMS}[0] Invalid`,
     ],
-    ['another term', `${GATED}\n${required(term(FOO))}`, `${GATED}\n${required(term(FOO), term(FOO2))}`, `${TERMS} Invalid`],
+    [
+      'another term',
+      `${GATED}\n${required(term(FOO))}`,
+      `${GATED}\n${required(term(FOO), term(FOO2))}`,
+      `${TERMS} Invalid`,
+    ],
     ['from no nodes to some', `${GATED}\n${required('{}')}`, `${GATED}\n${required(term(FOO))}`, `${TERMS}[0] Invalid`],
     ['preferences', `${GATED}\n${preferred(FOO)}`, `${GATED}\n${preferred(BAR)}`],
     ['more preferences', `${GATED}\n${preferred(FOO)}`, `${GATED}\n${preferred(`${FOO}, ${FOO2}`, NODE)}`],
@@ -383,7 +412,8 @@ describe('what a node says', () => {
   const WAITS = '{waiting: {reason: PodInitializing}}';
   const RUNS = '{running: {startedAt: "2026-01-01T00:00:00Z"}}';
   const ENDED = '{terminated: {exitCode: 0, reason: Completed}}';
-  const of = (list: string, name: string, state: string): string => `${list}: [{name: ${name}, image: x, state: ${state}}]`;
+  const of = (list: string, name: string, state: string): string =>
+    `${list}: [{name: ${name}, image: x, state: ${state}}]`;
   const MAIN = of('containerStatuses', 'c', RUNS);
   test.each<[what: string, old: string, now: string]>([
     ['they wait', '', `${of('initContainerStatuses', 'i', WAITS)}, ${of('containerStatuses', 'c', WAITS)}`],
@@ -410,7 +440,11 @@ describe('what a node says', () => {
     ],
     ['the same class', 'qosClass: Burstable', 'qosClass: Burstable'],
     ['all restart', '', 'conditions: [{type: AllContainersRestarting, status: "True"}]'],
-    ['a generation', '', 'observedGeneration: 1, conditions: [{type: PodScheduled, status: "True", observedGeneration: 1}]'],
+    [
+      'a generation',
+      '',
+      'observedGeneration: 1, conditions: [{type: PodScheduled, status: "True", observedGeneration: 1}]',
+    ],
     [
       'two conditions of others',
       '',
@@ -445,7 +479,13 @@ describe('what a node says', () => {
       CODE(41),
       DEAD('containerStatuses'),
     ],
-    ['one whose rules exclude others', `containers: [{name: c, image: x, ${RULE('NotIn')}}]`, 'containerStatuses', 'c', CODE(41)],
+    [
+      'one whose rules exclude others',
+      `containers: [{name: c, image: x, ${RULE('NotIn')}}]`,
+      'containerStatuses',
+      'c',
+      CODE(41),
+    ],
     [
       'one whose rules exclude it',
       `containers: [{name: c, image: x, ${RULE('NotIn')}}]`,

@@ -43,7 +43,11 @@ describe('containers', () => {
       'containers: [{}]',
       ['spec.containers[0].name: Required value', 'spec.containers[0].image: Required value'],
     ],
-    ['an upper-case name', 'containers: [{name: C, image: x}]', [`spec.containers[0].name: Invalid value: "C": ${LABEL}`]],
+    [
+      'an upper-case name',
+      'containers: [{name: C, image: x}]',
+      [`spec.containers[0].name: Invalid value: "C": ${LABEL}`],
+    ],
     [
       'one name twice',
       'containers: [{name: c, image: x}, {name: c, image: x}]',
@@ -62,7 +66,9 @@ describe('containers', () => {
     [
       'an unknown pull policy',
       container('imagePullPolicy: Often'),
-      ['spec.containers[0].imagePullPolicy: Unsupported value: "Often": supported values: "Always", "IfNotPresent", "Never"'],
+      [
+        'spec.containers[0].imagePullPolicy: Unsupported value: "Often": supported values: "Always", "IfNotPresent", "Never"',
+      ],
     ],
     [
       'an unknown policy for last words',
@@ -73,13 +79,17 @@ describe('containers', () => {
     ],
     [
       'a policy of its own',
-      container('restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]'),
+      container(
+        'restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]',
+      ),
       [],
     ],
     [
       'an unknown policy of its own',
       container('restartPolicy: Sometimes'),
-      ['spec.containers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"'],
+      [
+        'spec.containers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
+      ],
     ],
     [
       'rules without a policy, and without sense',
@@ -136,13 +146,17 @@ describe('init containers', () => {
   table([
     [
       'a sidecar with a probe and a hook',
-      init('restartPolicy: Always, readinessProbe: {tcpSocket: {port: 80}}, lifecycle: {preStop: {exec: {command: [x]}}}'),
+      init(
+        'restartPolicy: Always, readinessProbe: {tcpSocket: {port: 80}}, lifecycle: {preStop: {exec: {command: [x]}}}',
+      ),
       [],
     ],
     [
       'a probe of one that ends',
       init('readinessProbe: {tcpSocket: {port: 80}}'),
-      ['spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always'],
+      [
+        'spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+      ],
     ],
     [
       'every probe and hook of one that ends',
@@ -205,7 +219,9 @@ describe('ports', () => {
     [
       "other than the host's on its network",
       `${container('ports: [{containerPort: 80, hostPort: 81}]')}\nhostNetwork: true`,
-      ['spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true'],
+      [
+        'spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
+      ],
     ],
   ]);
 });
@@ -275,7 +291,9 @@ describe('environment variables', () => {
     [
       'from a field of another version',
       from('fieldRef: {apiVersion: v2, fieldPath: metadata.name}'),
-      [`${at}.fieldRef.fieldPath: Invalid value: "metadata.name": error converting fieldPath: unsupported pod version: v2`],
+      [
+        `${at}.fieldRef.fieldPath: Invalid value: "metadata.name": error converting fieldPath: unsupported pod version: v2`,
+      ],
     ],
     [
       'from resources',
@@ -316,7 +334,10 @@ describe('environment variables', () => {
     [
       'from a file',
       from('fileKeyRef: {key: k, path: ../p, volumeName: v}'),
-      [`${at}.fileKeyRef.path: Invalid value: "../p": must not contain '..'`, `${at}.fileKeyRef.volumeName: Not found: "v"`],
+      [
+        `${at}.fileKeyRef.path: Invalid value: "../p": must not contain '..'`,
+        `${at}.fileKeyRef.volumeName: Not found: "v"`,
+      ],
     ],
     [
       'all of something',
@@ -362,7 +383,9 @@ describe('mounts', () => {
     [
       'two forms of a subPath',
       mount('subPath: a, subPathExpr: b'),
-      ['spec.containers[0].volumeMounts[0].subPathExpr: Invalid value: "b": subPathExpr and subPath are mutually exclusive'],
+      [
+        'spec.containers[0].volumeMounts[0].subPathExpr: Invalid value: "b": subPathExpr and subPath are mutually exclusive',
+      ],
     ],
     [
       'back to the host',
@@ -436,7 +459,11 @@ describe('volumes', () => {
       [`${at}.emptyDir.sizeLimit: Forbidden: SizeLimit field must be a valid resource quantity`],
     ],
     ['no path on the host', volume('hostPath: {}'), [`${at}.hostPath.path: Required value`]],
-    ['a path up', volume('hostPath: {path: /a/../b}'), [`${at}.hostPath.path: Invalid value: "/a/../b": must not contain '..'`]],
+    [
+      'a path up',
+      volume('hostPath: {path: /a/../b}'),
+      [`${at}.hostPath.path: Invalid value: "/a/../b": must not contain '..'`],
+    ],
     [
       'an unknown type of path',
       volume('hostPath: {path: /x, type: Folder}'),
@@ -505,7 +532,9 @@ describe('volumes', () => {
     [
       'a token of nobody',
       volume('projected: {sources: [{serviceAccountToken: {path: t}}]}'),
-      [`${at}.projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`],
+      [
+        `${at}.projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`,
+      ],
     ],
     [
       'trust',
@@ -518,7 +547,11 @@ describe('volumes', () => {
         `${at}.projected.sources[2].clusterTrustBundle.labelSelector: Invalid value: {}: labelSelector must be unset if name is specified`,
       ],
     ],
-    ['a claim without a name', volume('persistentVolumeClaim: {}'), [`${at}.persistentVolumeClaim.claimName: Required value`]],
+    [
+      'a claim without a name',
+      volume('persistentVolumeClaim: {}'),
+      [`${at}.persistentVolumeClaim.claimName: Required value`],
+    ],
     [
       'a claim that is made for the pod itself',
       `${good}\nvolumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}, {name: w, persistentVolumeClaim: {claimName: p-v}}]`,
@@ -908,7 +941,9 @@ describe('where a pod may go', () => {
     ],
     [
       'fields of nodes',
-      nodes('{matchFields: [{key: metadata.name, operator: In, values: [a, b]}, {key: metadata.uid, operator: Exists}]}'),
+      nodes(
+        '{matchFields: [{key: metadata.name, operator: In, values: [a, b]}, {key: metadata.uid, operator: Exists}]}',
+      ),
       [
         `${required}[0].matchFields[0].values: Required value: must be only one value when \`operator\` is 'In' or 'NotIn' for node field selector`,
         `${required}[0].matchFields[1].operator: Invalid value: "Exists": not a valid selector operator`,
@@ -977,7 +1012,9 @@ describe('where a pod may go', () => {
     [
       'spread over nodes',
       spread('labelSelector: {}, nodeAffinityPolicy: Maybe'),
-      ['spec.topologySpreadConstraints[0].nodeAffinityPolicy: Unsupported value: "Maybe": supported values: "Honor", "Ignore"'],
+      [
+        'spec.topologySpreadConstraints[0].nodeAffinityPolicy: Unsupported value: "Maybe": supported values: "Honor", "Ignore"',
+      ],
     ],
     [
       'gates',
@@ -1073,11 +1110,15 @@ describe('the rest', () => {
     ['{controller.kubernetes.io/pod-deletion-cost: "-5"}', []],
     [
       '{controller.kubernetes.io/pod-deletion-cost: "+5"}',
-      ['metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "+5": must be a 32bit integer'],
+      [
+        'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "+5": must be a 32bit integer',
+      ],
     ],
     [
       '{controller.kubernetes.io/pod-deletion-cost: "2147483648"}',
-      ['metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "2147483648": must be a 32bit integer'],
+      [
+        'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "2147483648": must be a 32bit integer',
+      ],
     ],
     [
       '{kubernetes.io/config.mirror: x}',
@@ -1106,13 +1147,22 @@ describe('templates', () => {
     [
       "may not have other host's ports",
       template('hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80, hostPort: 81}]}]'),
-      ['template.spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true'],
+      [
+        'template.spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
+      ],
     ],
-    ['may have images to be named later', template('containers: [{name: c, image: x}], volumes: [{name: v, image: {}}]'), []],
+    [
+      'may have images to be named later',
+      template('containers: [{name: c, image: x}], volumes: [{name: v, image: {}}]'),
+      [],
+    ],
     [
       'have labels and annotations',
       template('containers: [{name: c, image: x}]', 'labels: {a: "-"}, annotations: {"a b": c}'),
-      [`template.labels: Invalid value: "-": ${LABEL_VALUE}`, `template.annotations: Invalid value: "a b": ${NAME_PART}`],
+      [
+        `template.labels: Invalid value: "-": ${LABEL_VALUE}`,
+        `template.annotations: Invalid value: "a b": ${NAME_PART}`,
+      ],
     ],
     [
       'have no ephemeral containers',

@@ -51,7 +51,9 @@ function tokensWithoutAccount({ serviceAccountName = '', volumes = [] }: PodSpec
     (projected?.sources ?? []).flatMap((source, sourceIndex) => {
       if (source.serviceAccountToken === undefined) return [];
       const path = SPEC.child('volumes').index(index).child('projected', 'sources').index(sourceIndex);
-      return [field.forbidden(path.child('serviceAccountToken'), 'must not be specified when serviceAccountName is not set')];
+      return [
+        field.forbidden(path.child('serviceAccountToken'), 'must not be specified when serviceAccountName is not set'),
+      ];
     }),
   );
 }
@@ -87,12 +89,16 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   );
   const gated = (old.spec.schedulingGates ?? []).length > 0;
   if (gated) errors.push(...narrowing(spec, old.spec));
-  if (!semanticEqual(withOldMutable(spec, old.spec, gated), old.spec)) errors.push(field.forbidden(SPEC, UPDATE_MESSAGE));
+  if (!semanticEqual(withOldMutable(spec, old.spec, gated), old.spec))
+    errors.push(field.forbidden(SPEC, UPDATE_MESSAGE));
   return errors;
 }
 
 /** A deadline can be set, and come nearer. */
-function activeDeadlineUpdate(seconds: number | undefined, old: number | undefined): { errors: FieldErrorList; stop: boolean } {
+function activeDeadlineUpdate(
+  seconds: number | undefined,
+  old: number | undefined,
+): { errors: FieldErrorList; stop: boolean } {
   const path = SPEC.child('activeDeadlineSeconds');
   if (seconds === undefined) {
     if (old === undefined) return { errors: [], stop: false };
@@ -110,7 +116,10 @@ function onlyAddedTolerations(
   old: readonly Toleration[] | undefined,
   at: FieldPath,
 ): FieldErrorList {
-  const withoutSeconds = ({ tolerationSeconds: _seconds, ...rest }: Toleration): Omit<Toleration, 'tolerationSeconds'> => rest;
+  const withoutSeconds = ({
+    tolerationSeconds: _seconds,
+    ...rest
+  }: Toleration): Omit<Toleration, 'tolerationSeconds'> => rest;
   const kept = (old ?? []).every((before) =>
     (list ?? []).some((after) => semanticEqual(withoutSeconds(after), withoutSeconds(before))),
   );
@@ -143,7 +152,12 @@ function nodeAffinityNarrowing(affinity: NodeAffinity | undefined, old: NodeAffi
   const before = old?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const after = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   if (before.length === 0) return [];
-  const path = SPEC.child('affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms');
+  const path = SPEC.child(
+    'affinity',
+    'nodeAffinity',
+    'requiredDuringSchedulingIgnoredDuringExecution',
+    'nodeSelectorTerms',
+  );
   if (before.length !== after.length) {
     const message = 'no additions/deletions to non-empty NodeSelectorTerms list are allowed';
     return [field.invalid(path, after, message)];
@@ -168,8 +182,10 @@ function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
 
 /** The new spec with every field that may change put back: what remains must be equal. */
 function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
-  const put = (list: readonly Container[] | undefined, before: readonly Container[] | undefined): Container[] | undefined =>
-    list?.map((container, index) => withField(container, 'image', before?.[index]?.image));
+  const put = (
+    list: readonly Container[] | undefined,
+    before: readonly Container[] | undefined,
+  ): Container[] | undefined => list?.map((container, index) => withField(container, 'image', before?.[index]?.image));
   let result = withField(
     { ...spec, containers: put(spec.containers, old.containers) ?? [] },
     'initContainers',

@@ -34,7 +34,13 @@ function handler(actions: Actions, graceSeconds: number | undefined, at: FieldPa
     const seconds = actions.sleep?.seconds ?? 0;
     // Without a grace period another error has been found already.
     if (graceSeconds === undefined || (seconds >= 0 && seconds <= graceSeconds)) return [];
-    return [field.invalid(path, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`)];
+    return [
+      field.invalid(
+        path,
+        seconds,
+        `must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`,
+      ),
+    ];
   });
   if (handlers === 0) errors.push(field.required(at, 'must specify a handler type'));
   return errors;
@@ -60,13 +66,21 @@ function probe(value: Probe, graceSeconds: number | undefined, at: FieldPath): F
     ...nonNegative(value.successThreshold, at.child('successThreshold')),
     ...nonNegative(value.failureThreshold, at.child('failureThreshold')),
     ...(value.terminationGracePeriodSeconds !== undefined && value.terminationGracePeriodSeconds <= 0
-      ? [field.invalid(at.child('terminationGracePeriodSeconds'), value.terminationGracePeriodSeconds, 'must be greater than 0')]
+      ? [
+          field.invalid(
+            at.child('terminationGracePeriodSeconds'),
+            value.terminationGracePeriodSeconds,
+            'must be greater than 0',
+          ),
+        ]
       : []),
   ];
 }
 
 const succeedsOnce = (value: Probe, at: FieldPath): FieldErrorList =>
-  value.successThreshold !== 1 ? [field.invalid(at.child('successThreshold'), value.successThreshold ?? 0, 'must be 1')] : [];
+  value.successThreshold !== 1
+    ? [field.invalid(at.child('successThreshold'), value.successThreshold ?? 0, 'must be 1')]
+    : [];
 
 const NAMED_SIGNALS =
   'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT RTMAX RTMIN SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ';

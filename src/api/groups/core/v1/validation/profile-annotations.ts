@@ -63,11 +63,17 @@ export function appArmorProfileOf(annotation: string): AppArmorProfile | undefin
 export function profilesMatch(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
   if (map === undefined || !Object.keys(map).some(isOfProfile)) return [];
   const annotations = map;
-  const errors = seccompMatches(annotations[SECCOMP_OF_POD], spec.securityContext?.seccompProfile, at.child('securityContext'));
+  const errors = seccompMatches(
+    annotations[SECCOMP_OF_POD],
+    spec.securityContext?.seccompProfile,
+    at.child('securityContext'),
+  );
   const containers = allContainers(spec, at);
   for (const { container, at: path } of containers) {
     const { seccompProfile: profile } = container.securityContext ?? {};
-    errors.push(...seccompMatches(annotations[SECCOMP_OF_CONTAINER + container.name], profile, path.child('securityContext')));
+    errors.push(
+      ...seccompMatches(annotations[SECCOMP_OF_CONTAINER + container.name], profile, path.child('securityContext')),
+    );
   }
   if (spec.os?.name === 'windows') return errors;
   for (const { container, at: path } of containers) {
@@ -83,11 +89,19 @@ interface Profile {
   readonly localhostProfile?: string;
 }
 
-function seccompMatches(annotation: string | undefined, profile: SeccompProfile | undefined, at: FieldPath): FieldErrorList {
+function seccompMatches(
+  annotation: string | undefined,
+  profile: SeccompProfile | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return matches(annotation, profile, SECCOMP_RUNTIME_DEFAULTS, 'seccomp', at.child('seccompProfile'));
 }
 
-function appArmorMatches(annotation: string | undefined, profile: AppArmorProfile | undefined, at: FieldPath): FieldErrorList {
+function appArmorMatches(
+  annotation: string | undefined,
+  profile: AppArmorProfile | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return matches(annotation, profile, [APP_ARMOR_RUNTIME_DEFAULT], 'apparmor', at.child('appArmorProfile'));
 }
 

@@ -96,7 +96,11 @@ const countOf = (source: VolumeProjection): number => Object.values(source).filt
 const MIN_TOKEN_SECONDS = 10 * 60;
 const MAX_TOKEN_SECONDS = 2 ** 32;
 
-function token({ expirationSeconds = 0, path }: ServiceAccountTokenProjection, volume: FieldPath, at: FieldPath): FieldErrorList {
+function token(
+  { expirationSeconds = 0, path }: ServiceAccountTokenProjection,
+  volume: FieldPath,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const where = at.child('expirationSeconds');
   if (expirationSeconds < MIN_TOKEN_SECONDS) {
@@ -119,7 +123,9 @@ function trustBundle(bundle: ClusterTrustBundleProjection, at: FieldPath): Field
     if (name === '') errors.push(field.required(at.child('name'), 'must be a valid object name'));
     errors.push(...bundleName(name, at.child('name')));
     if (labelSelector !== undefined) {
-      errors.push(field.invalid(at.child('labelSelector'), labelSelector, 'labelSelector must be unset if name is specified'));
+      errors.push(
+        field.invalid(at.child('labelSelector'), labelSelector, 'labelSelector must be unset if name is specified'),
+      );
     }
   } else if (signerName !== undefined) {
     if (signerName === '') errors.push(field.required(at.child('signerName'), 'must be a valid signer name'));
@@ -133,7 +139,8 @@ function trustBundle(bundle: ClusterTrustBundleProjection, at: FieldPath): Field
 /** A bundle that is a signer's is called after it: its name, colons for slashes, another colon, and a name of its own. */
 function bundleName(name: string, at: FieldPath): FieldErrorList {
   const colon = name.lastIndexOf(':');
-  const problems = colon < 0 ? validation.isDNS1123Subdomain(name) : validation.isDNS1123Subdomain(name.slice(colon + 1));
+  const problems =
+    colon < 0 ? validation.isDNS1123Subdomain(name) : validation.isDNS1123Subdomain(name.slice(colon + 1));
   return invalidEach(
     at,
     name,
@@ -152,7 +159,8 @@ const isOfKubernetes = (signerName: string): boolean => /(^|\.)kubernetes\.io$/.
 function certificate(source: PodCertificateProjection, at: FieldPath): FieldErrorList {
   const { signerName = '', keyType, maxExpirationSeconds: seconds } = source;
   const errors = signer(signerName, at.child('signerName'));
-  if (!KEY_TYPES.includes(keyType ?? '')) errors.push(field.notSupported(at.child('keyType'), keyType ?? '', KEY_TYPES));
+  if (!KEY_TYPES.includes(keyType ?? ''))
+    errors.push(field.notSupported(at.child('keyType'), keyType ?? '', KEY_TYPES));
   if (seconds !== undefined) {
     const max = isOfKubernetes(signerName) ? MAX_KUBERNETES_CERTIFICATE_SECONDS : MAX_CERTIFICATE_SECONDS;
     const tell = (limit: string): void => {

@@ -38,12 +38,19 @@ describe('quotas', () => {
       ),
       [],
     ],
-    ['less than nothing', '{hard: {cpu: "-100"}}', ['spec.hard[cpu]: Invalid value: "-100": must be greater than or equal to 0']],
+    [
+      'less than nothing',
+      '{hard: {cpu: "-100"}}',
+      ['spec.hard[cpu]: Invalid value: "-100": must be greater than or equal to 0'],
+    ],
     ['fractions of pods', '{hard: {pods: 1500m}}', ['spec.hard[pods]: Invalid value: "1500m": must be an integer']],
     [
       'what is not standard',
       '{hard: {apples: 1}}',
-      [`spec.hard[apples]: Invalid value: "apples": ${NOT_STANDARD}`, `spec.hard[apples]: Invalid value: "apples": ${NOT_QUOTA}`],
+      [
+        `spec.hard[apples]: Invalid value: "apples": ${NOT_STANDARD}`,
+        `spec.hard[apples]: Invalid value: "apples": ${NOT_QUOTA}`,
+      ],
     ],
     ['what no quota counts', '{hard: {storage: 1}}', [`spec.hard[storage]: Invalid value: "storage": ${NOT_QUOTA}`]],
     ['an unknown scope', '{hard: {pods: 1}, scopes: [invalidScope]}', [`${SCOPES}["invalidScope"]: unsupported scope`]],
@@ -147,7 +154,11 @@ describe('limit ranges', () => {
     ],
     ['a type of others', '{type: thirdparty.com/foo, max: {thirdparty.com/foo: 10}, default: {cpu: 1}}', []],
     ['the same type twice', '{type: Pod}, {type: Pod}', ['spec.limits[1].type: Duplicate value: "Pod"']],
-    ['an unknown type', '{type: foo}', [`${AT}.type: Invalid value: "foo": must be a standard limit type or fully qualified`]],
+    [
+      'an unknown type',
+      '{type: foo}',
+      [`${AT}.type: Invalid value: "foo": must be a standard limit type or fully qualified`],
+    ],
     [
       'defaults of pods',
       '{type: Pod, default: {cpu: 1}, defaultRequest: {cpu: 1}}',

@@ -36,7 +36,11 @@ describe('controllers', () => {
       `${SELECTED}, ${template('', 'labels: {a: b}, annotations: {"a b": c}')}`,
       'spec.template.annotations Invalid',
     ],
-    ['pods that end', `${SELECTED}, ${template(', restartPolicy: Never')}`, 'spec.template.spec.restartPolicy NotSupported'],
+    [
+      'pods that end',
+      `${SELECTED}, ${template(', restartPolicy: Never')}`,
+      'spec.template.spec.restartPolicy NotSupported',
+    ],
     [
       'pods that may end',
       `${SELECTED}, ${template(', restartPolicy: OnFailure')}`,
@@ -83,8 +87,11 @@ describe('counts', () => {
     ['more ready than there', [3, 0, 4, 0, 2], 'readyReplicas'],
     ['more available than there', [3, 0, 4, 4, 2], 'readyReplicas', 'availableReplicas'],
     ['more available than ready', [3, 0, 1, 2, 2], 'availableReplicas'],
-  ])('%s', (_what, [replicas, fullyLabeledReplicas, readyReplicas, availableReplicas, observedGeneration], ...errors) => {
-    const status = { replicas, fullyLabeledReplicas, readyReplicas, availableReplicas, observedGeneration };
-    expect(validateReplicaCounts(status).map(({ field }) => field.replace('status.', ''))).toEqual(errors);
-  });
+  ])(
+    '%s',
+    (_what, [replicas, fullyLabeledReplicas, readyReplicas, availableReplicas, observedGeneration], ...errors) => {
+      const status = { replicas, fullyLabeledReplicas, readyReplicas, availableReplicas, observedGeneration };
+      expect(validateReplicaCounts(status).map(({ field }) => field.replace('status.', ''))).toEqual(errors);
+    },
+  );
 });

@@ -7,7 +7,10 @@ import { nonNegative, optionalOneOf } from './common.ts';
 import { runningPodTemplate } from './pod-spec.ts';
 
 /** `old`: the controller before, if it changes. */
-export function validateReplicationController({ spec }: ReplicationController, old?: ReplicationController): FieldErrorList {
+export function validateReplicationController(
+  { spec }: ReplicationController,
+  old?: ReplicationController,
+): FieldErrorList {
   const at = field.path('spec');
   const selector = Object.entries(spec.selector ?? {});
   const errors = [
@@ -18,7 +21,9 @@ export function validateReplicationController({ spec }: ReplicationController, o
   ];
   const labels = spec.template?.metadata.labels ?? {};
   if (spec.template !== undefined && !selector.every(([key, value]) => labels[key] === value)) {
-    errors.push(field.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`'));
+    errors.push(
+      field.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`'),
+    );
   }
   errors.push(...runningPodTemplate(spec.template, 'ReplicationController', at.child('template'), old?.spec.template));
   return errors;
@@ -52,7 +57,9 @@ export function validateReplicaCounts(status: ReplicaCounts): FieldErrorList {
     if (count > replicas) errors.push(field.invalid(at.child(name), count, 'cannot be greater than status.replicas'));
   }
   if (availableReplicas > readyReplicas) {
-    errors.push(field.invalid(at.child('availableReplicas'), availableReplicas, 'cannot be greater than readyReplicas'));
+    errors.push(
+      field.invalid(at.child('availableReplicas'), availableReplicas, 'cannot be greater than readyReplicas'),
+    );
   }
   return errors;
 }

@@ -4,7 +4,12 @@ import { describe, expect, test } from 'vitest';
 
 import { indent, manifest } from '#api/testing/manifest.ts';
 import type * as core from '../types.ts';
-import { validateLimitRange, validatePersistentVolumeClaimStatusUpdate, validatePod, validateResourceQuota } from './index.ts';
+import {
+  validateLimitRange,
+  validatePersistentVolumeClaimStatusUpdate,
+  validatePod,
+  validateResourceQuota,
+} from './index.ts';
 import { containerResourceName, resourceName } from './resources.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 
@@ -23,12 +28,16 @@ describe('names', () => {
     'ephemeral-storage',
     'pods',
   ];
-  test.each([...STANDARD, 'hugepages-2Mi', 'requests.hugepages-2Mi', 'a.b/c', 'kubernetes.io/foo', 'foo.bar/my-resource'])(
-    '%s',
-    (name) => {
-      expect(resourceName(name, AT)).toEqual([]);
-    },
-  );
+  test.each([
+    ...STANDARD,
+    'hugepages-2Mi',
+    'requests.hugepages-2Mi',
+    'a.b/c',
+    'kubernetes.io/foo',
+    'foo.bar/my-resource',
+  ])('%s', (name) => {
+    expect(resourceName(name, AT)).toEqual([]);
+  });
   test.each([
     '',
     'my.favorite.app.co',
@@ -77,9 +86,12 @@ function errorsOf(spec: string): string[] {
 
 describe('of a pod as a whole', () => {
   const whole = (list: string): string => `containers: [{name: c, image: x}]\nresources: {limits: {${list}}}`;
-  test.each(['cpu: 1', 'memory: 1Gi', 'cpu: 1, hugepages-2Mi: 2Mi', 'memory: 1Gi, hugepages-1Gi: 1Gi'])('%s', (list) => {
-    expect(errorsOf(whole(list))).toEqual([]);
-  });
+  test.each(['cpu: 1', 'memory: 1Gi', 'cpu: 1, hugepages-2Mi: 2Mi', 'memory: 1Gi, hugepages-1Gi: 1Gi'])(
+    '%s',
+    (list) => {
+      expect(errorsOf(whole(list))).toEqual([]);
+    },
+  );
 
   // What is a limit is asked for, too, of what pods as a whole may have.
   test.each<[list: string, ...errors: string[]]>([
@@ -106,10 +118,17 @@ describe('of a pod as a whole', () => {
   const spec = (pod: string, ...containers: string[]): string =>
     `containers: [${containers.map((given, index) => `{name: c${index}, image: x, resources: ${given}}`).join(', ')}]\nresources: ${pod}`;
   test.each<[what: string, spec: string, ...errors: string[]]>([
-    ['as much as its containers', spec(lists('cpu: 2, memory: 2Gi'), lists('cpu: 1, memory: 1Gi'), lists('cpu: 1, memory: 1Gi'))],
+    [
+      'as much as its containers',
+      spec(lists('cpu: 2, memory: 2Gi'), lists('cpu: 1, memory: 1Gi'), lists('cpu: 1, memory: 1Gi')),
+    ],
     ['more than its containers', spec(lists('cpu: 10', 'cpu: 10'), lists('cpu: 1'), lists('cpu: 1'))],
     ['containers without', spec(lists('cpu: 1', 'cpu: 2'), '{}', '{}')],
-    ['less than its containers', spec(lists('cpu: 1'), lists('cpu: 1'), lists('cpu: 1')), 'resources.requests[cpu] Invalid'],
+    [
+      'less than its containers',
+      spec(lists('cpu: 1'), lists('cpu: 1'), lists('cpu: 1')),
+      'resources.requests[cpu] Invalid',
+    ],
     [
       'less of all than its containers',
       spec(lists('cpu: 1, memory: 1Gi'), lists('cpu: 1, memory: 1Gi'), lists('cpu: 1, memory: 1Gi')),
@@ -165,7 +184,10 @@ describe('limits of many', () => {
       'everything',
       '{type: Pod, max: {cpu: 100m, memory: 10000Mi}, min: {cpu: 5m, memory: 100Mi}, maxLimitRequestRatio: {cpu: 10}}',
     ],
-    ['no ratio', '{type: Container, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}}'],
+    [
+      'no ratio',
+      '{type: Container, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}}',
+    ],
     ['bounds of claims', '{type: PersistentVolumeClaim, max: {storage: 10Gi}, min: {storage: 5Gi}}'],
     ['at most, of claims', '{type: PersistentVolumeClaim, max: {storage: 10Gi}}'],
     ['at least, of claims', '{type: PersistentVolumeClaim, min: {storage: 5Gi}}'],
@@ -217,11 +239,21 @@ describe('limits of many', () => {
       '{type: Container, min: {cpu: 1}, max: {cpu: 2}, maxLimitRequestRatio: {cpu: 10}}',
       'spec.limits[0].maxLimitRequestRatio[cpu] Invalid',
     ],
-    ['claims of what they do not have', '{type: PersistentVolumeClaim, max: {cpu: 1}}', 'spec.limits[0].limits Required'],
-    ['claims of a bad name', '{type: PersistentVolumeClaim, max: {storage: 1Gi, disk: 1}}', 'spec.limits[0].max[disk] Invalid'],
+    [
+      'claims of what they do not have',
+      '{type: PersistentVolumeClaim, max: {cpu: 1}}',
+      'spec.limits[0].limits Required',
+    ],
+    [
+      'claims of a bad name',
+      '{type: PersistentVolumeClaim, max: {storage: 1Gi, disk: 1}}',
+      'spec.limits[0].max[disk] Invalid',
+    ],
   ])('%s', (_what, limits, ...errors) => {
     const range = manifest<core.LimitRange>('core/v1.LimitRange', `metadata: {name: l}\nspec: {limits: [${limits}]}`);
-    expect(validateLimitRange(range).map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(errors);
+    expect(validateLimitRange(range).map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(
+      errors,
+    );
   });
 });
 
@@ -247,7 +279,9 @@ describe('quotas', () => {
     [
       'less than nothing',
       'hard: {cpu: -100, memory: -10000, pods: -10, services: -10, replicationcontrollers: -10, resourcequotas: -10, configmaps: -10, secrets: -10}',
-      ...['cpu', 'memory', 'pods', 'services', 'replicationcontrollers', 'resourcequotas', 'configmaps', 'secrets'].map(at),
+      ...['cpu', 'memory', 'pods', 'services', 'replicationcontrollers', 'resourcequotas', 'configmaps', 'secrets'].map(
+        at,
+      ),
     ],
     ['fractions of cores', 'hard: {cpu: 100m}'],
     [
@@ -307,6 +341,8 @@ describe('volumes that grow', () => {
       `metadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\nstatus: {${status}}`,
     );
     const found = validatePersistentVolumeClaimStatusUpdate(claim);
-    expect(found.map(({ field, type }) => `${field.replace('status.', '')} ${type.replace('FieldValue', '')}`)).toEqual(errors);
+    expect(found.map(({ field, type }) => `${field.replace('status.', '')} ${type.replace('FieldValue', '')}`)).toEqual(
+      errors,
+    );
   });
 });

@@ -123,7 +123,8 @@ function scopeSelector(spec: ResourceQuotaSpec): FieldErrorList {
   const errors: FieldErrorList = [];
   const list = selector.matchExpressions ?? [];
   for (const { scopeName, operator, values = [] } of list) {
-    if (!RESOURCES_OF_SCOPE.has(scopeName)) errors.push(field.invalid(at.child('scopeName'), scopeName, 'unsupported scope'));
+    if (!RESOURCES_OF_SCOPE.has(scopeName))
+      errors.push(field.invalid(at.child('scopeName'), scopeName, 'unsupported scope'));
     errors.push(...scope(scopeName, spec, at, selector));
     if (EXISTING_SCOPES.has(scopeName) && operator !== 'Exists') {
       const message =

@@ -58,7 +58,8 @@ export function isExtendedResource(name: string): boolean {
 }
 
 /** In a quota, huge pages may be called as in pods or as what is requested of them. */
-export const isQuotaOfHugePages = (name: string): boolean => isHugePages(name) || name.startsWith('requests.hugepages-');
+export const isQuotaOfHugePages = (name: string): boolean =>
+  isHugePages(name) || name.startsWith('requests.hugepages-');
 
 type NameRule = (name: string, at: FieldPath) => FieldErrorList;
 
@@ -171,7 +172,9 @@ function resourceRequirements(
         errors.push(field.required(limitsPath, 'Limit must be set for non overcommitable resources'));
       }
     } else if (request.cmp(limit) !== 0 && !isOvercommitAllowed(name)) {
-      errors.push(field.invalid(requestsPath, request.toString(), `must be equal to ${name} limit of ${limit.toString()}`));
+      errors.push(
+        field.invalid(requestsPath, request.toString(), `must be equal to ${name} limit of ${limit.toString()}`),
+      );
     } else if (request.cmp(limit) > 0) {
       const message = `must be less than or equal to ${name} limit of ${limit.toString()}`;
       errors.push(field.invalid(requestsPath, request.toString(), message));
@@ -205,7 +208,11 @@ function hugePages(name: string, amount: Quantity, at: FieldPath): FieldErrorLis
   return [field.invalid(at, amount.toString(), `${amount.toString()} is not positive integer multiple of ${name}`)];
 }
 
-function claims({ claims: list }: ResourceRequirements, at: FieldPath, claimNames: ReadonlySet<string>): FieldErrorList {
+function claims(
+  { claims: list }: ResourceRequirements,
+  at: FieldPath,
+  claimNames: ReadonlySet<string>,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const seen = new Set<string>();
   (list ?? []).forEach(({ name, request = '' }, index) => {
@@ -218,7 +225,8 @@ function claims({ claims: list }: ResourceRequirements, at: FieldPath, claimName
     if (seen.has(name)) errors.push(field.duplicate(path, name));
     else {
       const key = request === '' ? name : `${name}/${request}`;
-      if (request !== '') errors.push(...invalidEach(path.child('request'), request, validation.isDNS1123Label(request)));
+      if (request !== '')
+        errors.push(...invalidEach(path.child('request'), request, validation.isDNS1123Label(request)));
       if (seen.has(key)) errors.push(field.duplicate(path, key));
       else if (request === '') {
         for (const other of seen) if (other.startsWith(`${name}/`)) errors.push(field.duplicate(path, name));

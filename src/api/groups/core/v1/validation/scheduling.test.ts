@@ -38,7 +38,10 @@ describe('nodes that must be', () => {
       ],
       ['any', '{matchExpressions: []}'],
       ['two terms', `${expression('key: a, operator: Exists')}, ${expression('key: a, operator: DoesNotExist')}`],
-      ['numbers', `${expression('key: a, operator: Gt, values: ["1"]')}, ${expression('key: a, operator: Lt, values: ["9"]')}`],
+      [
+        'numbers',
+        `${expression('key: a, operator: Gt, values: ["1"]')}, ${expression('key: a, operator: Lt, values: ["9"]')}`,
+      ],
       ['no terms', '', `${at} Required`],
       ['no operator', expression('key: a'), `${first}.operator Invalid`],
       ['no operator, of no value', expression('key: a, operator: ""'), `${first}.operator Invalid`],
@@ -46,7 +49,11 @@ describe('nodes that must be', () => {
       ['a bad key', expression('key: "invalid key ___@#", operator: Exists'), `${first}.key Invalid`],
       ['no values', expression('key: a, operator: NotIn'), `${first}.values Required`],
       ['values of what exists', expression('key: a, operator: Exists, values: [b]'), `${first}.values Forbidden`],
-      ['values of what does not', expression('key: a, operator: DoesNotExist, values: [b]'), `${first}.values Forbidden`],
+      [
+        'values of what does not',
+        expression('key: a, operator: DoesNotExist, values: [b]'),
+        `${first}.values Forbidden`,
+      ],
       ['two numbers', expression('key: a, operator: Lt, values: ["1", "2"]'), `${first}.values Required`],
       ['a value that no label has', expression('key: a, operator: In, values: ["-1"]'), `${first}.values[0] Invalid`],
       ['two names', fieldOf('key: metadata.name, operator: In, values: [a, b]'), `${fieldAt}.values Required`],
@@ -55,7 +62,8 @@ describe('nodes that must be', () => {
       ['a bad name', fieldOf('key: metadata.name, operator: In, values: [A_]'), `${fieldAt}.values[0] Invalid`],
       ['another field', fieldOf('key: metadata.namespace, operator: In, values: [a]'), `${fieldAt}.key Invalid`],
     ],
-    (terms) => `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms}]}}}`,
+    (terms) =>
+      `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms}]}}}`,
   );
 });
 
@@ -66,7 +74,11 @@ describe('nodes that may better be', () => {
       ['a label', 'weight: 10, preference: {matchExpressions: [{key: a, operator: In, values: [b]}]}'],
       ['any', 'weight: 10, preference: {matchExpressions: []}'],
       ['nothing of weight', 'weight: 0, preference: {}', `${at}.weight Invalid`],
-      ['too much of weight', 'weight: 199, preference: {matchExpressions: [{key: a, operator: Exists}]}', `${at}.weight Invalid`],
+      [
+        'too much of weight',
+        'weight: 199, preference: {matchExpressions: [{key: a, operator: Exists}]}',
+        `${at}.weight Invalid`,
+      ],
       [
         'no operator',
         'weight: 1, preference: {matchExpressions: [{key: a}]}',
@@ -99,7 +111,10 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
         ['labels', `${KEY}, ${SELECTOR}, namespaces: [ns]`],
         ['labels that exist', `${KEY}, labelSelector: ${expression('key: a, operator: Exists')}`],
         ['labels that do not', `${KEY}, labelSelector: ${expression('key: a, operator: DoesNotExist')}`],
-        ['namespaces by label', `${KEY}, ${SELECTOR}, namespaceSelector: ${expression('key: a, operator: In, values: [b]')}`],
+        [
+          'namespaces by label',
+          `${KEY}, ${SELECTOR}, namespaceSelector: ${expression('key: a, operator: In, values: [b]')}`,
+        ],
         ['all namespaces', `${KEY}, ${SELECTOR}, namespaceSelector: {}`],
         ['no place', SELECTOR, `${at}.topologyKey Required`, `${at}.topologyKey Invalid`, `${at}.topologyKey Invalid`],
         ['a bad place', `topologyKey: "a b", ${SELECTOR}`, `${at}.topologyKey Invalid`],
@@ -134,7 +149,11 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
           `${at}[0] Invalid`,
         ],
         ['a bad key', `${KEY}, ${SELECTOR}, matchLabelKeys: [/simple]`, `${at}.matchLabelKeys[0] Invalid`],
-        ['a bad key of others', `${KEY}, ${SELECTOR}, mismatchLabelKeys: [/simple]`, `${at}.mismatchLabelKeys[0] Invalid`],
+        [
+          'a bad key of others',
+          `${KEY}, ${SELECTOR}, mismatchLabelKeys: [/simple]`,
+          `${at}.mismatchLabelKeys[0] Invalid`,
+        ],
         [
           'one key for both',
           `${KEY}, ${SELECTOR}, matchLabelKeys: [k], mismatchLabelKeys: [k]`,
@@ -165,10 +184,21 @@ describe('tolerations', () => {
       ['of any key', 'operator: Exists, effect: NoSchedule'],
       ['of no operator', 'key: foo, value: bar, effect: NoSchedule'],
       ['of any effect', 'key: foo, operator: Equal, value: bar'],
-      ['for less than no time', 'key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: -2'],
-      ['of a bad key', 'key: "nospecialchars^=@", operator: Equal, value: bar, effect: NoSchedule', `${at}.key Invalid`],
+      [
+        'for less than no time',
+        'key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: -2',
+      ],
+      [
+        'of a bad key',
+        'key: "nospecialchars^=@", operator: Equal, value: bar, effect: NoSchedule',
+        `${at}.key Invalid`,
+      ],
       ['of another operator', 'key: foo, operator: In, value: bar, effect: NoSchedule', `${at}.operator NotSupported`],
-      ['of the value of what exists', 'key: foo, operator: Exists, value: bar, effect: NoSchedule', `${at}.operator Invalid`],
+      [
+        'of the value of what exists',
+        'key: foo, operator: Exists, value: bar, effect: NoSchedule',
+        `${at}.operator Invalid`,
+      ],
       ['of a value of any key', 'operator: Equal, value: bar, effect: NoSchedule', `${at}.operator Invalid`],
       [
         'for a while, of what lasts',
@@ -192,7 +222,10 @@ describe('spreading', () => {
       ['labels', `${GOOD}, labelSelector: {matchLabels: {foo: bar}}`],
       ['domains', `${GOOD}, minDomains: 3`],
       ['policies', `${GOOD}, nodeAffinityPolicy: Honor, nodeTaintsPolicy: Ignore`],
-      ['keys', `${GOOD}, labelSelector: {matchExpressions: [{key: foo, operator: In, values: [a]}]}, matchLabelKeys: [foo]`],
+      [
+        'keys',
+        `${GOOD}, labelSelector: {matchExpressions: [{key: foo, operator: In, values: [a]}]}, matchLabelKeys: [foo]`,
+      ],
       ['no skew', 'maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule', `${at}.maxSkew Invalid`],
       ['a negative skew', 'maxSkew: -1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule', `${at}.maxSkew Invalid`],
       ['no domains', `${GOOD}, minDomains: 0`, `${at}.minDomains Invalid`],
@@ -204,7 +237,11 @@ describe('spreading', () => {
       ],
       ['no place', 'maxSkew: 1, topologyKey: "", whenUnsatisfiable: DoNotSchedule', `${at}.topologyKey Required`],
       ['otherwise', 'maxSkew: 1, topologyKey: zone, whenUnsatisfiable: N/A', `${at}.whenUnsatisfiable NotSupported`],
-      ['otherwise, unsaid', 'maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ""', `${at}.whenUnsatisfiable NotSupported`],
+      [
+        'otherwise, unsaid',
+        'maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ""',
+        `${at}.whenUnsatisfiable NotSupported`,
+      ],
       ['some policy of affinities', `${GOOD}, nodeAffinityPolicy: invalid`, `${at}.nodeAffinityPolicy NotSupported`],
       ['some policy of taints', `${GOOD}, nodeTaintsPolicy: invalid`, `${at}.nodeTaintsPolicy NotSupported`],
       ['a bad key', `${GOOD}, labelSelector: {}, matchLabelKeys: [/simple]`, `${at}.matchLabelKeys[0] Invalid`],

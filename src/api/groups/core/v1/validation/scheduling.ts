@@ -23,7 +23,8 @@ const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 export function affinity(value: Affinity | undefined, at: FieldPath, rules = STRICT): FieldErrorList {
   if (value === undefined) return [];
   const errors: FieldErrorList = [];
-  if (value.nodeAffinity !== undefined) errors.push(...nodeAffinity(value.nodeAffinity, at.child('nodeAffinity'), rules));
+  if (value.nodeAffinity !== undefined)
+    errors.push(...nodeAffinity(value.nodeAffinity, at.child('nodeAffinity'), rules));
   for (const name of ['podAffinity', 'podAntiAffinity'] as const) {
     const pods = value[name];
     const path = at.child(name);
@@ -45,7 +46,9 @@ function nodeAffinity(value: NodeAffinity, at: FieldPath, rules: ValueRules): Fi
   const required = value.requiredDuringSchedulingIgnoredDuringExecution;
   const preferredPath = at.child('preferredDuringSchedulingIgnoredDuringExecution');
   return [
-    ...(required === undefined ? [] : nodeSelector(required, at.child('requiredDuringSchedulingIgnoredDuringExecution'), rules)),
+    ...(required === undefined
+      ? []
+      : nodeSelector(required, at.child('requiredDuringSchedulingIgnoredDuringExecution'), rules)),
     ...(value.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap((term, index) => [
       ...weight(term.weight, preferredPath.index(index).child('weight')),
       // A preference for a label that no node can have does no harm.
@@ -58,7 +61,11 @@ function weight(value: number, at: FieldPath): FieldErrorList {
   return value < 1 || value > 100 ? [field.invalid(at, value, 'must be in the range 1-100')] : [];
 }
 
-export function nodeSelector(selector: NodeSelector, at: FieldPath, { anyValues }: ValueRules = STRICT): FieldErrorList {
+export function nodeSelector(
+  selector: NodeSelector,
+  at: FieldPath,
+  { anyValues }: ValueRules = STRICT,
+): FieldErrorList {
   const terms = selector.nodeSelectorTerms ?? [];
   const path = at.child('nodeSelectorTerms');
   if (terms.length === 0) return [field.required(path, 'must have at least one node selector term')];
@@ -92,14 +99,19 @@ function nodeSelectorTerm(term: NodeSelectorTerm, at: FieldPath, rules: ValueRul
 
 const NOT_AN_OPERATOR = 'not a valid selector operator';
 
-function nodeSelectorRequirement(requirement: NodeSelectorRequirement, at: FieldPath, rules: ValueRules): FieldErrorList {
+function nodeSelectorRequirement(
+  requirement: NodeSelectorRequirement,
+  at: FieldPath,
+  rules: ValueRules,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const { key, operator, values = [] } = requirement;
   const path = at.child('values');
   switch (operator) {
     case 'In':
     case 'NotIn':
-      if (values.length === 0) errors.push(field.required(path, "must be specified when `operator` is 'In' or 'NotIn'"));
+      if (values.length === 0)
+        errors.push(field.required(path, "must be specified when `operator` is 'In' or 'NotIn'"));
       break;
     case 'Exists':
     case 'DoesNotExist':
@@ -118,7 +130,9 @@ function nodeSelectorRequirement(requirement: NodeSelectorRequirement, at: Field
   }
   errors.push(...validation.validateLabelName(key, at.child('key')));
   if (!rules.anyValues) {
-    values.forEach((value, index) => errors.push(...invalidEach(path.index(index), value, validation.isValidLabelValue(value))));
+    values.forEach((value, index) =>
+      errors.push(...invalidEach(path.index(index), value, validation.isValidLabelValue(value))),
+    );
   }
   return errors;
 }
@@ -135,7 +149,9 @@ function nodeFieldRequirement({ key, operator, values = [] }: NodeSelectorRequir
   } else errors.push(field.invalid(at.child('operator'), operator, NOT_AN_OPERATOR));
   if (key !== 'metadata.name') errors.push(field.invalid(at.child('key'), key, 'not a valid field selector key'));
   else {
-    values.forEach((value, index) => errors.push(...invalidEach(path.index(index), value, validation.isDNS1123Subdomain(value))));
+    values.forEach((value, index) =>
+      errors.push(...invalidEach(path.index(index), value, validation.isDNS1123Subdomain(value))),
+    );
   }
   return errors;
 }
@@ -144,7 +160,9 @@ function podAffinityTerm(term: PodAffinityTerm, at: FieldPath): FieldErrorList {
   return [
     ...validateLabelSelector(term.labelSelector, at.child('labelSelector')),
     ...validateLabelSelector(term.namespaceSelector, at.child('namespaceSelector')),
-    ...(term.namespaces ?? []).flatMap((name) => invalidEach(at.child('namespace'), name, validation.isDNS1123Label(name))),
+    ...(term.namespaces ?? []).flatMap((name) =>
+      invalidEach(at.child('namespace'), name, validation.isDNS1123Label(name)),
+    ),
     ...labelKeys(term, at),
     ...(term.topologyKey === '' ? [field.required(at.child('topologyKey'), 'can not be empty')] : []),
     ...validation.validateLabelName(term.topologyKey, at.child('topologyKey')),
@@ -154,7 +172,10 @@ function podAffinityTerm(term: PodAffinityTerm, at: FieldPath): FieldErrorList {
 type Keyed = Pick<PodAffinityTerm, 'labelSelector' | 'matchLabelKeys' | 'mismatchLabelKeys'>;
 
 /** Keys of labels whose values come from the pod itself. When this is asked of a pod its selector has them already. */
-function labelKeys({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: Keyed, at: FieldPath): FieldErrorList {
+function labelKeys(
+  { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] }: Keyed,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const [name, keys] of [
     ['matchLabelKeys', matchLabelKeys],
@@ -197,10 +218,13 @@ export function tolerations(list: readonly Toleration[] | undefined, at: FieldPa
       errors.push(field.invalid(path.child('operator'), operator, message));
     }
     if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') {
-      errors.push(field.invalid(path.child('effect'), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
+      errors.push(
+        field.invalid(path.child('effect'), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"),
+      );
     }
     if (operator === '' || operator === 'Equal') errors.push(...labelValue(value, path.child('operator')));
-    else if (operator !== 'Exists') errors.push(field.notSupported(path.child('operator'), operator, operatorsBeside(operator)));
+    else if (operator !== 'Exists')
+      errors.push(field.notSupported(path.child('operator'), operator, operatorsBeside(operator)));
     else if (value !== '') {
       errors.push(field.invalid(path.child('operator'), value, "value must be empty when `operator` is 'Exists'"));
     }
@@ -237,7 +261,10 @@ export function taints(list: readonly Taint[] | undefined, at: FieldPath): Field
   return errors;
 }
 
-export function topologySpreadConstraints(list: readonly TopologySpreadConstraint[] | undefined, at: FieldPath): FieldErrorList {
+export function topologySpreadConstraints(
+  list: readonly TopologySpreadConstraint[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const constraints = list ?? [];
   return constraints.flatMap((constraint, index) => {
     const path = at.index(index);
@@ -245,7 +272,9 @@ export function topologySpreadConstraints(list: readonly TopologySpreadConstrain
     const { maxSkew, topologyKey, whenUnsatisfiable, minDomains } = constraint;
     if (maxSkew <= 0) errors.push(field.invalid(path.child('maxSkew'), maxSkew, 'must be greater than zero'));
     if (topologyKey === '') errors.push(field.required(path.child('topologyKey'), 'can not be empty'));
-    errors.push(...optionalOneOf(whenUnsatisfiable ?? '', ['DoNotSchedule', 'ScheduleAnyway'], path.child('whenUnsatisfiable')));
+    errors.push(
+      ...optionalOneOf(whenUnsatisfiable ?? '', ['DoNotSchedule', 'ScheduleAnyway'], path.child('whenUnsatisfiable')),
+    );
     const isSame = (other: TopologySpreadConstraint): boolean =>
       other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable;
     if (constraints.slice(index + 1).some(isSame)) {

@@ -61,8 +61,16 @@ describe('users of Windows', () => {
   });
 
   test.each<[what: string, options: Partial<core.WindowsSecurityContextOptions>, problem: string | RegExp]>([
-    ['a bad name', { gmsaCredentialSpecName: 'not_a-valid-name' }, /^gmsaCredentialSpecName: a lowercase RFC 1123 subdomain/],
-    ['no credentials', { gmsaCredentialSpec: '' }, /^gmsaCredentialSpec: gmsaCredentialSpec cannot be an empty string$/],
+    [
+      'a bad name',
+      { gmsaCredentialSpecName: 'not_a-valid-name' },
+      /^gmsaCredentialSpecName: a lowercase RFC 1123 subdomain/,
+    ],
+    [
+      'no credentials',
+      { gmsaCredentialSpec: '' },
+      /^gmsaCredentialSpec: gmsaCredentialSpec cannot be an empty string$/,
+    ],
     [
       'too many credentials',
       { gmsaCredentialSpec: 'a'.repeat(64 * 1024 + 1) },
@@ -74,7 +82,8 @@ describe('users of Windows', () => {
 });
 
 describe('processes of the host', () => {
-  const options = (is?: boolean): string => (is === undefined ? '' : `, securityContext: {windowsOptions: {hostProcess: ${is}}}`);
+  const options = (is?: boolean): string =>
+    is === undefined ? '' : `, securityContext: {windowsOptions: {hostProcess: ${is}}}`;
   const spec = (of: {
     pod?: boolean;
     containers?: readonly (boolean | undefined)[];
@@ -98,10 +107,20 @@ describe('processes of the host', () => {
     ['its containers', { containers: [true], init: [true] }],
     ['no init container', { containers: [true], init: [false] }, 'spec Invalid'],
     ['an init container does not say', { containers: [true], init: [undefined] }, 'spec Invalid'],
-    ['the pod, no init container', { pod: true, containers: [true], init: [false] }, OWN('initContainers[0]'), 'spec Invalid'],
+    [
+      'the pod, no init container',
+      { pod: true, containers: [true], init: [false] },
+      OWN('initContainers[0]'),
+      'spec Invalid',
+    ],
     ['the pod, one of two', { pod: true, containers: [true, false] }, OWN('containers[1]'), 'spec Invalid'],
     ['the pod, and one says so', { pod: true, containers: [true], init: [undefined] }],
-    ['not the pod, but one', { pod: false, containers: [true], init: [undefined] }, OWN('containers[0]'), 'spec Invalid'],
+    [
+      'not the pod, but one',
+      { pod: false, containers: [true], init: [undefined] },
+      OWN('containers[0]'),
+      'spec Invalid',
+    ],
     ['the pod, but no container', { pod: true, containers: [false] }, OWN('containers[0]')],
     ['nobody', { pod: false, containers: [false], network: false }],
     ['nobody, unsaid', { network: false }],
@@ -114,7 +133,8 @@ describe('privileges', () => {
   const context = (fields: string, more = ''): core.Pod =>
     pod(`containers: [{name: c, image: x, securityContext: {${fields}}}]\n${more}`);
   const AT = 'containers[0].securityContext';
-  const ALL = 'privileged: false, capabilities: {add: [foo], drop: [bar]}, seLinuxOptions: {user: u, role: r, type: t, level: l}';
+  const ALL =
+    'privileged: false, capabilities: {add: [foo], drop: [bar]}, seLinuxOptions: {user: u, role: r, type: t, level: l}';
   test.each<[what: string, fields: string, ...errors: string[]]>([
     ['all', `${ALL}, runAsUser: 1`],
     ['privileged', 'privileged: true'],
@@ -175,7 +195,10 @@ describe('claims of devices', () => {
     ['two', `${container(MY, '{name: another}')}\n${claims(ONE, OTHER)}`],
     ['requests of two', `${container(OF('r'), '{name: another, request: r}')}\n${claims(ONE, OTHER)}`],
     ['requests of one', `${container(OF('r-0'), OF('r-1'))}\n${claims(ONE)}`],
-    ['of an init container', `${GOOD}\ninitContainers: [{name: i, image: x, resources: {claims: [${MY}]}}]\n${claims(ONE)}`],
+    [
+      'of an init container',
+      `${GOOD}\ninitContainers: [{name: i, image: x, resources: {claims: [${MY}]}}]\n${claims(ONE)}`,
+    ],
     ['that nobody uses', `${GOOD}\n${claims(ONE)}`],
     [
       'a name that leads out',
@@ -265,7 +288,9 @@ describe('an operating system', () => {
   test.each(LISTS)('only Windows: %s', (list) => {
     const spec = withContext(list, OF_WINDOWS);
     expect(errorsOf(pod(`${spec}\nos: {name: windows}`))).toEqual([]);
-    expect(errorsOf(pod(`${spec}\nos: {name: linux}`))).toEqual([`${list}[0].securityContext.windowsOptions Forbidden`]);
+    expect(errorsOf(pod(`${spec}\nos: {name: linux}`))).toEqual([
+      `${list}[0].securityContext.windowsOptions Forbidden`,
+    ]);
   });
 
   const OF_POD: readonly (readonly [field: string, path: string])[] = [

@@ -27,7 +27,9 @@ export function securityContext(context: SecurityContext | undefined, spec: PodS
   errors.push(...seccompProfile(context.seccompProfile, at.child('seccompProfile')));
   if (context.allowPrivilegeEscalation === false) {
     if (context.privileged === true) {
-      errors.push(field.invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'));
+      errors.push(
+        field.invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'),
+      );
     }
     for (const capability of context.capabilities?.add ?? []) {
       if (capability !== 'CAP_SYS_ADMIN') continue;
@@ -130,7 +132,9 @@ export function podSecurityContext(spec: PodSpec, at: FieldPath, anySELinuxPolic
     ...id(context.fsGroup, at.child('fsGroup')),
     ...id(context.runAsUser, at.child('runAsUser')),
     ...id(context.runAsGroup, at.child('runAsGroup')),
-    ...(context.supplementalGroups ?? []).flatMap((group, index) => id(group, at.child('supplementalGroups').index(index))),
+    ...(context.supplementalGroups ?? []).flatMap((group, index) =>
+      id(group, at.child('supplementalGroups').index(index)),
+    ),
   ];
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     const message = 'ShareProcessNamespace and HostPID cannot both be enabled';
@@ -171,7 +175,10 @@ function sysctls(context: PodSecurityContext, spec: PodSpec, at: FieldPath): Fie
     if (spec.hostNetwork === true && dotted.startsWith('net.')) {
       errors.push(field.invalid(path, name, "may not be specified when 'hostNetwork' is true"));
     }
-    if (spec.hostIPC === true && (IPC_SYSCTLS.has(dotted) || IPC_SYSCTL_PREFIXES.some((prefix) => dotted.startsWith(prefix)))) {
+    if (
+      spec.hostIPC === true &&
+      (IPC_SYSCTLS.has(dotted) || IPC_SYSCTL_PREFIXES.some((prefix) => dotted.startsWith(prefix)))
+    ) {
       errors.push(field.invalid(path, name, "may not be specified when 'hostIPC' is true"));
     }
   });

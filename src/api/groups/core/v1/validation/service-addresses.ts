@@ -38,7 +38,9 @@ export function clusterAddresses(service: Service, old?: Service): FieldErrorLis
 
   const forms = clusterIPs.flatMap((address, index) => {
     if (index > 0 || address !== 'None') return legacyIP(address, ADDRESSES.index(index), old?.spec.clusterIPs);
-    return clusterIPs.length > 1 ? [field.invalid(ADDRESSES, clusterIPs, "'None' must be the first and only value")] : [];
+    return clusterIPs.length > 1
+      ? [field.invalid(ADDRESSES, clusterIPs, "'None' must be the first and only value")]
+      : [];
   });
   errors.push(...forms);
   if (clusterIPs.length > 2) errors.push(field.invalid(ADDRESSES, clusterIPs, 'may only hold up to 2 values'));
@@ -112,5 +114,7 @@ const SPECIAL: readonly (readonly [pattern: RegExp, message: (address: string) =
 
 /** An address that can be somebody's elsewhere. `address` is one. */
 export function nonSpecialIP(address: string, at: FieldPath): FieldErrorList {
-  return SPECIAL.filter(([pattern]) => pattern.test(address)).map(([, message]) => field.invalid(at, address, message(address)));
+  return SPECIAL.filter(([pattern]) => pattern.test(address)).map(([, message]) =>
+    field.invalid(at, address, message(address)),
+  );
 }

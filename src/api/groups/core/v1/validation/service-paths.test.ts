@@ -113,7 +113,8 @@ describe('selectors and affinities', () => {
 });
 
 describe('addresses', () => {
-  const ips = (...list: string[]): string => `clusterIP: "${list[0]}"\nclusterIPs: [${list.map((ip) => `"${ip}"`).join(', ')}]`;
+  const ips = (...list: string[]): string =>
+    `clusterIP: "${list[0]}"\nclusterIPs: [${list.map((ip) => `"${ip}"`).join(', ')}]`;
   const families = (...list: string[]): string => `ipFamilies: [${list.join(', ')}]`;
   const BOTH = 'ipFamilyPolicy: RequireDualStack';
   const SINGLE = 'ipFamilyPolicy: SingleStack';
@@ -137,7 +138,12 @@ describe('addresses', () => {
     ['one family again', `${families('IPv4', 'IPv6', 'IPv4')}\n${BOTH}`, 'ipFamilies[2] Duplicate'],
     ['one family twice', `${families('IPv6', 'IPv6')}\n${BOTH}`, 'ipFamilies[1] Duplicate'],
     ['another policy', 'ipFamilyPolicy: AnyStack', 'ipFamilyPolicy NotSupported'],
-    ['two bad ones', `${ips('garbage-ip', 'garbage-second-ip')}\n${BOTH}`, 'clusterIPs[0] Invalid', 'clusterIPs[1] Invalid'],
+    [
+      'two bad ones',
+      `${ips('garbage-ip', 'garbage-second-ip')}\n${BOTH}`,
+      'clusterIPs[0] Invalid',
+      'clusterIPs[1] Invalid',
+    ],
     ['a bad first one', `${ips('garbage-ip', '2001::1')}\n${BOTH}`, 'clusterIPs[0] Invalid'],
     ['a bad second one', `${ips('2001::1', 'garbage-ip')}\n${BOTH}`, 'clusterIPs[1] Invalid'],
     ['headless, and one', `${ips('None', '2001::1')}\n${BOTH}`, 'clusterIPs Invalid'],
@@ -201,7 +207,8 @@ describe('addresses elsewhere', () => {
 });
 
 describe('balancers', () => {
-  const ranges = (...list: string[]): string => `loadBalancerSourceRanges: [${list.map((range) => `"${range}"`).join(', ')}]`;
+  const ranges = (...list: string[]): string =>
+    `loadBalancerSourceRanges: [${list.map((range) => `"${range}"`).join(', ')}]`;
   table([
     ['one', BALANCED],
     ['without ports of nodes', `${BALANCED}\nallocateLoadBalancerNodePorts: false`],
@@ -251,7 +258,11 @@ describe('traffic', () => {
       'externalTrafficPolicy Invalid',
     ],
     ['asked about', `${BALANCED}\nexternalTrafficPolicy: Local\nhealthCheckNodePort: 31100`],
-    ['asked about nowhere', `${BALANCED}\nexternalTrafficPolicy: Local\nhealthCheckNodePort: -1`, 'healthCheckNodePort Invalid'],
+    [
+      'asked about nowhere',
+      `${BALANCED}\nexternalTrafficPolicy: Local\nhealthCheckNodePort: -1`,
+      'healthCheckNodePort Invalid',
+    ],
     [
       'asked about, though any',
       `${BALANCED}\nexternalTrafficPolicy: Cluster\nhealthCheckNodePort: 34567`,
@@ -268,12 +279,18 @@ describe('traffic', () => {
       'externalTrafficPolicy Invalid',
       'healthCheckNodePort Invalid',
     ],
-    ...['PreferClose', 'PreferSameZone', 'PreferSameNode'].map((where): Case => [where, `trafficDistribution: ${where}`]),
+    ...['PreferClose', 'PreferSameZone', 'PreferSameNode'].map((where): Case => [
+      where,
+      `trafficDistribution: ${where}`,
+    ]),
     ['anywhere', 'trafficDistribution: Random', 'trafficDistribution NotSupported'],
   ]);
 
   test('two hints that differ', () => {
-    const annotations = 'service.kubernetes.io/topology-aware-hints: original, service.kubernetes.io/topology-mode: different';
-    expect(short(service('', annotations))).toEqual(['metadata.annotations[service.kubernetes.io/topology-mode] Invalid']);
+    const annotations =
+      'service.kubernetes.io/topology-aware-hints: original, service.kubernetes.io/topology-mode: different';
+    expect(short(service('', annotations))).toEqual([
+      'metadata.annotations[service.kubernetes.io/topology-mode] Invalid',
+    ]);
   });
 });

@@ -14,11 +14,16 @@ function service(spec: string, annotations = '', status = '{}'): core.Service {
     if (line !== '') fields.set(line.slice(0, line.indexOf(':')), line);
   }
   const lines = indent([...fields.values()].join('\n'));
-  return manifest('core/v1.Service', `metadata: {name: s, annotations: {${annotations}}}\nspec:\n${lines}\nstatus: ${status}`);
+  return manifest(
+    'core/v1.Service',
+    `metadata: {name: s, annotations: {${annotations}}}\nspec:\n${lines}\nstatus: ${status}`,
+  );
 }
 
 const short = (now: core.Service, old: core.Service): string[] =>
-  validateServiceUpdate(now, old).map(({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`);
+  validateServiceUpdate(now, old).map(
+    ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
+  );
 
 type Case = [what: string, old: string, now: string, ...errors: string[]];
 
@@ -31,7 +36,8 @@ function table(cases: readonly Case[]): void {
 const at = (address: string, more = ''): string => `clusterIP: ${address}\nclusterIPs: ["${address}"]\n${more}`;
 const twice = (first: string, second: string, more = ''): string =>
   `clusterIP: "${first}"\nclusterIPs: ["${first}", "${second}"]\n${more}`;
-const families = (policy: string, ...list: string[]): string => `ipFamilyPolicy: ${policy}\nipFamilies: [${list.join(', ')}]\n`;
+const families = (policy: string, ...list: string[]): string =>
+  `ipFamilyPolicy: ${policy}\nipFamilies: [${list.join(', ')}]\n`;
 const type = (name: string): string => `type: ${name}\n`;
 const ELSEWHERE = 'type: ExternalName\nexternalName: example.com\nports: []\n';
 const FIRST = 'clusterIPs[0] Invalid';
@@ -86,10 +92,20 @@ describe('families', () => {
     ['another one', at('1.2.3.4', V4), at('1.2.3.4', V6), FAMILY, FIRST],
     ['another one, with its address', at('1.2.3.4', V4), at('2001::1', V6), FIRST, FAMILY],
     ['a second', at('1.2.3.4', V4), twice('1.2.3.4', '2001::1', both)],
-    ['a second, that must be', at('1.2.3.4', V4), twice('1.2.3.4', '2001::1', families('RequireDualStack', 'IPv4', 'IPv6'))],
+    [
+      'a second, that must be',
+      at('1.2.3.4', V4),
+      twice('1.2.3.4', '2001::1', families('RequireDualStack', 'IPv4', 'IPv6')),
+    ],
     ['a second, whose address will come', at('1.2.3.4', V4), at('1.2.3.4', both)],
     ['a second, unsaid', at('1.2.3.4', V4), at('1.2.3.4', families('PreferDualStack', 'IPv4'))],
-    ['a second before the first', at('1.2.3.4', V4), at('1.2.3.4', families('PreferDualStack', 'IPv6', 'IPv4')), FAMILY, FIRST],
+    [
+      'a second before the first',
+      at('1.2.3.4', V4),
+      at('1.2.3.4', families('PreferDualStack', 'IPv6', 'IPv4')),
+      FAMILY,
+      FIRST,
+    ],
     [
       'a second that is the first',
       at('1.2.3.4', V4),
@@ -121,7 +137,12 @@ describe('families', () => {
       FAMILY,
       FAMILY,
     ],
-    ['another second address', twice('1.2.3.4', '2001::1', both), twice('1.2.3.4', '2002::1', both), 'clusterIPs[1] Invalid'],
+    [
+      'another second address',
+      twice('1.2.3.4', '2001::1', both),
+      twice('1.2.3.4', '2002::1', both),
+      'clusterIPs[1] Invalid',
+    ],
     ['another first address', twice('1.2.3.4', '2001::1', both), twice('1.2.3.5', '2001::1', both), FIRST],
     ['another first address, and no second', twice('1.2.3.4', '2001::1', both), at('1.2.3.5', V4), FIRST],
     ['none any more', at('1.2.3.4', V4), 'type: ClusterIP', FIRST, FAMILY],
@@ -197,7 +218,12 @@ describe('traffic', () => {
     ['near ones no longer first', `${at('1.2.3.4')}\ntrafficDistribution: PreferClose`, at('1.2.3.4')],
     ['one place', at('1.2.3.4'), `${at('1.2.3.4')}\ntrafficDistribution: Never`, 'trafficDistribution NotSupported'],
     ['other pods', `${at('1.2.3.4')}\nselector: {a: b}`, `${at('1.2.3.4')}\nselector: {a: c, d: e}`],
-    ['impossible pods', `${at('1.2.3.4')}\nselector: {a: b}`, `${at('1.2.3.4')}\nselector: {a: "-"}`, 'selector Invalid'],
+    [
+      'impossible pods',
+      `${at('1.2.3.4')}\nselector: {a: b}`,
+      `${at('1.2.3.4')}\nselector: {a: "-"}`,
+      'selector Invalid',
+    ],
     ['other ports', at('1.2.3.4'), `${at('1.2.3.4')}\nports: [{port: 1}]`],
     ['no ports', at('1.2.3.4'), `${at('1.2.3.4')}\nports: []`, 'ports Required'],
     ['always to the same', at('1.2.3.4'), `${at('1.2.3.4')}\nsessionAffinity: ClientIP`],
@@ -247,7 +273,8 @@ describe('addresses as nobody would write them now may stay', () => {
 });
 
 describe('the status of a balancer', () => {
-  const status = (of: string, ingress: string): core.Service => service(type(of), '', `{loadBalancer: {ingress: ${ingress}}}`);
+  const status = (of: string, ingress: string): core.Service =>
+    service(type(of), '', `{loadBalancer: {ingress: ${ingress}}}`);
   const VIP = 'ipMode: VIP';
   const OLD = `{ip: 1.2.3.04, ${VIP}}`;
   test.each<[what: string, of: string, old: string, now: string, ...errors: string[]]>([

@@ -35,7 +35,9 @@ describe('a service', () => {
     [
       'one port twice',
       'ports: [{name: a, port: 80}, {name: b, port: 80}, {name: c, port: 80, protocol: UDP}]',
-      ['spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}'],
+      [
+        'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}',
+      ],
     ],
     [
       'one node port twice',
@@ -50,7 +52,9 @@ describe('a service', () => {
     [
       'an unknown type',
       `type: Mine\n${ports}`,
-      ['spec.type: Unsupported value: "Mine": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"'],
+      [
+        'spec.type: Unsupported value: "Mine": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"',
+      ],
     ],
     [
       'headless on the nodes',
@@ -118,7 +122,11 @@ describe('a service', () => {
         'spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services',
       ],
     ],
-    ['a selector', `selector: {a: "-"}\n${ports}`, [expect.stringMatching(/^spec\.selector: Invalid value: "-": a valid label/)]],
+    [
+      'a selector',
+      `selector: {a: "-"}\n${ports}`,
+      [expect.stringMatching(/^spec\.selector: Invalid value: "-": a valid label/)],
+    ],
     [
       'affinity',
       `sessionAffinity: Cookie\n${ports}`,
@@ -127,7 +135,9 @@ describe('a service', () => {
     [
       'affinity for too long',
       `sessionAffinity: ClientIP\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 86401}}\n${ports}`,
-      ['spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400'],
+      [
+        'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400',
+      ],
     ],
     [
       'special addresses',
@@ -147,7 +157,9 @@ describe('a service', () => {
     [
       'from where',
       `type: LoadBalancer\nloadBalancerSourceRanges: [" 10.0.0.0/8 ", x]\n${ports}`,
-      ['spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'],
+      [
+        'spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+      ],
     ],
     [
       'what only a balancer has',
@@ -199,7 +211,10 @@ describe('a service', () => {
       ],
     ],
   ])('annotations %s', (annotations, errors) => {
-    const given = manifest<core.Service>('core/v1.Service', `metadata: {name: s, annotations: ${annotations}}\nspec: {${ports}}`);
+    const given = manifest<core.Service>(
+      'core/v1.Service',
+      `metadata: {name: s, annotations: ${annotations}}\nspec: {${ports}}`,
+    );
     expect(messages(validateService(given))).toEqual(errors);
   });
 });

@@ -195,10 +195,13 @@ function sourceRanges({ metadata, spec }: Service, old: Service | undefined): Fi
 }
 
 const isReachableFromOutside = ({ spec }: Service): boolean =>
-  spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+  spec.type === 'NodePort' ||
+  spec.type === 'LoadBalancer' ||
+  (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
 
 /** Balancers must know which nodes have an endpoint of their own. */
-const needsHealthCheck = ({ spec }: Service): boolean => spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+const needsHealthCheck = ({ spec }: Service): boolean =>
+  spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
 function externalTraffic(service: Service): FieldErrorList {
   const { spec } = service;
@@ -223,7 +226,8 @@ function externalTraffic(service: Service): FieldErrorList {
 
 function internalTraffic({ spec }: Service): FieldErrorList {
   const at = SPEC.child('internalTrafficPolicy');
-  if (spec.internalTrafficPolicy !== undefined) return optionalOneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], at);
+  if (spec.internalTrafficPolicy !== undefined)
+    return optionalOneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], at);
   const needed = spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   return needed ? [field.required(at)] : [];
 }
@@ -257,7 +261,8 @@ export function validateServiceStatusUpdate({ spec, status }: Service, old?: Ser
     const errors = ip === '' ? [] : legacyIP(ip, path.child('ip'), before);
     if (ipMode === undefined) {
       if (ip !== '') errors.push(field.required(path.child('ipMode'), 'must be specified when `ip` is set'));
-    } else if (ip === '') errors.push(field.forbidden(path.child('ipMode'), 'may not be specified when `ip` is not set'));
+    } else if (ip === '')
+      errors.push(field.forbidden(path.child('ipMode'), 'may not be specified when `ip` is not set'));
     else errors.push(...optionalOneOf(ipMode, ['Proxy', 'VIP'], path.child('ipMode')));
     if (hostname !== '') {
       const problems = [...validation.isDNS1123Subdomain(hostname)];

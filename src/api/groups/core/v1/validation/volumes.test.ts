@@ -76,7 +76,11 @@ describe('disks of clouds', () => {
     ['GCE, no partition', 'gcePersistentDisk: {pdName: p, partition: 256}', 'persistentDisk.partition Invalid'],
     ['AWS', 'awsElasticBlockStore: {volumeID: My-PD, fsType: ext4, partition: 1}'],
     ['AWS, no name', 'awsElasticBlockStore: {volumeID: ""}', 'awsElasticBlockStore.volumeID Required'],
-    ['AWS, no partition', 'awsElasticBlockStore: {volumeID: v, partition: -1}', 'awsElasticBlockStore.partition Invalid'],
+    [
+      'AWS, no partition',
+      'awsElasticBlockStore: {volumeID: v, partition: -1}',
+      'awsElasticBlockStore.partition Invalid',
+    ],
     ['Cinder', 'cinder: {volumeID: 29ea5088-4f60, fsType: ext4}'],
     ['Cinder, no name', 'cinder: {volumeID: ""}', 'cinder.volumeID Required'],
     ['Cinder, a secret without a name', 'cinder: {volumeID: v, secretRef: {}}', 'cinder.secretRef.name Required'],
@@ -156,7 +160,12 @@ describe('file servers', () => {
     ['Gluster', 'glusterfs: {endpoints: e, path: p}'],
     ['Gluster, no endpoints', 'glusterfs: {endpoints: "", path: p}', 'glusterfs.endpoints Required'],
     ['Gluster, no path', 'glusterfs: {endpoints: e, path: ""}', 'glusterfs.path Required'],
-    ['Gluster, neither', 'glusterfs: {endpoints: "", path: ""}', 'glusterfs.endpoints Required', 'glusterfs.path Required'],
+    [
+      'Gluster, neither',
+      'glusterfs: {endpoints: "", path: ""}',
+      'glusterfs.endpoints Required',
+      'glusterfs.path Required',
+    ],
     ['Flocker, by its ID', 'flocker: {datasetUUID: d846b09d}'],
     ['Flocker, by its name', 'flocker: {datasetName: d}'],
     ['Flocker, by nothing', 'flocker: {}', 'flocker Required'],
@@ -173,23 +182,47 @@ describe('file servers', () => {
     ['Quobyte, no second port', 'quobyte: {registry: "r:7861,r2", volume: v}', 'quobyte.registry Invalid'],
     ['Quobyte, no volume', 'quobyte: {registry: "r:7861", volume: ""}', 'quobyte.volume Required'],
     ['Quobyte, no tenant', 'quobyte: {registry: "r:7861", volume: v, tenant: ""}'],
-    ['Quobyte, a long tenant', `quobyte: {registry: "r:1", volume: v, tenant: ${'t'.repeat(65)}}`, 'quobyte.tenant Required'],
+    [
+      'Quobyte, a long tenant',
+      `quobyte: {registry: "r:1", volume: v, tenant: ${'t'.repeat(65)}}`,
+      'quobyte.tenant Required',
+    ],
     ['Azure files', 'azureFile: {secretName: s, shareName: h}'],
     ['Azure files, no secret', 'azureFile: {secretName: "", shareName: h}', 'azureFile.secretName Required'],
     ['Azure files, no share', 'azureFile: {secretName: s, shareName: ""}', 'azureFile.shareName Required'],
     ['ScaleIO', 'scaleIO: {gateway: "http://g", system: s, volumeName: v, secretRef: {name: s}}'],
     ['ScaleIO, no volume', 'scaleIO: {gateway: g, system: s, secretRef: {name: s}}', 'scaleIO.volumeName Required'],
-    ['ScaleIO, no gateway', 'scaleIO: {gateway: "", system: s, volumeName: v, secretRef: {}}', 'scaleIO.gateway Required'],
-    ['ScaleIO, no system', 'scaleIO: {gateway: g, system: "", volumeName: v, secretRef: {}}', 'scaleIO.system Required'],
+    [
+      'ScaleIO, no gateway',
+      'scaleIO: {gateway: "", system: s, volumeName: v, secretRef: {}}',
+      'scaleIO.gateway Required',
+    ],
+    [
+      'ScaleIO, no system',
+      'scaleIO: {gateway: g, system: "", volumeName: v, secretRef: {}}',
+      'scaleIO.system Required',
+    ],
     ['StorageOS', 'storageos: {volumeName: v}'],
     ['StorageOS, no volume', 'storageos: {}', 'storageos.volumeName Required'],
     ['StorageOS, a long volume', `storageos: {volumeName: ${'v'.repeat(64)}}`, 'storageos.volumeName Invalid'],
-    ['StorageOS, a bad namespace', 'storageos: {volumeName: v, volumeNamespace: A_}', 'storageos.volumeNamespace Invalid'],
-    ['StorageOS, a secret without a name', 'storageos: {volumeName: v, secretRef: {}}', 'storageos.secretRef.name Required'],
+    [
+      'StorageOS, a bad namespace',
+      'storageos: {volumeName: v, volumeNamespace: A_}',
+      'storageos.volumeNamespace Invalid',
+    ],
+    [
+      'StorageOS, a secret without a name',
+      'storageos: {volumeName: v, secretRef: {}}',
+      'storageos.secretRef.name Required',
+    ],
     ['flex', 'flexVolume: {driver: kubernetes.io/blue, fsType: ext4}'],
     ['flex, no driver', 'flexVolume: {driver: ""}', 'flexVolume.driver Required'],
     ['flex, options', 'flexVolume: {driver: d, options: {a: b, example.com/a: b}}'],
-    ['flex, reserved options', 'flexVolume: {driver: d, options: {a.k8s.io/b: c}}', 'flexVolume.options[a.k8s.io/b] Invalid'],
+    [
+      'flex, reserved options',
+      'flexVolume: {driver: d, options: {a.k8s.io/b: c}}',
+      'flexVolume.options[a.k8s.io/b] Invalid',
+    ],
   ]);
 });
 
@@ -235,7 +268,11 @@ describe('fields of the pod', () => {
         items(resource(`${list}.${name}`)),
       ]),
     ),
-    ['a resource that there is not', items(resource('limits.disk')), 'downwardAPI.resourceFieldRef.resource NotSupported'],
+    [
+      'a resource that there is not',
+      items(resource('limits.disk')),
+      'downwardAPI.resourceFieldRef.resource NotSupported',
+    ],
     ['resources of nobody', items(resource('limits.cpu', '')), 'downwardAPI.resourceFieldRef.containerName Required'],
     ['a mode', 'downwardAPI: {defaultMode: 0o644}'],
     ['a mode too high', 'downwardAPI: {defaultMode: 0o1000}', 'downwardAPI.defaultMode Invalid'],
@@ -251,7 +288,9 @@ describe('fields of the pod', () => {
     ['of nothing', items('{path: p}'), 'downwardAPI Required'],
     [
       'of two things',
-      items('{path: p, fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {containerName: c, resource: limits.cpu}}'),
+      items(
+        '{path: p, fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {containerName: c, resource: limits.cpu}}',
+      ),
       'downwardAPI Invalid',
     ],
   ]);
@@ -270,16 +309,26 @@ describe('fibre channel', () => {
 
 describe('drivers', () => {
   table([
-    ...['a', 'test-driver', 'comgoogle', 'io.kubernetes.csi.flex', 'io-kubernetes-flex', '2io.csi-flex', 'io.csi.flex2'].map(
-      (name): Case => [name, `csi: {driver: ${name}}`],
-    ),
+    ...[
+      'a',
+      'test-driver',
+      'comgoogle',
+      'io.kubernetes.csi.flex',
+      'io-kubernetes-flex',
+      '2io.csi-flex',
+      'io.csi.flex2',
+    ].map((name): Case => [name, `csi: {driver: ${name}}`]),
     ['none', 'csi: {driver: ""}', 'csi.driver Required'],
     ['65 letters', `csi: {driver: ${'g'.repeat(65)}}`, 'csi.driver TooLong'],
     ...['io_csi_flex', 'io.storage_csi.flex', 'io.k-s.csi_flex', '_csi', 'csi/', 'com/google/storage/csi~gcepd'].map(
       (name): Case => [name, `csi: {driver: ${name}}`, 'csi.driver Invalid'],
     ),
     ['with a secret', 'csi: {driver: d, nodePublishSecretRef: {name: s}}'],
-    ['with a secret without a name', 'csi: {driver: d, nodePublishSecretRef: {}}', 'csi.nodePublishSecretRef.name Required'],
+    [
+      'with a secret without a name',
+      'csi: {driver: d, nodePublishSecretRef: {}}',
+      'csi.nodePublishSecretRef.name Required',
+    ],
   ]);
 });
 
@@ -308,15 +357,27 @@ describe('claims', () => {
     ['with a UID', claim(GOOD, 'uid: ac051fac'), `${at}.metadata.uID Forbidden`],
     ['with a version', claim(GOOD, 'resourceVersion: "1"'), `${at}.metadata.resourceVersion Forbidden`],
     ['with a generation', claim(GOOD, 'generation: 100'), `${at}.metadata.generation Forbidden`],
-    ['with a time', claim(GOOD, 'creationTimestamp: "2026-01-01T00:00:00Z"'), `${at}.metadata.creationTimestamp Forbidden`],
-    ['with grace', claim(GOOD, 'deletionGracePeriodSeconds: 10'), `${at}.metadata.deletionGracePeriodSeconds Forbidden`],
+    [
+      'with a time',
+      claim(GOOD, 'creationTimestamp: "2026-01-01T00:00:00Z"'),
+      `${at}.metadata.creationTimestamp Forbidden`,
+    ],
+    [
+      'with grace',
+      claim(GOOD, 'deletionGracePeriodSeconds: 10'),
+      `${at}.metadata.deletionGracePeriodSeconds Forbidden`,
+    ],
     [
       'with owners',
       claim(GOOD, 'ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b}]'),
       `${at}.metadata.ownerReferences Forbidden`,
     ],
     ['with finalizers', claim(GOOD, 'finalizers: [example.com/foo]'), `${at}.metadata.finalizers Forbidden`],
-    ['with managers', claim(GOOD, 'managedFields: [{manager: m, operation: Apply}]'), `${at}.metadata.managedFields Forbidden`],
+    [
+      'with managers',
+      claim(GOOD, 'managedFields: [{manager: m, operation: Apply}]'),
+      `${at}.metadata.managedFields Forbidden`,
+    ],
     ['for one pod', claim(`accessModes: [ReadWriteOncePod], ${SIZE}`)],
     [
       'for one pod and others',
@@ -338,7 +399,9 @@ describe('claims', () => {
     ],
     [
       'from two things',
-      claim(`${GOOD}, dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: b}`),
+      claim(
+        `${GOOD}, dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: b}`,
+      ),
       `${at}.spec Invalid`,
     ],
     [
@@ -351,7 +414,11 @@ describe('claims', () => {
       claim(`${GOOD}, dataSourceRef: {apiGroup: ^invalid, kind: F, name: f}`),
       `${at}.spec.dataSourceRef.apiGroup Invalid`,
     ],
-    ['of bad attributes', claim(`${GOOD}, volumeAttributesClassName: -invalid-`), `${at}.spec.volumeAttributesClassName Invalid`],
+    [
+      'of bad attributes',
+      claim(`${GOOD}, volumeAttributesClassName: -invalid-`),
+      `${at}.spec.volumeAttributesClassName Invalid`,
+    ],
   ]);
 });
 
@@ -365,7 +432,11 @@ describe('several in one', () => {
   table([
     ['nothing', projected()],
     ['a secret and a map', projected('{secret: {name: s}}', '{configMap: {name: m}}', '{downwardAPI: {}}')],
-    ['two in one', projected('{secret: {name: s}}', '{secret: {name: s}, downwardAPI: {}}'), 'projected.sources[1] Forbidden'],
+    [
+      'two in one',
+      projected('{secret: {name: s}}', '{secret: {name: s}, downwardAPI: {}}'),
+      'projected.sources[1] Forbidden',
+    ],
     [
       'two in one, of no name',
       projected('{secret: {}}', '{secret: {}, downwardAPI: {}}'),
@@ -375,8 +446,16 @@ describe('several in one', () => {
     ],
     ['a mode too high', 'projected: {sources: [], defaultMode: 0o1000}', 'projected.defaultMode Invalid'],
     ['a token', token('path: t, expirationSeconds: 600')],
-    ['a token for nine minutes', token('path: t, expirationSeconds: 540'), `${at}.serviceAccountToken.expirationSeconds Invalid`],
-    ['a token for ever', token('path: t, expirationSeconds: 4294967297'), `${at}.serviceAccountToken.expirationSeconds Invalid`],
+    [
+      'a token for nine minutes',
+      token('path: t, expirationSeconds: 540'),
+      `${at}.serviceAccountToken.expirationSeconds Invalid`,
+    ],
+    [
+      'a token for ever',
+      token('path: t, expirationSeconds: 4294967297'),
+      `${at}.serviceAccountToken.expirationSeconds Invalid`,
+    ],
     ['a token nowhere', token('expirationSeconds: 600, path: ""'), 'projected.path Required'],
     ['a token up', token('path: ../t, expirationSeconds: 600'), 'projected.path Invalid'],
     ['a bundle by name', bundle('name: b, path: p')],
@@ -405,7 +484,10 @@ describe('several in one', () => {
     ['a bundle nowhere', bundle('name: b, path: ""'), `${at}.clusterTrustBundle.path Required`],
     ['a bundle up', bundle('name: b, path: ../p'), `${at}.clusterTrustBundle.path Invalid`],
     ['a certificate', certificate(SIGNED)],
-    ['a certificate in two files', certificate('signerName: a.b/c, keyType: RSA3072, keyPath: k, certificateChainPath: c')],
+    [
+      'a certificate in two files',
+      certificate('signerName: a.b/c, keyType: RSA3072, keyPath: k, certificateChainPath: c'),
+    ],
     ['a certificate of a day', certificate(`${SIGNED}, maxExpirationSeconds: 86400`)],
     [
       'a certificate of ten minutes',
@@ -416,7 +498,8 @@ describe('several in one', () => {
   ]);
 
   test('one path twice', () => {
-    const secret = (name: string, file: string): string => `{secret: {name: ${name}, items: [{key: k, path: ${file}}]}}`;
+    const secret = (name: string, file: string): string =>
+      `{secret: {name: ${name}, items: [{key: k, path: ${file}}]}}`;
     expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('a', 'p'))}}`)).toEqual(['projected Invalid']);
     expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('b', 'p'))}}`)).toEqual(['projected Invalid']);
     expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('b', 'q'))}}`)).toEqual([]);

@@ -57,10 +57,20 @@ export function volumes(list: readonly Volume[] | undefined, owner: VolumeOwner,
   return { errors, volumes: good };
 }
 
-const HOST_PATH_TYPES = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket'];
+const HOST_PATH_TYPES = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+];
 const AZURE_CACHING_MODES = ['None', 'ReadOnly', 'ReadWrite'];
 const AZURE_KINDS = ['Dedicated', 'Managed', 'Shared'];
-const AZURE_MANAGED_URI = '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}';
+const AZURE_MANAGED_URI =
+  '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}';
 const AZURE_BLOB_URI = 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd';
 const MAX_CSI_DRIVER_NAME = 63;
 
@@ -115,9 +125,14 @@ export const SOURCES: Sources = {
       : []),
     ...(source.initiatorName === undefined ? [] : iscsiName(source.initiatorName, at.child('initiatorname'))),
   ],
-  glusterfs: ({ endpoints, path }, at) => [...nonEmpty(endpoints, at.child('endpoints')), ...nonEmpty(path, at.child('path'))],
+  glusterfs: ({ endpoints, path }, at) => [
+    ...nonEmpty(endpoints, at.child('endpoints')),
+    ...nonEmpty(path, at.child('path')),
+  ],
   flocker: ({ datasetName = '', datasetUUID = '' }, at) => [
-    ...(datasetName === '' && datasetUUID === '' ? [field.required(at, 'one of datasetName and datasetUUID is required')] : []),
+    ...(datasetName === '' && datasetUUID === ''
+      ? [field.required(at, 'one of datasetName and datasetUUID is required')]
+      : []),
     ...(datasetName !== '' && datasetUUID !== ''
       ? [field.invalid(at, 'resource', 'datasetName and datasetUUID can not be specified simultaneously')]
       : []),
@@ -195,7 +210,9 @@ export const SOURCES: Sources = {
       ...nonEmpty(diskURI, at.child('diskURI')),
       ...optionalOneOf(cachingMode, AZURE_CACHING_MODES, at.child('cachingMode')),
       ...optionalOneOf(kind, AZURE_KINDS, at.child('kind')),
-      ...(kind === undefined || diskURI.startsWith(prefix) ? [] : [field.notSupported(at.child('diskURI'), diskURI, [form])]),
+      ...(kind === undefined || diskURI.startsWith(prefix)
+        ? []
+        : [field.notSupported(at.child('diskURI'), diskURI, [form])]),
     ];
   },
   storageos: ({ volumeName = '', volumeNamespace = '', secretRef }, at) => [
@@ -246,7 +263,8 @@ function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldE
     if (first) {
       const check = SOURCES[name] as (source: unknown, at: FieldPath, owner: VolumeOwner) => FieldErrorList;
       errors.push(...check(source, at.child(PATHS[name] ?? name), owner));
-    } else errors.push(field.forbidden(at.child(SURPLUS_PATHS[name] ?? name), 'may not specify more than 1 volume type'));
+    } else
+      errors.push(field.forbidden(at.child(SURPLUS_PATHS[name] ?? name), 'may not specify more than 1 volume type'));
     if (name === 'iscsi' && volume.iscsi !== undefined) {
       errors.push(...iscsiNameLength(volume.name, volume.iscsi, volume.name, at.child('name')));
     }
@@ -271,7 +289,9 @@ const MAX_ISCSI_NAME = 64;
 function claimName(name: string, { podName }: VolumeOwner, at: FieldPath): FieldErrorList {
   if (podName === '' || name === '') return [];
   const claim = `${podName}-${name}`;
-  const problems = validation.isDNS1123Subdomain(claim).map((problem) => `PVC name ${JSON.stringify(claim)}: ${problem}`);
+  const problems = validation
+    .isDNS1123Subdomain(claim)
+    .map((problem) => `PVC name ${JSON.stringify(claim)}: ${problem}`);
   return invalidEach(at, name, problems);
 }
 
@@ -294,7 +314,9 @@ interface Portal {
 }
 
 function partitionNumber(value: number | undefined, at: FieldPath): FieldErrorList {
-  return value !== undefined && (value < 0 || value > 255) ? invalidEach(at, value, validation.isInRange(value, 1, 255)) : [];
+  return value !== undefined && (value < 0 || value > 255)
+    ? invalidEach(at, value, validation.isInRange(value, 1, 255))
+    : [];
 }
 
 const ISCSI_NAMES: Readonly<Record<string, RegExp>> = {

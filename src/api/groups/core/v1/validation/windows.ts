@@ -11,7 +11,8 @@ const MAX_DOMAIN_LENGTH = 256;
 const MAX_USER_LENGTH = 104;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 const NET_BIOS_DOMAIN = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
-const DNS_DOMAIN = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+const DNS_DOMAIN =
+  /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
 export function windowsOptions(options: WindowsSecurityContextOptions | undefined, at: FieldPath): FieldErrorList {
   const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName: user } = options ?? {};
@@ -125,7 +126,9 @@ export function operatingSystem(spec: PodSpec, at: FieldPath): FieldErrorList {
 function withoutWindows(spec: PodSpec, at: FieldPath): FieldErrorList {
   return [{ container: spec, at }, ...allContainers(spec, at)].flatMap(({ container, at: path }) => {
     if (container.securityContext?.windowsOptions === undefined) return [];
-    return [field.forbidden(path.child('securityContext', 'windowsOptions'), 'windows options cannot be set for a linux pod')];
+    return [
+      field.forbidden(path.child('securityContext', 'windowsOptions'), 'windows options cannot be set for a linux pod'),
+    ];
   });
 }
 

@@ -76,7 +76,8 @@ describe('addresses', () => {
 describe('ranges of services', () => {
   const of = variation<networking.ServiceCIDR>('networking/v1.ServiceCIDR', { metadata: { name: 'more' }, spec: {} });
   const ranges = (...cidrs: string[]): networking.ServiceCIDR => of({ spec: { cidrs } });
-  const bad = (index: number, value: string, why: string): string => `spec.cidrs[${index}]: Invalid value: "${value}": ${why}`;
+  const bad = (index: number, value: string, why: string): string =>
+    `spec.cidrs[${index}]: Invalid value: "${value}": ${why}`;
   const NONE = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
   const MORE = 'must not have bits set beyond the prefix length';
   const ZEROS = 'must not have leading 0s in IP or prefix length';
@@ -119,7 +120,8 @@ describe('ranges of services', () => {
     expect(text(validateServiceCIDR(ranges(...cidrs)))).toEqual(errors);
   });
 
-  const fixed = (...cidrs: string[]): string => `spec.cidrs: Invalid value: ${JSON.stringify(cidrs)}: field is immutable`;
+  const fixed = (...cidrs: string[]): string =>
+    `spec.cidrs: Invalid value: ${JSON.stringify(cidrs)}: field is immutable`;
   test.each(
     rows<[now: string[], old: string[], ...errors: string[]]>([
       [['10.0.0.0/24'], ['10.0.0.0/24']],

@@ -37,7 +37,9 @@ export function validateIPAddress({ spec: { parentRef } }: IPAddress): FieldErro
 /** A name that can be a part of a path. */
 export function pathSegment(value: string, at: field.FieldPath): FieldErrorList {
   if (value === '.' || value === '..') return [field.invalid(at, value, `may not be '${value}'`)];
-  return ['/', '%'].filter((part) => value.includes(part)).map((part) => field.invalid(at, value, `may not contain '${part}'`));
+  return ['/', '%']
+    .filter((part) => value.includes(part))
+    .map((part) => field.invalid(at, value, `may not contain '${part}'`));
 }
 
 export function validateIPAddressUpdate(address: IPAddress, old: IPAddress): FieldErrorList {

@@ -9,5 +9,10 @@ export {
   validateServiceCIDRUpdate,
 } from './addresses.ts';
 export { validateIngressClass, validateIngressClassUpdate } from './ingress-class.ts';
-export { INGRESS_CLASS_ANNOTATION, validateIngressStatus, validateIngressUpdate, validateNewIngress } from './ingress.ts';
+export {
+  INGRESS_CLASS_ANNOTATION,
+  validateIngressStatus,
+  validateIngressUpdate,
+  validateNewIngress,
+} from './ingress.ts';
 export { validateNetworkPolicy } from './network-policy.ts';

@@ -43,7 +43,12 @@ function parametersReference(parameters: Parameters, at: FieldPath): FieldErrorL
 
 export function validateIngressClassUpdate(ingressClass: IngressClass, old: IngressClass): FieldErrorList {
   return [
-    ...immutable(ingressClass.spec.controller ?? '', old.spec.controller ?? '', field.path('spec', 'controller'), Object.is),
+    ...immutable(
+      ingressClass.spec.controller ?? '',
+      old.spec.controller ?? '',
+      field.path('spec', 'controller'),
+      Object.is,
+    ),
     ...validateIngressClass(ingressClass),
   ];
 }

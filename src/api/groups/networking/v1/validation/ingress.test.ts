@@ -44,7 +44,10 @@ describe('ingresses', () => {
       [tls({}), []],
       [tls({ hosts: [] }), []],
       [{ spec: { rules: [rule({ pathType: 'Exact' }, '*.foo.com')], tls: [{ hosts: ['*.bar.com'] }] } }, []],
-      [{ spec: { defaultBackend: null } }, ['spec: Invalid value: null: either `defaultBackend` or `rules` must be specified']],
+      [
+        { spec: { defaultBackend: null } },
+        ['spec: Invalid value: null: either `defaultBackend` or `rules` must be specified'],
+      ],
       [{ spec: { defaultBackend: { service: { name: '' } } } }, ['spec.defaultBackend.service.name: Required value']],
       [{ spec: { defaultBackend: { service: { name: '1a' } } } }, []],
       [
@@ -102,7 +105,10 @@ describe('ingresses', () => {
       [rules(rule({ pathType: null })), [`${AT}.pathType: Required value: pathType must be specified`]],
       [rules({ http: { paths: [] } }), ['spec.rules[0].http.paths: Required value']],
       [rules(rule({}, 'foobar:80')), [`spec.rules[0].host: Invalid value: "foobar:80": ${SUBDOMAIN}`]],
-      [rules(rule({}, '127.0.0.1')), ['spec.rules[0].host: Invalid value: "127.0.0.1": must be a DNS name, not an IP address']],
+      [
+        rules(rule({}, '127.0.0.1')),
+        ['spec.rules[0].host: Invalid value: "127.0.0.1": must be a DNS name, not an IP address'],
+      ],
       [
         rules(rule({}, '::1')),
         [
@@ -174,7 +180,11 @@ describe('ingresses', () => {
       [{}, { spec: { defaultBackend: { service: null, resource } } }, []],
       [rules(rule({ backend: { resource } })), rules(rule()), []],
       [rules(rule()), rules(rule({ backend: { resource } })), []],
-      [rules(rule({ path: '/bar[', backend: { resource } })), rules(rule({ path: '/foo[', backend: { resource } })), []],
+      [
+        rules(rule({ path: '/bar[', backend: { resource } })),
+        rules(rule({ path: '/foo[', backend: { resource } })),
+        [],
+      ],
       [
         tls({ secretName: 'invalid name' }),
         tls({ secretName: 'valid' }),
@@ -234,14 +244,20 @@ describe('classes', () => {
       [{ controller: '' }, ['spec.controller: Required value']],
       [{ controller: `foo.co/${'a'.repeat(243)}` }, []],
       [{ controller: `foo.co/${'a'.repeat(244)}` }, ['spec.controller: Too long: may not be more than 250 bytes']],
-      [{ controller: 'foo' }, ['spec.controller: Invalid value: "foo": must be a domain-prefixed path (such as "acme.io/foo")']],
+      [
+        { controller: 'foo' },
+        ['spec.controller: Invalid value: "foo": must be a domain-prefixed path (such as "acme.io/foo")'],
+      ],
       [{ controller: 'foo.co/a/b' }, []],
       [{ controller: 'Foo.co/a' }, [`spec.controller: Invalid value: "Foo.co": ${SUBDOMAIN}`]],
       [parameters({ apiGroup: 'example.com', scope: 'Cluster' }), []],
       [parameters({ apiGroup: '!', scope: 'Cluster' }), [`${PARAMETERS}.apiGroup: Invalid value: "!": ${SUBDOMAIN}`]],
       [parameters({ kind: '', scope: 'Cluster' }), [`${PARAMETERS}.kind: Required value`]],
       [parameters({ name: '', scope: 'Cluster' }), [`${PARAMETERS}.name: Required value`]],
-      [parameters({ kind: 'foo/', scope: 'Cluster' }), [`${PARAMETERS}.kind: Invalid value: "foo/": may not contain '/'`]],
+      [
+        parameters({ kind: 'foo/', scope: 'Cluster' }),
+        [`${PARAMETERS}.kind: Invalid value: "foo/": may not contain '/'`],
+      ],
       [parameters({ name: 'a%', scope: 'Cluster' }), [`${PARAMETERS}.name: Invalid value: "a%": may not contain '%'`]],
       [
         parameters({ scope: 'bad-scope' }),
@@ -252,7 +268,10 @@ describe('classes', () => {
         parameters({ scope: 'Namespace', namespace: 'foo_ns' }),
         [`${PARAMETERS}.namespace: Invalid value: "foo_ns": ${NAME_MESSAGES.label}`],
       ],
-      [parameters({ scope: 'Namespace', namespace: '' }), [`${PARAMETERS}.namespace: Invalid value: "": ${NAME_MESSAGES.label}`]],
+      [
+        parameters({ scope: 'Namespace', namespace: '' }),
+        [`${PARAMETERS}.namespace: Invalid value: "": ${NAME_MESSAGES.label}`],
+      ],
       [
         parameters({ scope: 'Namespace' }),
         [`${PARAMETERS}.namespace: Required value: \`parameters.scope\` is set to 'Namespace'`],
@@ -285,7 +304,11 @@ describe('classes', () => {
       [{}, {}, []],
       [{}, { controller: 'foo.co/different' }, ['spec.controller: Invalid value: "foo.co/bar": field is immutable']],
       [parameters({ apiGroup: 'v1', scope: 'Namespace', namespace: 'bar' }), {}, []],
-      [{ controller: '' }, {}, ['spec.controller: Invalid value: "": field is immutable', 'spec.controller: Required value']],
+      [
+        { controller: '' },
+        {},
+        ['spec.controller: Invalid value: "": field is immutable', 'spec.controller: Required value'],
+      ],
     ]),
   )('update to %s', (_, now, old, errors) => {
     expect(messages(validation.validateIngressClassUpdate(ingressClass(now), ingressClass(old)))).toEqual(errors);

@@ -44,7 +44,9 @@ export function validateIngressUpdate(ingress: Ingress, old: Ingress): FieldErro
   const { tls = [], rules = [] } = old.spec;
   return validateIngress(ingress, {
     secretNames: tls.some((each) => secretNameProblems(each.secretName).length > 0),
-    wildcardRules: rules.some((rule) => (rule.host ?? '').includes('*') && httpRules(rule.http, field.path()).length > 0),
+    wildcardRules: rules.some(
+      (rule) => (rule.host ?? '').includes('*') && httpRules(rule.http, field.path()).length > 0,
+    ),
   });
 }
 
@@ -59,7 +61,8 @@ function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErrorList {
   rules.forEach(({ host = '', http }, index) => {
     const place = at.child('rules').index(index);
     if (host !== '') {
-      if (isAddress(host)) errors.push(field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'));
+      if (isAddress(host))
+        errors.push(field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'));
       errors.push(...hostName(host, place.child('host')));
     }
     if (!host.includes('*') || !allowed.wildcardRules) errors.push(...httpRules(http, place));
@@ -72,7 +75,9 @@ function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErrorList {
     }
   });
   if (ingressClassName !== undefined) {
-    errors.push(...invalidEach(at.child('ingressClassName'), ingressClassName, validation.isDNS1123Subdomain(ingressClassName)));
+    errors.push(
+      ...invalidEach(at.child('ingressClassName'), ingressClassName, validation.isDNS1123Subdomain(ingressClassName)),
+    );
   }
   return errors;
 }
@@ -85,11 +90,15 @@ function httpRules(http: Rule['http'], at: FieldPath): FieldErrorList {
   if (http === undefined) return [];
   const paths = at.child('http', 'paths');
   const list = http.paths ?? [];
-  return list.length === 0 ? [field.required(paths)] : list.flatMap((path, index) => httpPath(path, paths.index(index)));
+  return list.length === 0
+    ? [field.required(paths)]
+    : list.flatMap((path, index) => httpPath(path, paths.index(index)));
 }
 
 function hostName(host: string, at: FieldPath): FieldErrorList {
-  const problems = host.includes('*') ? validation.isWildcardDNS1123Subdomain(host) : validation.isDNS1123Subdomain(host);
+  const problems = host.includes('*')
+    ? validation.isWildcardDNS1123Subdomain(host)
+    : validation.isDNS1123Subdomain(host);
   return invalidEach(at, host, problems);
 }
 
@@ -153,7 +162,9 @@ export function reference(
   const segment = (value: string, what: 'kind' | 'name'): FieldErrorList =>
     value === '' ? [field.required(at.child(what))] : pathSegment(value, at.child(what));
   return [
-    ...(typeof apiGroup === 'string' ? invalidEach(at.child('apiGroup'), apiGroup, validation.isDNS1123Subdomain(apiGroup)) : []),
+    ...(typeof apiGroup === 'string'
+      ? invalidEach(at.child('apiGroup'), apiGroup, validation.isDNS1123Subdomain(apiGroup))
+      : []),
     ...segment(kind, 'kind'),
     ...segment(name, 'name'),
   ];

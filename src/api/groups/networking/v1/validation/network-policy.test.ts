@@ -150,7 +150,8 @@ describe('bad', () => {
       [
         { policyTypes: ['foo', 'bar'] },
         ['foo', 'bar'].map(
-          (type, index) => `spec.policyTypes[${index}]: Unsupported value: "${type}": supported values: "Ingress", "Egress"`,
+          (type, index) =>
+            `spec.policyTypes[${index}]: Unsupported value: "${type}": supported values: "Ingress", "Egress"`,
         ),
       ],
       [

@@ -50,7 +50,8 @@ export function validateNetworkPolicy({ spec }: NetworkPolicy, old?: NetworkPoli
     return errors;
   }
   types.forEach((type, index) => {
-    if (!POLICY_TYPES.includes(type)) errors.push(field.notSupported(at.child('policyTypes').index(index), type, POLICY_TYPES));
+    if (!POLICY_TYPES.includes(type))
+      errors.push(field.notSupported(at.child('policyTypes').index(index), type, POLICY_TYPES));
   });
   return errors;
 }
@@ -62,7 +63,8 @@ function policyPort({ protocol, port, endPort }: Port, at: FieldPath): FieldErro
   }
   const end = at.child('endPort');
   if (port === undefined) {
-    if (endPort !== undefined) errors.push(field.invalid(end, endPort, 'may not be specified when `port` is not specified'));
+    if (endPort !== undefined)
+      errors.push(field.invalid(end, endPort, 'may not be specified when `port` is not specified'));
   } else if (typeof port === 'number') {
     errors.push(...invalidEach(at.child('port'), port, validation.isValidPortNum(port)));
     if (endPort !== undefined) {
@@ -70,7 +72,8 @@ function policyPort({ protocol, port, endPort }: Port, at: FieldPath): FieldErro
       errors.push(...invalidEach(end, endPort, validation.isValidPortNum(endPort)));
     }
   } else {
-    if (endPort !== undefined) errors.push(field.invalid(end, endPort, 'may not be specified when `port` is non-numeric'));
+    if (endPort !== undefined)
+      errors.push(field.invalid(end, endPort, 'may not be specified when `port` is non-numeric'));
     errors.push(...invalidEach(at.child('port'), port, validation.isValidPortName(port)));
   }
   return errors;
@@ -90,7 +93,11 @@ function policyPeer({ podSelector, namespaceSelector, ipBlock }: Peer, kept: Kep
   return errors;
 }
 
-function block({ cidr, except = [] }: Immutable<networking.IPBlock>, at: FieldPath, old: readonly string[]): FieldErrorList {
+function block(
+  { cidr, except = [] }: Immutable<networking.IPBlock>,
+  at: FieldPath,
+  old: readonly string[],
+): FieldErrorList {
   if (cidr === '') return [field.required(at.child('cidr'))];
   const errors = legacyCIDR(cidr, at.child('cidr'), old);
   const whole = sloppyRange(cidr);

@@ -13,7 +13,12 @@ const slice = variation<resource.ResourceSlice>('resource/v1.ResourceSlice', {
 });
 const AT = 'spec.devices[0].capacity[a].requestPolicy';
 
-function of(value: string, requestPolicy: object | undefined, isShared = true, more: object = {}): resource.ResourceSlice {
+function of(
+  value: string,
+  requestPolicy: object | undefined,
+  isShared = true,
+  more: object = {},
+): resource.ResourceSlice {
   const capacity = { a: { value, ...(requestPolicy !== undefined && { requestPolicy }) }, ...more };
   return slice({ spec: { devices: [{ name: 'x', ...(isShared && { allowMultipleAllocations: true }), capacity }] } });
 }
@@ -22,7 +27,8 @@ const NO_DEFAULT = 'default value is not valid according to the requestPolicy';
 const MAX = '9223372036854775807';
 const OVER = '9223372036854775808';
 const TOO_LARGE = `must not be larger than ${MAX}`;
-const notMultiple = (step: string, from: string): string => `value is not a multiple of a given step (${step}) from (${from})`;
+const notMultiple = (step: string, from: string): string =>
+  `value is not a multiple of a given step (${step}) from (${from})`;
 
 test.each(
   rows<[policy: object | undefined, value: string, errors: readonly string[]]>([
@@ -54,7 +60,8 @@ test.each(
       { default: '10', validValues: ['5', '10', '100'] },
       '-1',
       ['5', '10', '100'].map(
-        (option, index) => `.validValues[${index}]: Invalid value: "${option}": option is larger than capacity value: -1`,
+        (option, index) =>
+          `.validValues[${index}]: Invalid value: "${option}": option is larger than capacity value: -1`,
       ),
     ],
     [{ default: '-1', validValues: ['5', '10'] }, '100', [`.validValues: Invalid value: "-1": ${NO_DEFAULT}`]],
@@ -82,7 +89,11 @@ test.each(
     ],
     // Ranges.
     [{ validRange: { min: '1Gi' } }, '1Gi', ['.default: Required value: required when validRange is defined']],
-    [{ default: '1Gi', validRange: {} }, '1Gi', ['.validRange.min: Required value: required when validRange is defined']],
+    [
+      { default: '1Gi', validRange: {} },
+      '1Gi',
+      ['.validRange.min: Required value: required when validRange is defined'],
+    ],
     [{ default: '1Gi', validRange: { min: '1Gi' } }, '10Gi', []],
     [{ default: '1Gi', validRange: { min: '1Gi', max: '10Gi' } }, '10Gi', []],
     [{ default: '1Gi', validRange: { min: '1Gi', step: '1Gi' } }, '10Gi', []],
@@ -143,7 +154,11 @@ test.each(
     ],
     [{ default: '0', validRange: { min: '0', step: MAX } }, MAX, []],
     [{ default: MAX, validRange: { min: '0', max: MAX, step: '1' } }, MAX, []],
-    [{ default: '0', validRange: { min: '0', step: OVER } }, OVER, [`.validRange.step: Invalid value: "${OVER}": ${TOO_LARGE}`]],
+    [
+      { default: '0', validRange: { min: '0', step: OVER } },
+      OVER,
+      [`.validRange.step: Invalid value: "${OVER}": ${TOO_LARGE}`],
+    ],
     [
       { default: '0', validRange: { min: '0', step: '18446744073709551616' } },
       '18446744073709551616',

@@ -74,7 +74,9 @@ function range(standard: Quantity, capacity: Quantity, { min, max, step }: Range
     if (most.cmp(capacity) > 0) wrong('max', most, `max is larger than capacity value: ${capacity.toString()}`);
     if (standard.cmp(most) > 0) wrong('default', standard, `default is more than max: ${most.toString()}`);
   }
-  return step === undefined ? errors : [...errors, ...steps(standard, capacity, { least, most }, parseQuantity(step), at)];
+  return step === undefined
+    ? errors
+    : [...errors, ...steps(standard, capacity, { least, most }, parseQuantity(step), at)];
 }
 
 function steps(

@@ -7,7 +7,8 @@ import { NAME_MESSAGES, range, rows, variation } from '#api/testing/variation.ts
 import type * as resource from '../types.ts';
 import * as validation from './index.ts';
 
-const NO_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+const NO_REQUEST =
+  "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 const UID = '00000000-0000-0000-0000-00000000000a';
 const exactly = { deviceClassName: 'c' };
 const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', {
@@ -31,7 +32,8 @@ const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', {
 const result = { request: 'r', driver: 'd', pool: 'p', device: 'x' };
 const allocation = { devices: { results: [result] } };
 const consumer = { resource: 'pods', name: 'a', uid: '1' };
-const consumers = (count: number): object[] => range(count, (index) => ({ ...consumer, name: `a-${index}`, uid: `${index}` }));
+const consumers = (count: number): object[] =>
+  range(count, (index) => ({ ...consumer, name: `a-${index}`, uid: `${index}` }));
 const opaque = { driver: 'd.example.com', parameters: { kind: 'a', apiVersion: 'd.example.com/v1' } };
 const parameters = (size: number): object => ({ str: 'x'.repeat(size - '{"str":""}'.length) });
 const DYING = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } };
@@ -48,10 +50,18 @@ describe('reservations', () => {
       [{ allocation, reservedFor: [consumer] }, {}, []],
       [{ allocation, reservedFor: [consumer] }, { allocation }, []],
       [{ allocation, reservedFor: consumers(256) }, { allocation }, []],
-      [{ allocation, reservedFor: consumers(257) }, { allocation }, [`${AT}: Too many: 257: must have at most 256 items`]],
+      [
+        { allocation, reservedFor: consumers(257) },
+        { allocation },
+        [`${AT}: Too many: 257: must have at most 256 items`],
+      ],
       [{ allocation, reservedFor: [consumer, consumer] }, { allocation }, [`${AT}[1]: Duplicate value: "1"`]],
       [{ reservedFor: [consumer] }, {}, [`${AT}: Forbidden: may not be specified when \`allocated\` is not set`]],
-      [{ allocation, reservedFor: [{ ...consumer, resource: '' }] }, { allocation }, [`${AT}[0].resource: Required value`]],
+      [
+        { allocation, reservedFor: [{ ...consumer, resource: '' }] },
+        { allocation },
+        [`${AT}[0].resource: Required value`],
+      ],
       [{ allocation, reservedFor: [{ ...consumer, name: '' }] }, { allocation }, [`${AT}[0].name: Required value`]],
       [{ allocation, reservedFor: [{ ...consumer, uid: '' }] }, { allocation }, [`${AT}[0].uid: Required value`]],
       [
@@ -69,7 +79,9 @@ describe('reservations', () => {
       [
         { allocation, reservedFor: [consumer] },
         { allocation },
-        [`${AT}: Forbidden: new entries may not be added while \`deallocationRequested\` or \`deletionTimestamp\` are set`],
+        [
+          `${AT}: Forbidden: new entries may not be added while \`deallocationRequested\` or \`deletionTimestamp\` are set`,
+        ],
       ],
       [{ allocation, reservedFor: [consumer] }, { allocation, reservedFor: [consumer] }, []],
       [{ allocation, reservedFor: consumers(1) }, { allocation, reservedFor: consumers(2) }, []],
@@ -100,7 +112,10 @@ describe('allocations', () => {
       [allocated({ request: 'l/b' }), []],
       [
         allocated({ request: '!@#' }),
-        [`${AT}.request: Invalid value: "!@#": ${NAME_MESSAGES.label}`, `${AT}.request: Invalid value: "!@#": ${NO_REQUEST}`],
+        [
+          `${AT}.request: Invalid value: "!@#": ${NAME_MESSAGES.label}`,
+          `${AT}.request: Invalid value: "!@#": ${NO_REQUEST}`,
+        ],
       ],
       [allocated({ request: 'x' }), [`${AT}.request: Invalid value: "x": ${NO_REQUEST}`]],
       [allocated({ request: 'l/c' }), [`${AT}.request: Invalid value: "l/c": ${NO_REQUEST}`]],
@@ -126,7 +141,10 @@ describe('allocations', () => {
       ],
       [allocated({ shareID: UID }), []],
       [allocated({ shareID: UID, consumedCapacity: { memory: '1Gi' } }), []],
-      [allocated({ shareID: 'x' }), [`${AT}.shareID: Invalid value: "x": error validating uid: invalid UUID length: 1`]],
+      [
+        allocated({ shareID: 'x' }),
+        [`${AT}.shareID: Invalid value: "x": error validating uid: invalid UUID length: 1`],
+      ],
       [
         allocated({ shareID: UID.replace('a', 'z') }),
         [`${AT}.shareID: Invalid value: "${UID.replace('a', 'z')}": error validating uid: invalid UUID format`],
@@ -142,11 +160,15 @@ describe('allocations', () => {
       [allocated({ bindingConditions: ['a', 'example.com/b'], bindingFailureConditions: ['c', 'example.com/d'] }), []],
       [
         allocated({ bindingConditions: ['a'] }),
-        [`${AT}.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions`],
+        [
+          `${AT}.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions`,
+        ],
       ],
       [
         allocated({ bindingFailureConditions: ['a'] }),
-        [`${AT}.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions`],
+        [
+          `${AT}.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions`,
+        ],
       ],
       [
         allocated({ bindingConditions: ['a'], bindingFailureConditions: ['a'] }),
@@ -192,7 +214,10 @@ describe('allocations', () => {
       [[{ source: 'x', opaque }], ['[0].source: Unsupported value: "x": supported values: "FromClaim", "FromClass"']],
       [
         [{ source: 'FromClaim', requests: ['r', '!@#'], opaque }],
-        [`[0].requests[1]: Invalid value: "!@#": ${NAME_MESSAGES.label}`, `[0].requests[1]: Invalid value: "!@#": ${NO_REQUEST}`],
+        [
+          `[0].requests[1]: Invalid value: "!@#": ${NAME_MESSAGES.label}`,
+          `[0].requests[1]: Invalid value: "!@#": ${NO_REQUEST}`,
+        ],
       ],
       [[{ source: 'FromClaim', requests: ['r', 'r'], opaque }], ['[0].requests[1]: Duplicate value: "r"']],
       [[{ source: 'FromClaim' }], ['[0].opaque: Required value']],
@@ -225,17 +250,23 @@ describe('allocations', () => {
       [allocated({ request: 'l/c' }), allocated({ request: 'l/c' }), []],
       [
         {
-          allocation: { devices: { config: [{ source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } }] } },
+          allocation: {
+            devices: { config: [{ source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } }] },
+          },
         },
         {
-          allocation: { devices: { config: [{ source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } }] } },
+          allocation: {
+            devices: { config: [{ source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } }] },
+          },
         },
         [],
       ],
     ]),
   )('once they are there: %s', (_, status, old, fields) => {
     const errors = validation.validateResourceClaimStatus(claim({ status }), claim({ status: old }));
-    expect(errors.map(({ field, detail }) => [field, detail])).toEqual(fields.map((field) => [field, 'field is immutable']));
+    expect(errors.map(({ field, detail }) => [field, detail])).toEqual(
+      fields.map((field) => [field, 'field is immutable']),
+    );
   });
 });
 
@@ -289,7 +320,10 @@ describe('what drivers tell of devices', () => {
         ],
       ],
       [[device({ networkData: { ips: addresses(16) } })], []],
-      [[device({ networkData: { ips: addresses(17) } })], ['[0].networkData.ips: Too many: 17: must have at most 16 items']],
+      [
+        [device({ networkData: { ips: addresses(17) } })],
+        ['[0].networkData.ips: Too many: 17: must have at most 16 items'],
+      ],
       [[device({ conditions: range(9, condition) })], ['[0].conditions: Too many: 9: must have at most 8 items']],
       [
         [device({ conditions: [{ ...condition(0), status: 'Maybe' }] })],

@@ -8,7 +8,8 @@ import { NAME_MESSAGES, range, rows, variation } from '#api/testing/variation.ts
 import type * as resource from '../types.ts';
 import * as validation from './index.ts';
 
-const NO_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+const NO_REQUEST =
+  "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 const LABEL = NAME_MESSAGES.label;
 
 const exactly = { deviceClassName: 'c' };
@@ -125,7 +126,10 @@ describe('lists of alternatives', () => {
     rows<[devices: object, errors: readonly string[]]>([
       [{ requests: [alternatives] }, []],
       [first(...range(8, (index) => alternative({ name: `a${index}` }))), []],
-      [first(...range(9, (index) => alternative({ name: `a${index}` }))), [`${AT}: Too many: 9: must have at most 8 items`]],
+      [
+        first(...range(9, (index) => alternative({ name: `a${index}` }))),
+        [`${AT}: Too many: 9: must have at most 8 items`],
+      ],
       [first(alternative(), alternative()), [`${AT}[1]: Duplicate value: "a"`]],
       [
         first({ name: '!@#', deviceClassName: '', allocationMode: 'x' }),
@@ -167,8 +171,12 @@ describe('lists of alternatives', () => {
   )('references %s', (_, requests, errors) => {
     const where = { requests: [alternatives] };
     const constraint = { requests, matchAttribute: 'd.example.com/driverVersion' };
-    expect(check({ ...where, constraints: [constraint] })).toEqual(errors.map((error) => `constraints[0].requests${error}`));
-    expect(check({ ...where, config: [{ requests, opaque }] })).toEqual(errors.map((error) => `config[0].requests${error}`));
+    expect(check({ ...where, constraints: [constraint] })).toEqual(
+      errors.map((error) => `constraints[0].requests${error}`),
+    );
+    expect(check({ ...where, config: [{ requests, opaque }] })).toEqual(
+      errors.map((error) => `config[0].requests${error}`),
+    );
   });
 });
 
@@ -253,8 +261,14 @@ describe('configuration', () => {
       ],
       [one({ requests: ['r', 'r'], opaque }), [`${AT}.requests[1]: Duplicate value: "r"`]],
       [one({ opaque: { ...opaque, driver: '' } }), [`${AT}.opaque.driver: Required value`]],
-      [one({ opaque: { ...opaque, driver: '!@#' } }), [`${AT}.opaque.driver: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`]],
-      [one({ opaque: { ...opaque, driver: 'd'.repeat(64) } }), [`${AT}.opaque.driver: Too long: may not be more than 63 bytes`]],
+      [
+        one({ opaque: { ...opaque, driver: '!@#' } }),
+        [`${AT}.opaque.driver: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`],
+      ],
+      [
+        one({ opaque: { ...opaque, driver: 'd'.repeat(64) } }),
+        [`${AT}.opaque.driver: Too long: may not be more than 63 bytes`],
+      ],
       [one({ opaque: { driver: 'd', parameters: null } }), [`${AT}.opaque.parameters: Required value`]],
       [
         one({ opaque: { driver: 'd', parameters: 'hello-world' } }),
@@ -337,7 +351,11 @@ describe('templates', () => {
       ],
       [{ metadata: { finalizers: ['example.com/foo'] } }, [FORBIDDEN('finalizers')]],
       [
-        { metadata: { managedFields: [{ manager: 'a', operation: 'Apply', apiVersion: 'apps/v1', fieldsType: 'FieldsV1' }] } },
+        {
+          metadata: {
+            managedFields: [{ manager: 'a', operation: 'Apply', apiVersion: 'apps/v1', fieldsType: 'FieldsV1' }],
+          },
+        },
         [FORBIDDEN('managedFields')],
       ],
       [

@@ -11,7 +11,14 @@ import { validateConditions } from '#api/machinery/meta/v1/conditions.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as resource from '../types.ts';
 import { bindingConditions, driverName, items, label, poolName, rawObject, set, uid } from './common.ts';
-import { deviceClaim, deviceConfiguration, MAX_CONFIGS, requestNames, requestReference, requestReferences } from './requests.ts';
+import {
+  deviceClaim,
+  deviceConfiguration,
+  MAX_CONFIGS,
+  requestNames,
+  requestReference,
+  requestReferences,
+} from './requests.ts';
 import type { RequestNames } from './requests.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
@@ -51,7 +58,10 @@ export function validateResourceClaimTemplate({ spec }: ResourceClaimTemplate): 
   ];
 }
 
-export function validateResourceClaimTemplateUpdate({ spec }: ResourceClaimTemplate, old: ResourceClaimTemplate): FieldErrorList {
+export function validateResourceClaimTemplateUpdate(
+  { spec }: ResourceClaimTemplate,
+  old: ResourceClaimTemplate,
+): FieldErrorList {
   return immutable(spec, old.spec, SPEC, semanticEqual);
 }
 
@@ -102,10 +112,19 @@ function consumer(each: Immutable<resource.ResourceClaimConsumerReference>, at: 
   return (['resource', 'name', 'uid'] as const).flatMap((name) => nonEmpty(each[name], at.child(name)));
 }
 
-function allocationResult({ devices, nodeSelector: nodes }: Allocation, names: RequestNames, at: FieldPath): FieldErrorList {
+function allocationResult(
+  { devices, nodeSelector: nodes }: Allocation,
+  names: RequestNames,
+  at: FieldPath,
+): FieldErrorList {
   const path = at.child('devices');
   return [
-    ...items(devices.results ?? [], MAX_RESULTS, (each, where) => deviceResult(each, names, where), path.child('results')),
+    ...items(
+      devices.results ?? [],
+      MAX_RESULTS,
+      (each, where) => deviceResult(each, names, where),
+      path.child('results'),
+    ),
     ...items(
       devices.config ?? [],
       // Those of the class, and those of the claim.

@@ -45,7 +45,10 @@ test.each(
       { config: [{ opaque: { driver: '', parameters: null } }] },
       ['spec.config[0].opaque.driver: Required value', 'spec.config[0].opaque.parameters: Required value'],
     ],
-    [{ config: [config({ driver: '!@#' })] }, [`spec.config[0].opaque.driver: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`]],
+    [
+      { config: [config({ driver: '!@#' })] },
+      [`spec.config[0].opaque.driver: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`],
+    ],
     [
       { config: [config({ parameters: 'hello-world' })] },
       ['spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object'],

@@ -164,7 +164,11 @@ export function toleration(each: Immutable<resource.DeviceToleration>, at: Field
 const MAX_BINDING_CONDITIONS = 4;
 
 /** What must be true of a device before a pod is bound to its node, and what says that it never will be: both or none. */
-export function bindingConditions(conditions: readonly string[], failures: readonly string[], at: FieldPath): FieldErrorList {
+export function bindingConditions(
+  conditions: readonly string[],
+  failures: readonly string[],
+  at: FieldPath,
+): FieldErrorList {
   const path = at.child('bindingConditions');
   const failurePath = at.child('bindingFailureConditions');
   const rule = validation.validateLabelName;
@@ -180,7 +184,11 @@ export function bindingConditions(conditions: readonly string[], failures: reado
     if (repeated(failures, index)) errors.push(field.duplicate(failurePath.index(index), condition));
     if (!conditions.includes(condition)) return;
     errors.push(
-      field.invalid(failurePath.index(index), condition, 'bindingFailureConditions must not overlap with bindingConditions'),
+      field.invalid(
+        failurePath.index(index),
+        condition,
+        'bindingFailureConditions must not overlap with bindingConditions',
+      ),
     );
   });
   if (conditions.length === 0 && failures.length > 0) {

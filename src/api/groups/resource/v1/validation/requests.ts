@@ -24,7 +24,8 @@ const MAX_SELECTORS = 32;
 const MAX_ALTERNATIVES = 8;
 const MAX_PARAMETERS = 10 * 1024;
 const ONE_OF = 'exactly one of `exactly` or `firstAvailable` is required';
-const NO_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+const NO_REQUEST =
+  "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
 /** Of each request of a claim the names of its alternatives. */
 export type RequestNames = ReadonlyMap<string, ReadonlySet<string>>;
@@ -75,7 +76,9 @@ function requestRules(request: AnyRequest, at: FieldPath): FieldErrorList {
   const { deviceClassName: className, allocationMode = '', count = 0, tolerations = [] } = request;
   const path = at.child('deviceClassName');
   return [
-    ...(className === '' ? [field.required(path)] : invalidEach(path, className, validation.isDNS1123Subdomain(className))),
+    ...(className === ''
+      ? [field.required(path)]
+      : invalidEach(path, className, validation.isDNS1123Subdomain(className))),
     ...selectors(request.selectors ?? [], at.child('selectors')),
     ...allocation(allocationMode, count, at),
     ...tolerations.flatMap((each, index) => toleration(each, at.child('tolerations').index(index))),
@@ -106,10 +109,15 @@ function selectors(list: readonly Selector[], at: FieldPath): FieldErrorList {
   );
 }
 
-function deviceConstraint(constraint: Immutable<resource.DeviceConstraint>, names: RequestNames, at: FieldPath): FieldErrorList {
+function deviceConstraint(
+  constraint: Immutable<resource.DeviceConstraint>,
+  names: RequestNames,
+  at: FieldPath,
+): FieldErrorList {
   const { requests, matchAttribute, distinctAttribute } = constraint;
   const errors = requestReferences(requests, names, at.child('requests'));
-  if (matchAttribute !== undefined) return [...errors, ...fullyQualifiedName(matchAttribute, at.child('matchAttribute'))];
+  if (matchAttribute !== undefined)
+    return [...errors, ...fullyQualifiedName(matchAttribute, at.child('matchAttribute'))];
   if (distinctAttribute !== undefined) {
     return [...errors, ...fullyQualifiedName(distinctAttribute, at.child('distinctAttribute'))];
   }
@@ -118,7 +126,11 @@ function deviceConstraint(constraint: Immutable<resource.DeviceConstraint>, name
   return [...errors, field.required(at, message)];
 }
 
-export function requestReferences(list: readonly string[] | undefined, names: RequestNames, at: FieldPath): FieldErrorList {
+export function requestReferences(
+  list: readonly string[] | undefined,
+  names: RequestNames,
+  at: FieldPath,
+): FieldErrorList {
   return set(
     list ?? [],
     MAX_REQUESTS,
@@ -134,7 +146,10 @@ export function requestReference(name: string, names: RequestNames, at: FieldPat
   const [request = '', alternative] = segments;
   const alternatives = names.get(request);
   const isKnown = alternatives !== undefined && (alternative === undefined || alternatives.has(alternative));
-  return [...segments.flatMap((segment) => label(segment, at)), ...(isKnown ? [] : [field.invalid(at, name, NO_REQUEST)])];
+  return [
+    ...segments.flatMap((segment) => label(segment, at)),
+    ...(isKnown ? [] : [field.invalid(at, name, NO_REQUEST)]),
+  ];
 }
 
 export function deviceConfiguration({ opaque }: Configuration, at: FieldPath): FieldErrorList {

@@ -32,7 +32,8 @@ describe('an expression may be', () => {
 
 describe('an expression may not be', () => {
   const other = (type: string): string => `must evaluate to bool or the unknown type, not ${type}`;
-  const end = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+  const end =
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
   const missing = 'found no matching overload for';
   test.each(
     rows<[expression: string, message: string]>([
@@ -42,7 +43,11 @@ describe('an expression may not be', () => {
       ['device.size', issue(7, "undefined field 'size'", 'device.size')],
       [
         'device.attributes[true].ready',
-        issue(18, `${missing} '_[_]' applied to '(map(string, map(string, any)), bool)'`, 'device.attributes[true].ready'),
+        issue(
+          18,
+          `${missing} '_[_]' applied to '(map(string, map(string, any)), bool)'`,
+          'device.attributes[true].ready',
+        ),
       ],
       ['device.driver > 1', issue(15, `${missing} '_>_' applied to '(string, int)'`, 'device.driver > 1')],
       [
@@ -100,7 +105,9 @@ describe('what an expression costs at most', () => {
       return `[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].all(x${depth}, ${loops(depth - 1)})`;
     };
     expect(selectorCost(loops(7))).toBe(85_555_551);
-    expect(selectorExpression(loops(7), AT).map(String)).toEqual(['selector: Forbidden: too complex, exceeds cost limit']);
+    expect(selectorExpression(loops(7), AT).map(String)).toEqual([
+      'selector: Forbidden: too complex, exceeds cost limit',
+    ]);
     expect(selectorCost(loops(4))).toBeLessThan(1_000_000);
     expect(selectorExpression(loops(4), AT)).toEqual([]);
   });
@@ -113,7 +120,9 @@ test('claims and classes tell where it is', () => {
     spec: { devices: { requests: [{ name: 'one', exactly: { deviceClassName: 'gpus', selectors } }] } },
   });
   const fields = (errors: readonly { readonly field: string }[]): string[] => errors.map((error) => error.field);
-  expect(fields(validateResourceClaim(claim()))).toEqual(['spec.devices.requests[0].exactly.selectors[1].cel.expression']);
+  expect(fields(validateResourceClaim(claim()))).toEqual([
+    'spec.devices.requests[0].exactly.selectors[1].cel.expression',
+  ]);
   const firstAvailable = [{ name: 'first', deviceClassName: 'gpus', selectors }];
   const alternatives = claim({ spec: { devices: { requests: [{ name: 'one', firstAvailable }] } } });
   expect(fields(validateResourceClaim(alternatives))).toEqual([

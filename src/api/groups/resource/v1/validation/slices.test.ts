@@ -14,7 +14,12 @@ const sliceOf = variation<resource.ResourceSlice>('resource/v1.ResourceSlice', {
 const slice = (spec: object): resource.ResourceSlice => sliceOf({ spec });
 const check = (spec: object): string[] => messages(validation.validateResourceSlice(slice(spec)));
 
-const attributes = { int: { int: 42 }, string: { string: 'hello world' }, version: { version: '1.2.3' }, bool: { bool: true } };
+const attributes = {
+  int: { int: 42 },
+  string: { string: 'hello world' },
+  version: { version: '1.2.3' },
+  bool: { bool: true },
+};
 const capacity = { memory: { value: '1Gi' } };
 const counters = { memory: { value: '1Gi' } };
 const manyCounters = (count: number): object =>
@@ -59,10 +64,16 @@ describe('a slice', () => {
       ],
       // Where.
       [{ nodeName: '!@#' }, [`spec.nodeName: Invalid value: "!@#": ${SUBDOMAIN}`]],
-      [{ nodeName: '', allNodes: true }, ['spec.nodeName: Invalid value: "": must be either unset or set to a non-empty string']],
+      [
+        { nodeName: '', allNodes: true },
+        ['spec.nodeName: Invalid value: "": must be either unset or set to a non-empty string'],
+      ],
       [
         { nodeName: '' },
-        ['spec.nodeName: Invalid value: "": must be either unset or set to a non-empty string', `spec: Required value: ${WHERE}`],
+        [
+          'spec.nodeName: Invalid value: "": must be either unset or set to a non-empty string',
+          `spec: Required value: ${WHERE}`,
+        ],
       ],
       [{ nodeName: null }, [`spec: Required value: ${WHERE}`]],
       [{ nodeName: null, allNodes: true }, []],
@@ -71,7 +82,10 @@ describe('a slice', () => {
         { perDeviceNodeSelection: false },
         ['spec.perDeviceNodeSelection: Invalid value: false: must be either unset or set to true'],
       ],
-      [{ allNodes: true }, [`spec: Invalid value: "{\`nodeName\`, \`allNodes\`}": ${WHERE}, but multiple fields are set`]],
+      [
+        { allNodes: true },
+        [`spec: Invalid value: "{\`nodeName\`, \`allNodes\`}": ${WHERE}, but multiple fields are set`],
+      ],
       [
         { nodeSelector: { nodeSelectorTerms: [worker] } },
         [`spec: Invalid value: "{\`nodeName\`, \`nodeSelector\`}": ${WHERE}, but multiple fields are set`],
@@ -146,12 +160,11 @@ describe('devices that are on nodes of their own', () => {
     expect(found).toEqual(errors.map((error) => `${AT}${error}`));
   });
 
-  test.each(rows<[change: object]>([[{ nodeName: 'n' }], [{ allNodes: true }], [{ allNodes: false }], [selector(in_('a'))]]))(
-    'not when the slice says where: %s',
-    (_, change) => {
-      expect(check(device(change))).toEqual([`${AT}: Invalid value: null: ${NOT_EACH}`]);
-    },
-  );
+  test.each(
+    rows<[change: object]>([[{ nodeName: 'n' }], [{ allNodes: true }], [{ allNodes: false }], [selector(in_('a'))]]),
+  )('not when the slice says where: %s', (_, change) => {
+    expect(check(device(change))).toEqual([`${AT}: Invalid value: null: ${NOT_EACH}`]);
+  });
 });
 
 describe('devices', () => {
@@ -165,7 +178,10 @@ describe('devices', () => {
   test.each(
     rows<[spec: object, errors: readonly string[]]>([
       [{ devices: devices(2) }, []],
-      [{ devices: [...devices(1), { name: '!@#' }] }, [`spec.devices[1].name: Invalid value: "!@#": ${NAME_MESSAGES.label}`]],
+      [
+        { devices: [...devices(1), { name: '!@#' }] },
+        [`spec.devices[1].name: Invalid value: "!@#": ${NAME_MESSAGES.label}`],
+      ],
       [{ devices: [...devices(2), ...devices(1)] }, ['spec.devices[2]: Duplicate value: "device-0"']],
       // Attributes.
       [attribute({ bool: false }), []],
@@ -188,7 +204,9 @@ describe('devices', () => {
       ],
       ...['', '1.2', '01.2.3', '1.2.3-', '1.2.3+', 'v1.2.3', '1.2.3-01'].map((version): [object, string[]] => [
         attribute({ version }),
-        [`${AT}.attributes[a].version: Invalid value: "${version}": must be a string compatible with semver.org spec 2.0.0`],
+        [
+          `${AT}.attributes[a].version: Invalid value: "${version}": must be a string compatible with semver.org spec 2.0.0`,
+        ],
       ]),
       [named('x'.repeat(32)), []],
       [named(`${'x'.repeat(63)}/${'y'.repeat(32)}`), []],
@@ -236,7 +254,10 @@ describe('devices', () => {
       [device({ capacity: many(32, { value: '1Gi' }) }), []],
       [device({ attributes: many(33, { bool: true }) }), [`${AT}: Invalid value: 33: ${TOO_MANY}`]],
       [device({ attributes: many(32, { bool: true }), capacity }), [`${AT}: Invalid value: 33: ${TOO_MANY}`]],
-      [device({ capacity: { '!@#': { value: '1' } } }), [`${AT}.capacity: Invalid value: "!@#": ${NAME_MESSAGES.identifier}`]],
+      [
+        device({ capacity: { '!@#': { value: '1' } } }),
+        [`${AT}.capacity: Invalid value: "!@#": ${NAME_MESSAGES.identifier}`],
+      ],
       [device({ capacity: { 'a/b/c': { value: '1' } } }), []],
     ]),
   )('%s', (_, spec, errors) => {
@@ -295,7 +316,10 @@ describe('counters', () => {
     rows<[spec: object, errors: readonly string[]]>([
       [{ sharedCounters: [set()] }, []],
       [{ sharedCounters: range(8, (index) => set({ name: `a${index}` })) }, []],
-      [{ sharedCounters: range(9, (index) => set({ name: `a${index}` })) }, [`${SETS}: Too many: 9: must have at most 8 items`]],
+      [
+        { sharedCounters: range(9, (index) => set({ name: `a${index}` })) },
+        [`${SETS}: Too many: 9: must have at most 8 items`],
+      ],
       [
         { sharedCounters: [set()], devices: devices(1) },
         ['spec: Invalid value: "": only one of `sharedCounters` or `devices` is allowed'],
@@ -316,12 +340,18 @@ describe('counters', () => {
       ],
       [uses(use()), []],
       [uses(use(), use({ counterSet: 'b' })), []],
-      [uses(...range(3, (index) => use({ counterSet: `c${index}` }))), [`${USES}: Too many: 3: must have at most 2 items`]],
+      [
+        uses(...range(3, (index) => use({ counterSet: `c${index}` }))),
+        [`${USES}: Too many: 3: must have at most 2 items`],
+      ],
       [uses(use({ counterSet: '' })), [`${USES}[0].counterSet: Required value`]],
       [uses(use({ counterSet: '!@#' })), [`${USES}[0].counterSet: Invalid value: "!@#": ${NAME_MESSAGES.label}`]],
       [uses(use(), use()), [`${USES}[1]: Duplicate value: "a"`]],
       [uses(use({ counters: {} })), [`${USES}[0].counters: Required value`]],
-      [uses(use({ counters: { '!@#': { value: '1' } } })), [`${USES}[0].counters: Invalid value: "!@#": ${NAME_MESSAGES.label}`]],
+      [
+        uses(use({ counters: { '!@#': { value: '1' } } })),
+        [`${USES}[0].counters: Invalid value: "!@#": ${NAME_MESSAGES.label}`],
+      ],
       [uses(use({ counters: manyCounters(32) })), []],
       [uses(use({ counters: manyCounters(33) })), [`${USES}[0].counters: Too many: 33: must have at most 32 items`]],
       [{ devices: devices(64, { consumesCounters: [use()] }) }, []],
@@ -344,18 +374,26 @@ describe('binding conditions', () => {
       [['f'], ['a', 'b', 'c', 'd', 'e'], ['.bindingFailureConditions: Too many: 5: must have at most 4 items']],
       [['a', 'b!'], ['c'], [`.bindingConditions[1]: Invalid value: "b!": ${NAME_MESSAGES.namePart}`]],
       [['a'], ['c!', 'd'], [`.bindingFailureConditions[0]: Invalid value: "c!": ${NAME_MESSAGES.namePart}`]],
-      [null, ['a'], ['.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions']],
+      [
+        null,
+        ['a'],
+        ['.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions'],
+      ],
       [
         ['a'],
         null,
-        ['.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions'],
+        [
+          '.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions',
+        ],
       ],
       [['a', 'a'], ['b'], ['.bindingConditions[1]: Duplicate value: "a"']],
       [['a'], ['b', 'b'], ['.bindingFailureConditions[1]: Duplicate value: "b"']],
       [
         ['a', 'b'],
         ['a', 'c'],
-        ['.bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must not overlap with bindingConditions'],
+        [
+          '.bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must not overlap with bindingConditions',
+        ],
       ],
     ]),
   )('%s', (_, bindingConditions, bindingFailureConditions, errors) => {

@@ -74,16 +74,26 @@ export function validateResourceSlice({ spec }: ResourceSlice, old?: ResourceSli
     errors.push(field.invalid(SPEC, '', 'only one of `sharedCounters` or `devices` is allowed'));
   }
   const hasMore =
-    devices?.some(({ taints = [], consumesCounters = [] }) => taints.length > 0 || consumesCounters.length > 0) === true;
+    devices?.some(({ taints = [], consumesCounters = [] }) => taints.length > 0 || consumesCounters.length > 0) ===
+    true;
   const former = new Map((old?.spec.devices ?? []).map((device) => [device.name, device]));
   const rule = (each: Device, at: FieldPath): FieldErrorList => deviceRules(each, former.get(each.name), spec, at);
   return [
     ...errors,
-    ...set(devices ?? [], hasMore ? MAX_DEVICES_WITH_MORE : MAX_DEVICES, rule, ({ name }) => name, SPEC.child('devices')),
+    ...set(
+      devices ?? [],
+      hasMore ? MAX_DEVICES_WITH_MORE : MAX_DEVICES,
+      rule,
+      ({ name }) => name,
+      SPEC.child('devices'),
+    ),
     ...set(
       sharedCounters ?? [],
       MAX_COUNTER_SETS,
-      ({ name, counters }, at) => [...requiredLabel(name, at.child('name')), ...counterRules(counters, at.child('counters'))],
+      ({ name, counters }, at) => [
+        ...requiredLabel(name, at.child('name')),
+        ...counterRules(counters, at.child('counters')),
+      ],
       ({ name }) => name,
       SPEC.child('sharedCounters'),
     ),
@@ -129,7 +139,9 @@ function deviceRules(device: Device, old: Device | undefined, spec: Spec, at: Fi
     const message = `the total number of attributes and capacities must not exceed ${MAX_ATTRIBUTES}`;
     errors.push(field.invalid(at, count, message));
   }
-  errors.push(...entries(attributes, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, attributeRules, at.child('attributes')));
+  errors.push(
+    ...entries(attributes, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, attributeRules, at.child('attributes')),
+  );
   const rule = capacityPolicy(device.allowMultipleAllocations === true);
   errors.push(...entries(capacity, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, rule, at.child('capacity')));
   // What has not changed was checked when it came.

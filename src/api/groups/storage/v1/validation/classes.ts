@@ -51,7 +51,10 @@ export function validateVolumeAttributesClass({ driverName, parameters = {} }: V
   return errors;
 }
 
-export function validateVolumeAttributesClassUpdate(now: VolumeAttributesClass, old: VolumeAttributesClass): FieldErrorList {
+export function validateVolumeAttributesClassUpdate(
+  now: VolumeAttributesClass,
+  old: VolumeAttributesClass,
+): FieldErrorList {
   return [...unchanged(now, old, 'driverName', 'parameters'), ...validateVolumeAttributesClass(now)];
 }
 

@@ -62,7 +62,12 @@ export function validateCSIDriverUpdate(driver: CSIDriver, old: CSIDriver): Fiel
   return [
     ...validateCSIDriver(driver),
     ...immutable(attachRequired, old.spec.attachRequired, SPEC.child('attachedRequired'), semanticEqual),
-    ...immutable(volumeLifecycleModes, old.spec.volumeLifecycleModes, SPEC.child('volumeLifecycleModes'), semanticEqual),
+    ...immutable(
+      volumeLifecycleModes,
+      old.spec.volumeLifecycleModes,
+      SPEC.child('volumeLifecycleModes'),
+      semanticEqual,
+    ),
   ];
 }
 
@@ -72,7 +77,9 @@ function tokenRequests(list: readonly TokenRequest[], at: FieldPath): FieldError
     const path = at.index(index);
     if (seen.has(audience)) return [field.duplicate(path.child('audience'), audience)];
     seen.add(audience);
-    const told = (message: string): FieldErrorList => [field.invalid(path.child('expirationSeconds'), seconds, message)];
+    const told = (message: string): FieldErrorList => [
+      field.invalid(path.child('expirationSeconds'), seconds, message),
+    ];
     if (seconds !== undefined && seconds < 600) return told('may not specify a duration less than 10 minutes');
     if (seconds !== undefined && seconds > 2 ** 32) return told('may not specify a duration larger than 2^32 seconds');
     return [];
@@ -89,7 +96,11 @@ export function validateCSINode({ spec }: CSINode): FieldErrorList {
   });
 }
 
-function nodeDriver({ name, nodeID, topologyKeys, allocatable }: CSINodeDriver, isKnown: boolean, at: FieldPath): FieldErrorList {
+function nodeDriver(
+  { name, nodeID, topologyKeys, allocatable }: CSINodeDriver,
+  isKnown: boolean,
+  at: FieldPath,
+): FieldErrorList {
   const errors = [...driverName(name, at.child('name')), ...nonEmpty(nodeID, at.child('nodeID'))];
   if (Buffer.byteLength(nodeID) > MAX_NODE_ID) {
     errors.push(field.invalid(at.child('nodeID'), nodeID, `must be ${MAX_NODE_ID} characters or less`));
@@ -134,7 +145,10 @@ export function validateCSIStorageCapacity(capacity: CSIStorageCapacity, old?: C
   ];
 }
 
-export function validateCSIStorageCapacityUpdate(capacity: CSIStorageCapacity, old: CSIStorageCapacity): FieldErrorList {
+export function validateCSIStorageCapacityUpdate(
+  capacity: CSIStorageCapacity,
+  old: CSIStorageCapacity,
+): FieldErrorList {
   return [
     ...validateCSIStorageCapacity(capacity, old),
     ...(['nodeTopology', 'storageClassName'] as const).flatMap((name) =>

@@ -11,10 +11,14 @@ import * as validation from './index.ts';
 
 const metadata = { name: 'a' };
 const FORBIDDEN = (name: string): string => `${name}: Forbidden: updates to ${name} are forbidden.`;
-const fieldsOf = (errors: ReturnType<typeof validation.validateCSIDriver>): string[] => errors.map(({ field }) => field);
+const fieldsOf = (errors: ReturnType<typeof validation.validateCSIDriver>): string[] =>
+  errors.map(({ field }) => field);
 
 describe('storage classes', () => {
-  const storageClass = variation<storage.StorageClass>('storage/v1.StorageClass', { metadata, provisioner: 'kubernetes.io/foo' });
+  const storageClass = variation<storage.StorageClass>('storage/v1.StorageClass', {
+    metadata,
+    provisioner: 'kubernetes.io/foo',
+  });
 
   test('what defaults fill in is required', () => {
     const { volumeBindingMode: _, reclaimPolicy: __, ...bare } = storageClass();
@@ -34,7 +38,9 @@ describe('storage classes', () => {
       [{ allowedTopologies: [{ matchLabelExpressions: [{ key: 'kubernetes.io/hostname', values: ['node1'] }] }] }, []],
       [
         { allowedTopologies: [{ matchLabelExpressions: [{ key: '/invalidkey', values: ['node1'] }] }] },
-        ['allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: "/invalidkey": prefix part must be non-empty'],
+        [
+          'allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: "/invalidkey": prefix part must be non-empty',
+        ],
       ],
       [
         {
@@ -54,7 +60,11 @@ describe('storage classes', () => {
     rows<[now: object, old: object, errors: readonly string[]]>([
       [{}, {}, []],
       [{ allowVolumeExpansion: true, mountOptions: ['ro'] }, { allowVolumeExpansion: false }, []],
-      [{ parameters: { a: 'b' } }, { parameters: { a: 'c' } }, ['parameters: Invalid value: {"a":"b"}: field is immutable']],
+      [
+        { parameters: { a: 'b' } },
+        { parameters: { a: 'c' } },
+        ['parameters: Invalid value: {"a":"b"}: field is immutable'],
+      ],
       [{ parameters: { a: 'b' } }, {}, ['parameters: Invalid value: {"a":"b"}: field is immutable']],
       [{ provisioner: 'other' }, {}, ['provisioner: Invalid value: "other": field is immutable']],
       [{ reclaimPolicy: 'Retain' }, {}, ['reclaimPolicy: Invalid value: "Retain": field is immutable']],
@@ -91,7 +101,11 @@ describe('volume attributes classes', () => {
       [{ parameters: { 'kubernetes.io/foo-parameter': 'free/form/string' } }, []],
       [
         { driverName: 'kubernetes.io/invalid/provisioner' },
-        [expect.stringContaining('driverName: Invalid value: "kubernetes.io/invalid/provisioner": a valid label key must')],
+        [
+          expect.stringContaining(
+            'driverName: Invalid value: "kubernetes.io/invalid/provisioner": a valid label key must',
+          ),
+        ],
       ],
       [
         { parameters: Object.fromEntries(range(513, (index) => [`a${index}`, ''])) },
@@ -233,7 +247,11 @@ describe('drivers', () => {
       [{ fsGroupPolicy: 'File' }, { fsGroupPolicy: 'None' }, []],
       [{ tokenRequests: [{ audience: 'a' }] }, { tokenRequests: [{ audience: 'b' }] }, []],
       [{ nodeAllocatableUpdatePeriodSeconds: 60 }, { nodeAllocatableUpdatePeriodSeconds: 10 }, []],
-      [{ tokenRequests: [{ audience: 'a' }], serviceAccountTokenInSecrets: true }, { tokenRequests: [{ audience: 'a' }] }, []],
+      [
+        { tokenRequests: [{ audience: 'a' }], serviceAccountTokenInSecrets: true },
+        { tokenRequests: [{ audience: 'a' }] },
+        [],
+      ],
       [{ attachRequired: true }, { attachRequired: false }, ['spec.attachedRequired']],
       [{ attachRequired: false }, { attachRequired: true }, ['spec.attachedRequired']],
       [
@@ -246,7 +264,11 @@ describe('drivers', () => {
         { volumeLifecycleModes: ['Ephemeral', 'Persistent'] },
         ['spec.volumeLifecycleModes'],
       ],
-      [{ volumeLifecycleModes: ['Ephemeral'] }, { volumeLifecycleModes: ['Persistent'] }, ['spec.volumeLifecycleModes']],
+      [
+        { volumeLifecycleModes: ['Ephemeral'] },
+        { volumeLifecycleModes: ['Persistent'] },
+        ['spec.volumeLifecycleModes'],
+      ],
       [{ fsGroupPolicy: 'other' }, {}, ['spec.fsGroupPolicy']],
       [{ nodeAllocatableUpdatePeriodSeconds: 9 }, {}, ['spec.nodeAllocatableUpdatePeriodSeconds']],
     ]),
@@ -289,13 +311,27 @@ describe('nodes of drivers', () => {
     expect(messages(validation.validateCSINode(node({ name })))).toEqual([]);
   });
 
-  test.each(['no_under_scores', '-dash', 'dash-', '.dot', 'dot.', 'a..b', 'with/slash', 'with space', 'a\tb', 'a\nb', 'naïve'])(
-    'a bad name: %j',
-    (name) => {
-      const [error, ...more] = validation.validateCSINode(node({ name }));
-      expect([error?.field, error?.badValue, error?.detail, more]).toEqual([`${AT}.name`, name, NAME_MESSAGES.subdomain, []]);
-    },
-  );
+  test.each([
+    'no_under_scores',
+    '-dash',
+    'dash-',
+    '.dot',
+    'dot.',
+    'a..b',
+    'with/slash',
+    'with space',
+    'a\tb',
+    'a\nb',
+    'naïve',
+  ])('a bad name: %j', (name) => {
+    const [error, ...more] = validation.validateCSINode(node({ name }));
+    expect([error?.field, error?.badValue, error?.detail, more]).toEqual([
+      `${AT}.name`,
+      name,
+      NAME_MESSAGES.subdomain,
+      [],
+    ]);
+  });
 
   test.each(
     rows<[drivers: readonly object[], errors: readonly string[]]>([
@@ -331,7 +367,10 @@ describe('nodes of drivers', () => {
         [{ topologyKeys: [`company.com/${'z'.repeat(64)}`] }],
         [`${AT}: Invalid value: "company.com/${'z'.repeat(64)}": name part must be no more than 63 bytes`],
       ],
-      [[{ allocatable: { count: -1 } }], [`${AT}.allocatable.count: Invalid value: -1: must be greater than or equal to 0`]],
+      [
+        [{ allocatable: { count: -1 } }],
+        [`${AT}.allocatable.count: Invalid value: -1: must be greater than or equal to 0`],
+      ],
     ]),
   )('%s', (_, drivers, errors) => {
     expect(messages(validation.validateCSINode(node(...drivers)))).toEqual(errors);

@@ -134,7 +134,11 @@ describe('volume attachments', () => {
   test.each<[what: string, spec: string, errors: string[]]>([
     ['a good one', GOOD, []],
     ['of a volume of its own', `{attacher: a, nodeName: n1, source: {inlineVolumeSpec: ${INLINE}}}`, []],
-    ['without an attacher', '{attacher: "", nodeName: n1, source: {persistentVolumeName: v}}', ['spec.attacher: Required value']],
+    [
+      'without an attacher',
+      '{attacher: "", nodeName: n1, source: {persistentVolumeName: v}}',
+      ['spec.attacher: Required value'],
+    ],
     [
       'with a bad attacher',
       '{attacher: "invalid!@#", nodeName: n1, source: {persistentVolumeName: v}}',
@@ -162,7 +166,9 @@ describe('volume attachments', () => {
     [
       'of a volume of its own, with a class',
       '{attacher: a, nodeName: n1, source: {inlineVolumeSpec: {accessModes: [ReadWriteOnce], storageClassName: s, csi: {driver: d, volumeHandle: h}}}}',
-      ['spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified in the context of inline volumes'],
+      [
+        'spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified in the context of inline volumes',
+      ],
     ],
   ])('%s', (_, spec, errors) => {
     expect(messages(validation.validateVolumeAttachment(attachment(spec)))).toEqual(errors);
@@ -196,7 +202,12 @@ describe('volume attachments', () => {
       `{attached: false, detachError: {time: null, message: ${'x'.repeat(1025)}}}`,
       ['status.detachError.message'],
     ],
-    ['a bad code', GOOD, '{attached: false, attachError: {time: null, errorCode: -1}}', ['status.attachError.errorCode']],
+    [
+      'a bad code',
+      GOOD,
+      '{attached: false, attachError: {time: null, errorCode: -1}}',
+      ['status.attachError.errorCode'],
+    ],
   ])('update: %s', (_, spec, status, fields) => {
     const errors = validation.validateVolumeAttachmentUpdate(attachment(spec, status), attachment(GOOD));
     expect(errors.map((error) => error.field)).toEqual(fields);
@@ -236,7 +247,9 @@ describe('drivers', () => {
     [
       'with a long token',
       '{tokenRequests: [{audience: a, expirationSeconds: 4294967297}]}',
-      ['spec.tokenRequests[0].expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds'],
+      [
+        'spec.tokenRequests[0].expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
+      ],
     ],
     ['with tokens among the secrets', '{tokenRequests: [{audience: a}], serviceAccountTokenInSecrets: true}', []],
     [
@@ -257,7 +270,10 @@ describe('drivers', () => {
   });
 
   test.each<[now: string, fields: string[]]>([
-    ['{podInfoOnMount: true, storageCapacity: true, fsGroupPolicy: None, requiresRepublish: true, seLinuxMount: true}', []],
+    [
+      '{podInfoOnMount: true, storageCapacity: true, fsGroupPolicy: None, requiresRepublish: true, seLinuxMount: true}',
+      [],
+    ],
     ['{tokenRequests: [{audience: a}]}', []],
     ['{attachRequired: false}', ['spec.attachedRequired']],
     ['{volumeLifecycleModes: [Ephemeral]}', ['spec.volumeLifecycleModes']],
@@ -271,7 +287,11 @@ describe('nodes of drivers', () => {
   const AT = 'spec.drivers[0]';
   test.each<[what: string, drivers: string, errors: string[]]>([
     ['none', '', []],
-    ['a good one', '{name: io.kubernetes.storage.csi.driver, nodeID: n1, topologyKeys: [company.com/zone1, zone2]}', []],
+    [
+      'a good one',
+      '{name: io.kubernetes.storage.csi.driver, nodeID: n1, topologyKeys: [company.com/zone1, zone2]}',
+      [],
+    ],
     ['with a large letter', '{name: io.Kubernetes, nodeID: n1, topologyKeys: []}', []],
     ['without a name', '{name: "", nodeID: n1, topologyKeys: []}', [`${AT}.name: Required value`]],
     [

@@ -41,22 +41,32 @@ export function validateVolumeAttachment(attachment: VolumeAttachment): FieldErr
 /** Also of its status. */
 export function validateVolumeAttachmentUpdate(attachment: VolumeAttachment, old: VolumeAttachment): FieldErrorList {
   const errors = validateVolumeAttachment(attachment);
-  if (!semanticEqual(attachment.spec, old.spec)) errors.push(field.invalid(SPEC, attachment.spec, 'field is immutable'));
+  if (!semanticEqual(attachment.spec, old.spec))
+    errors.push(field.invalid(SPEC, attachment.spec, 'field is immutable'));
   return errors;
 }
 
-function attachmentSource({ persistentVolumeName: name, inlineVolumeSpec: spec }: Source, at: FieldPath): FieldErrorList {
+function attachmentSource(
+  { persistentVolumeName: name, inlineVolumeSpec: spec }: Source,
+  at: FieldPath,
+): FieldErrorList {
   if (name === undefined && spec === undefined) return [field.required(at, ONE_OF)];
   if (name !== undefined && spec !== undefined) return [field.forbidden(at, ONE_OF)];
   if (spec !== undefined) return validateInlineVolumeSpec(spec, at.child('inlineVolumeSpec'));
-  return name === '' ? [field.required(at.child('persistentVolumeName'), 'must specify non empty persistentVolumeName')] : [];
+  return name === ''
+    ? [field.required(at.child('persistentVolumeName'), 'must specify non empty persistentVolumeName')]
+    : [];
 }
 
 function volumeError(error: VolumeError | undefined, at: FieldPath): FieldErrorList {
   const { message = '', errorCode = 0 } = error ?? {};
   return [
     // Kubernetes tells another limit than it means.
-    ...(Buffer.byteLength(message) > MAX_MESSAGE_SIZE ? [field.tooLong(at.child('message'), '', MAX_METADATA_SIZE)] : []),
-    ...(errorCode < 0 ? invalidEach(at.child('errorCode'), errorCode, validation.isInRange(errorCode, 0, MAX_INT32)) : []),
+    ...(Buffer.byteLength(message) > MAX_MESSAGE_SIZE
+      ? [field.tooLong(at.child('message'), '', MAX_METADATA_SIZE)]
+      : []),
+    ...(errorCode < 0
+      ? invalidEach(at.child('errorCode'), errorCode, validation.isInRange(errorCode, 0, MAX_INT32))
+      : []),
   ];
 }

@@ -35,7 +35,11 @@ const BLOCKING: ReadonlySet<FieldErrorType> = new Set([
 ]);
 
 /** Returns the errors of the rules, in steps. `prior`: what is wrong with the object beside them. */
-export function* checkRules(node: RuleNode | undefined, object: CheckedObject, prior: FieldErrorList): Steps<FieldErrorList> {
+export function* checkRules(
+  node: RuleNode | undefined,
+  object: CheckedObject,
+  prior: FieldErrorList,
+): Steps<FieldErrorList> {
   if (node === undefined) return [];
   if (prior.some(({ type }) => BLOCKING.has(type))) {
     const detail =

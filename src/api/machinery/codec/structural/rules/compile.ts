@@ -113,6 +113,10 @@ type Compiled =
 
 /** `self`: the type of the value, which costs are estimated by. */
 function compileExpression(environment: Environment, source: string, resultType: Type, self: Type): Compiled {
-  const { program, error, estimate } = environment.compile(source, { resultType, exactResult: true, estimateOver: self });
+  const { program, error, estimate } = environment.compile(source, {
+    resultType,
+    exactResult: true,
+    estimateOver: self,
+  });
   return program === undefined ? { error } : { expression: { program, maxCost: estimate?.max ?? 0 } };
 }

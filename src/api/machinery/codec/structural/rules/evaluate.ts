@@ -57,7 +57,11 @@ export function rulesFor(node: RuleNode, subject: Subject, run: RuleRun): readon
   if (node.rules.length === 0) return NO_RULES;
   if (node.compiled === undefined) {
     run.errors.push(
-      problemAt(node, subject, 'rule compiler initialization error: failed to convert to declType for CEL validation rules'),
+      problemAt(
+        node,
+        subject,
+        'rule compiler initialization error: failed to convert to declType for CEL validation rules',
+      ),
     );
     return NO_RULES;
   }
@@ -98,7 +102,9 @@ function optionalOf(old: unknown, node: RuleNode): Optional {
   if (old === undefined) return Optional.none;
   const value = readOld(old, node);
   if (!(value instanceof EvaluationError)) return new Optional(value);
-  return Optional.failing(new EvaluationError(`unsupported conversion to ref.Val: (*errors.errorString)${value.message}`));
+  return Optional.failing(
+    new EvaluationError(`unsupported conversion to ref.Val: (*errors.errorString)${value.message}`),
+  );
 }
 
 /** Returns the old value as expressions see it, or why they cannot: it may be older than the schema. */
@@ -111,7 +117,13 @@ function readOld(old: unknown, node: RuleNode): unknown {
   }
 }
 
-function reportFailed(rule: ValidationRule, error: EvaluationError, node: RuleNode, subject: Subject, run: RuleRun): void {
+function reportFailed(
+  rule: ValidationRule,
+  error: EvaluationError,
+  node: RuleNode,
+  subject: Subject,
+  run: RuleRun,
+): void {
   const { message, reason } = error;
   if (message.startsWith('no such overload')) {
     const detail = 'call arguments did not match a supported operator, function or macro signature for rule';

@@ -25,7 +25,11 @@ export type EvaluatedMessage =
   | { readonly problem: string };
 
 /** Evaluates a message. What it costs is taken from the budget, if it is enough. */
-export function evaluateMessage({ program }: CompiledExpression, activation: Activation, budget: Budget): EvaluatedMessage {
+export function evaluateMessage(
+  { program }: CompiledExpression,
+  activation: Activation,
+  budget: Budget,
+): EvaluatedMessage {
   const { value, error, cost } = program.evaluate(activation);
   if (cost > budget.remaining) {
     const detail =

@@ -22,7 +22,11 @@ const body = (spec: unknown): Record<string, unknown> => ({
 
 test('rules that take long are evaluated in steps, with the same result', () => {
   const rules = Array.from({ length: 5 }, () => ({ rule: 'self.all(x, self.all(y, x * y >= 0))' }));
-  const codec = codecOf({ type: 'array', items: { type: 'integer' }, 'x-kubernetes-validations': [...rules, { rule: 'false' }] });
+  const codec = codecOf({
+    type: 'array',
+    items: { type: 'integer' },
+    'x-kubernetes-validations': [...rules, { rule: 'false' }],
+  });
   const object = body(Array.from({ length: 200 }, () => 1));
   const steps = codec.validateInSteps(object);
   let count = 1;

@@ -12,7 +12,9 @@ test('rules that were compiled before are validated with the same result', () =>
   const schema: JSONSchemaProps = {
     type: 'object',
     'x-kubernetes-validations': [{ rule: 'self.spec.a > 1' }, { rule: 'self.x' }],
-    properties: { spec: { type: 'object', properties: { a: { type: 'string', 'x-kubernetes-validations': [{ rule: '1' }] } } } },
+    properties: {
+      spec: { type: 'object', properties: { a: { type: 'string', 'x-kubernetes-validations': [{ rule: '1' }] } } },
+    },
   };
   const found = messages(schema);
   expect(found).toHaveLength(3);
@@ -20,7 +22,9 @@ test('rules that were compiled before are validated with the same result', () =>
 });
 
 test('many rules are compiled in steps', () => {
-  const rules = Array.from({ length: 200 }, (_, index) => ({ rule: `self.a > ${index} && self.a < 1000 && self.a != 77` }));
+  const rules = Array.from({ length: 200 }, (_, index) => ({
+    rule: `self.a > ${index} && self.a < 1000 && self.a != 77`,
+  }));
   const schema: JSONSchemaProps = {
     type: 'object',
     properties: { spec: { type: 'object', properties: { a: { type: 'integer' } }, 'x-kubernetes-validations': rules } },
@@ -30,7 +34,9 @@ test('many rules are compiled in steps', () => {
   while (steps.next().done !== true) count++;
   expect(count).toBeGreaterThan(10);
   expect(
-    field.bounded(() => validateSchema(schema, field.path('schema'), { compiledRules: runSteps(compileRulesOf(schema)) })),
+    field.bounded(() =>
+      validateSchema(schema, field.path('schema'), { compiledRules: runSteps(compileRulesOf(schema)) }),
+    ),
   ).toEqual([]);
 });
 

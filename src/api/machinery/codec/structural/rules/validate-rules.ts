@@ -29,13 +29,17 @@ export function validateRuleFields(source: JSONSchemaProps, at: FieldPath): Fiel
 
 const hasLineBreaks = (text: string): boolean => /[\n\r]/.test(text);
 
-function validateTexts({ rule = '', message = '', messageExpression = '' }: ValidationRule, at: FieldPath): FieldErrorList {
+function validateTexts(
+  { rule = '', message = '', messageExpression = '' }: ValidationRule,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const trimmed = message.trim();
   if (rule.trim() === '') errors.push(field.required(at.child('rule'), 'rule is not specified'));
   else if (message !== '' && trimmed === '') {
     errors.push(field.invalid(at.child('message'), message, 'must be non-empty if specified'));
-  } else if (hasLineBreaks(trimmed)) errors.push(field.invalid(at.child('message'), message, 'must not contain line breaks'));
+  } else if (hasLineBreaks(trimmed))
+    errors.push(field.invalid(at.child('message'), message, 'must not contain line breaks'));
   else if (hasLineBreaks(rule.trim()) && trimmed === '') {
     errors.push(field.required(at.child('message'), 'message must be specified if rule contains line breaks'));
   }
@@ -93,7 +97,12 @@ export function validateExpressions(source: JSONSchemaProps, at: FieldPath, cont
   });
 }
 
-function validateCompiled(compiled: CompiledRule, rule: ValidationRule, at: FieldPath, context: RuleContext): FieldErrorList {
+function validateCompiled(
+  compiled: CompiledRule,
+  rule: ValidationRule,
+  at: FieldPath,
+  context: RuleContext,
+): FieldErrorList {
   const { scope, isUnchanged, uncorrelatable } = context;
   const errors: FieldErrorList = [];
   const [ofRule, ofMessage] = [at.child('rule'), at.child('messageExpression')];
@@ -123,7 +132,14 @@ function validateCompiled(compiled: CompiledRule, rule: ValidationRule, at: Fiel
 }
 
 /** Returns a rule as messages show it. */
-export function shownRule({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: ValidationRule): object {
+export function shownRule({
+  rule,
+  message,
+  messageExpression,
+  reason,
+  fieldPath,
+  optionalOldSelf,
+}: ValidationRule): object {
   return {
     Rule: rule,
     Message: message ?? '',

@@ -57,7 +57,8 @@ export async function answer(given: SchemaCase): Promise<CaseAnswer> {
     schema,
   });
   const objects: Record<string, ObjectAnswer> = {};
-  for (const [name, object] of Object.entries(given.objects ?? {})) objects[name] = await create(codec, wholeBody(given, object));
+  for (const [name, object] of Object.entries(given.objects ?? {}))
+    objects[name] = await create(codec, wholeBody(given, object));
   const updates: Record<string, ObjectAnswer> = {};
   for (const [index, [name, [old, updated]]] of Object.entries(given.updates ?? {}).entries()) {
     updates[name] = update(given, codec, `old-${index}`, [wholeBody(given, old), wholeBody(given, updated)]);
@@ -89,16 +90,25 @@ async function fieldsOf(codec: StructuralCodec, object: Body): Promise<unknown> 
     if (error instanceof TypedValueError) return undefined;
     throw error;
   }
-  return managedFieldsOf(await new FieldManager({ codec, subresource: '', now: () => 0 }).update(undefined, typed, 'author'));
+  return managedFieldsOf(
+    await new FieldManager({ codec, subresource: '', now: () => 0 }).update(undefined, typed, 'author'),
+  );
 }
 
 /** Undefined: nobody owns anything. */
 export function managedFieldsOf(object: Body): unknown {
-  const { managedFields = [] } = (object['metadata'] ?? {}) as { managedFields?: readonly { readonly fieldsV1?: unknown }[] };
+  const { managedFields = [] } = (object['metadata'] ?? {}) as {
+    managedFields?: readonly { readonly fieldsV1?: unknown }[];
+  };
   return managedFields[0]?.fieldsV1;
 }
 
-function update(given: SchemaCase, codec: StructuralCodec, name: string, [old, body]: readonly [Body, Body]): ObjectAnswer {
+function update(
+  given: SchemaCase,
+  codec: StructuralCodec,
+  name: string,
+  [old, body]: readonly [Body, Body],
+): ObjectAnswer {
   const before = readOld(codec, old, name);
   const { status: _, ...rest } = body;
   // The status is not for those who update the rest.

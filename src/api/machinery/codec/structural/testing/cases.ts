@@ -25,7 +25,11 @@ const object = (properties: Record<string, JSONSchemaProps>, more: JSONSchemaPro
   properties,
   ...more,
 });
-const list = (items: JSONSchemaProps, more: JSONSchemaProps = {}): JSONSchemaProps => ({ type: 'array', items, ...more });
+const list = (items: JSONSchemaProps, more: JSONSchemaProps = {}): JSONSchemaProps => ({
+  type: 'array',
+  items,
+  ...more,
+});
 const map = (values: JSONSchemaProps | boolean, more: JSONSchemaProps = {}): JSONSchemaProps => ({
   type: 'object',
   additionalProperties: values,
@@ -50,8 +54,31 @@ const formats: Readonly<Record<string, readonly string[]>> = {
     ':x',
     'http://a:b/',
   ],
-  email: ['a@b.c', 'a', 'A B <a@b>', '"q q"@b.c', 'a@[1.2.3.4]', 'a@b (c)', 'a..b@c', 'a@b@c', '<a@b>', 'é@ü.de', 'a@b <c@d>'],
-  hostname: ['a.example.com', 'a_b.com', '-a.com', 'x', 'ü.com', 'a..b', '1.2.3.4', 'a.b', `${'a'.repeat(64)}.com`, 'a.'],
+  email: [
+    'a@b.c',
+    'a',
+    'A B <a@b>',
+    '"q q"@b.c',
+    'a@[1.2.3.4]',
+    'a@b (c)',
+    'a..b@c',
+    'a@b@c',
+    '<a@b>',
+    'é@ü.de',
+    'a@b <c@d>',
+  ],
+  hostname: [
+    'a.example.com',
+    'a_b.com',
+    '-a.com',
+    'x',
+    'ü.com',
+    'a..b',
+    '1.2.3.4',
+    'a.b',
+    `${'a'.repeat(64)}.com`,
+    'a.',
+  ],
   ipv4: ['1.2.3.4', '01.2.3.4', '1.2.3', '::1', '::ffff:1.2.3.4', '1.2.3.256', '1.2.3.4.5'],
   ipv6: ['::1', '1.2.3.4', 'fe80::1%eth0', '1::2::3', '::ffff:1.2.3.4', '2001:DB8::'],
   cidr: ['10.0.0.0/8', '10.0.0.0/33', '10.0.0.0', '::/0', '::1/129', '010.1.1.1/08', '1.2.3.4/a'],
@@ -70,7 +97,11 @@ const formats: Readonly<Record<string, readonly string[]>> = {
     '123e4567-e89b-12d3-a456-42661417400g',
   ],
   uuid3: ['123e4567-e89b-32d3-a456-426614174000', '123e4567-e89b-42d3-a456-426614174000'],
-  uuid4: ['123e4567-e89b-42d3-a456-426614174000', '123e4567-e89b-42d3-c456-426614174000', '123e4567-e89b-42d3-B456-426614174000'],
+  uuid4: [
+    '123e4567-e89b-42d3-a456-426614174000',
+    '123e4567-e89b-42d3-c456-426614174000',
+    '123e4567-e89b-42d3-B456-426614174000',
+  ],
   uuid5: ['123e4567-e89b-52d3-8456-426614174000', '123e4567-e89b-42d3-8456-426614174000'],
   isbn: ['3836221195', '978-4-87311-368-5', '3 401 01319 X', 'foo', '3836221196'],
   isbn10: ['3836221195', '9784873113685'],
@@ -248,12 +279,18 @@ const decodeCases: readonly SchemaCase[] = [
       m: map({ type: 'object', ...embedded, ...preserve }),
     }),
     objects: {
-      whole: { e: { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'x', labels: { b: '1', a: '2' } }, spec: { z: 1, a: 2 } } },
+      whole: {
+        e: { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'x', labels: { b: '1', a: '2' } }, spec: { z: 1, a: 2 } },
+      },
       'unknown metadata': {
         e: {
           kind: 'Pod',
           apiVersion: 'v1',
-          metadata: { name: 'x', foo: 1, ownerReferences: [{ bar: 1, apiVersion: 'v1', kind: 'K', name: 'n', uid: 'u' }] },
+          metadata: {
+            name: 'x',
+            foo: 1,
+            ownerReferences: [{ bar: 1, apiVersion: 'v1', kind: 'K', name: 'n', uid: 'u' }],
+          },
         },
       },
       'missing type': { e: { metadata: {} } },
@@ -269,7 +306,11 @@ const decodeCases: readonly SchemaCase[] = [
       'invalid type': { e: { kind: 'k_', apiVersion: 'a/b/c' }, l: [{ kind: '', apiVersion: '' }] },
       'invalid metadata': {
         l: [
-          { kind: 'K', apiVersion: 'v1', metadata: { name: 'a/b', labels: { 'a b': 'x' }, namespace: 'X_', generateName: '%' } },
+          {
+            kind: 'K',
+            apiVersion: 'v1',
+            metadata: { name: 'a/b', labels: { 'a b': 'x' }, namespace: 'X_', generateName: '%' },
+          },
         ],
       },
       finalizers: { e: { kind: 'K', apiVersion: 'v1', metadata: { finalizers: ['foo', 'a b'] } } },
@@ -461,7 +502,10 @@ const valueCases: readonly SchemaCase[] = [
             properties: { kind: { enum: ['a'] }, a: { required: ['x'], properties: { x: { minimum: 10 } } } },
             required: ['kind', 'a'],
           },
-          { properties: { kind: { enum: ['l'] }, l: { minItems: 1, items: { required: ['n'] } } }, required: ['kind', 'l'] },
+          {
+            properties: { kind: { enum: ['l'] }, l: { minItems: 1, items: { required: ['n'] } } },
+            required: ['kind', 'l'],
+          },
         ],
       },
     ),
@@ -562,7 +606,11 @@ const valueCases: readonly SchemaCase[] = [
   },
 ];
 
-const wrong = (name: string, schema: JSONSchemaProps, more: Partial<SchemaCase> = {}): SchemaCase => ({ name, schema, ...more });
+const wrong = (name: string, schema: JSONSchemaProps, more: Partial<SchemaCase> = {}): SchemaCase => ({
+  name,
+  schema,
+  ...more,
+});
 
 const schemaCases: readonly SchemaCase[] = [
   wrong('no type of a field', object({ a: {} })),
@@ -608,7 +656,10 @@ const schemaCases: readonly SchemaCase[] = [
     object({
       a: object(
         {},
-        { anyOf: [{ properties: { b: { minLength: 1 } } }, { items: { minLength: 1 } }], not: { properties: { c: {} } } },
+        {
+          anyOf: [{ properties: { b: { minLength: 1 } } }, { items: { minLength: 1 } }],
+          not: { properties: { c: {} } },
+        },
       ),
     }),
   ),
@@ -617,7 +668,9 @@ const schemaCases: readonly SchemaCase[] = [
     object({ spec: text }, { anyOf: [{ properties: { metadata: { properties: { name: { maxLength: 5 } } } } }] }),
     { ofSpec: false },
   ),
-  wrong('metadata with more than names', object({ metadata: object({ name: text, labels: map(text) }) }), { ofSpec: false }),
+  wrong('metadata with more than names', object({ metadata: object({ name: text, labels: map(text) }) }), {
+    ofSpec: false,
+  }),
   wrong('metadata with a description', object({ metadata: { type: 'object', description: 'x' } }), { ofSpec: false }),
   wrong('metadata of another type', object({ metadata: text, kind: whole, apiVersion: whole }), { ofSpec: false }),
   wrong('a default of metadata', object({ metadata: { type: 'object', default: {} } }), { ofSpec: false }),
@@ -627,13 +680,19 @@ const schemaCases: readonly SchemaCase[] = [
     object({ a: { ...intOrString, ...preserve }, b: { ...intOrString, ...embedded, type: 'object' } }),
   ),
   wrong('int-or-string in another order', object({ a: { ...intOrString, anyOf: [text, whole] } })),
-  wrong('embedded without a type', object({ a: { ...embedded, ...preserve }, b: { ...embedded, ...preserve, type: 'string' } })),
+  wrong(
+    'embedded without a type',
+    object({ a: { ...embedded, ...preserve }, b: { ...embedded, ...preserve, type: 'string' } }),
+  ),
   wrong('embedded without properties', object({ a: { ...embedded, type: 'object' } })),
   wrong('embedded with additionalProperties', object({ a: { ...embedded, ...preserve, ...map(text) } })),
   wrong(
     'embedded in metadata',
     object({
-      e: object({ metadata: object({ x: { ...embedded, ...preserve, type: 'object' } }) }, { ...embedded, ...preserve }),
+      e: object(
+        { metadata: object({ x: { ...embedded, ...preserve, type: 'object' } }) },
+        { ...embedded, ...preserve },
+      ),
     }),
   ),
   wrong(
@@ -644,12 +703,18 @@ const schemaCases: readonly SchemaCase[] = [
   wrong('uniqueItems', object({ a: list(text, { uniqueItems: true }) })),
   wrong(
     'list type of an object',
-    object({ a: { type: 'object', 'x-kubernetes-list-type': 'set' }, b: { ...preserve, 'x-kubernetes-list-type': 'atomic' } }),
+    object({
+      a: { type: 'object', 'x-kubernetes-list-type': 'set' },
+      b: { ...preserve, 'x-kubernetes-list-type': 'atomic' },
+    }),
   ),
   wrong('unknown list type', object({ a: list(text, { 'x-kubernetes-list-type': 'bag' }) })),
   wrong(
     'map type of a list',
-    object({ a: list(text, { 'x-kubernetes-map-type': 'atomic' }), b: { ...preserve, 'x-kubernetes-map-type': 'granular' } }),
+    object({
+      a: list(text, { 'x-kubernetes-map-type': 'atomic' }),
+      b: { ...preserve, 'x-kubernetes-map-type': 'granular' },
+    }),
   ),
   wrong('unknown map type', object({ a: { type: 'object', 'x-kubernetes-map-type': 'bag' } })),
   wrong(
@@ -718,18 +783,30 @@ const schemaCases: readonly SchemaCase[] = [
   wrong(
     'defaults of type fields',
     object({
-      e: object({ kind: { ...text, default: '_' }, apiVersion: { ...text, default: 'a/b/c' } }, { ...embedded, ...preserve }),
+      e: object(
+        { kind: { ...text, default: '_' }, apiVersion: { ...text, default: 'a/b/c' } },
+        { ...embedded, ...preserve },
+      ),
     }),
   ),
   wrong(
     'defaults below metadata',
-    object({ e: object({ metadata: object({ labels: map({ ...text, default: 'x' }) }) }, { ...embedded, ...preserve }) }),
+    object({
+      e: object({ metadata: object({ labels: map({ ...text, default: 'x' }) }) }, { ...embedded, ...preserve }),
+    }),
   ),
-  wrong('a required default', object({ a: object({ b: { ...text, default: 'x' } }, { required: ['b'], default: {} }) })),
-  wrong('several rules at the root with status', object({ spec: text }, { minProperties: 1, anyOf: [{ required: ['spec'] }] }), {
-    ofSpec: false,
-    statusEnabled: true,
-  }),
+  wrong(
+    'a required default',
+    object({ a: object({ b: { ...text, default: 'x' } }, { required: ['b'], default: {} }) }),
+  ),
+  wrong(
+    'several rules at the root with status',
+    object({ spec: text }, { minProperties: 1, anyOf: [{ required: ['spec'] }] }),
+    {
+      ofSpec: false,
+      statusEnabled: true,
+    },
+  ),
 ];
 
 const mergeCases: readonly SchemaCase[] = [
@@ -783,7 +860,13 @@ const mergeCases: readonly SchemaCase[] = [
   },
 ];
 
-export const cases: readonly SchemaCase[] = [...decodeCases, ...valueCases, ...mergeCases, ...formatCases, ...schemaCases];
+export const cases: readonly SchemaCase[] = [
+  ...decodeCases,
+  ...valueCases,
+  ...mergeCases,
+  ...formatCases,
+  ...schemaCases,
+];
 
 /** Returns the schema of the whole object. */
 export function wholeSchema({ schema, ofSpec = true }: SchemaCase): JSONSchemaProps {

@@ -41,7 +41,14 @@ class TestDocument implements OpenApiDocument {
 }
 
 export function published(given: SchemaCase): PublishedAnswer {
-  const names = { group: GROUP, version: 'v1', kind: 'Thing', listKind: 'ThingList', plural: 'things', selectableFields: [] };
+  const names = {
+    group: GROUP,
+    version: 'v1',
+    kind: 'Thing',
+    listKind: 'ThingList',
+    plural: 'things',
+    selectableFields: [],
+  };
   const codec = new StructuralCodec({ ...names, schema: wholeSchema(given) });
   const definitions = (version: OpenApiVersion): unknown[] => {
     const document = new TestDocument(version);

@@ -50,7 +50,11 @@ const { schema } = fc.letrec<{ schema: JSONSchemaProps }>((tie) => ({
       .map(([items, keywords]): JSONSchemaProps => ({ type: 'array', items, ...keywords })),
     fc
       .tuple(tie('schema'), maybe({ nullable: fc.boolean(), maxProperties: fc.nat(3) }))
-      .map(([additionalProperties, keywords]): JSONSchemaProps => ({ type: 'object', additionalProperties, ...keywords })),
+      .map(([additionalProperties, keywords]): JSONSchemaProps => ({
+        type: 'object',
+        additionalProperties,
+        ...keywords,
+      })),
     fc
       .tuple(
         fc.dictionary(names, tie('schema'), { maxKeys: 4 }),

@@ -8,7 +8,9 @@ type Rules = string | ValidationRule | readonly (string | ValidationRule)[];
 
 /** Rules from expressions. */
 function rules(given: Rules): { 'x-kubernetes-validations': ValidationRule[] } {
-  const list = Array.isArray(given) ? (given as readonly (string | ValidationRule)[]) : [given as string | ValidationRule];
+  const list = Array.isArray(given)
+    ? (given as readonly (string | ValidationRule)[])
+    : [given as string | ValidationRule];
   return { 'x-kubernetes-validations': list.map((rule) => (typeof rule === 'string' ? { rule } : rule)) };
 }
 
@@ -22,7 +24,11 @@ const object = (properties: Record<string, JSONSchemaProps>, more: JSONSchemaPro
   properties,
   ...more,
 });
-const list = (items: JSONSchemaProps, more: JSONSchemaProps = {}): JSONSchemaProps => ({ type: 'array', items, ...more });
+const list = (items: JSONSchemaProps, more: JSONSchemaProps = {}): JSONSchemaProps => ({
+  type: 'array',
+  items,
+  ...more,
+});
 const map = (values: JSONSchemaProps | boolean, more: JSONSchemaProps = {}): JSONSchemaProps => ({
   type: 'object',
   additionalProperties: values,
@@ -49,7 +55,10 @@ const together = (name: string, properties: Readonly<Record<string, JSONSchemaPr
 });
 /** As `together`, of text with a rule each. */
 const ofText = (name: string, given: readonly Rules[]): SchemaCase =>
-  together(name, Object.fromEntries(given.map((rule, index) => [`p${index}`, { ...text, maxLength: 100, ...rules(rule) }])));
+  together(
+    name,
+    Object.fromEntries(given.map((rule, index) => [`p${index}`, { ...text, maxLength: 100, ...rules(rule) }])),
+  );
 
 const registrations: readonly SchemaCase[] = [
   ofText('rules: texts', [
@@ -399,22 +408,34 @@ const registrations: readonly SchemaCase[] = [
   ]),
   together('rules: old values in lists and maps', {
     atomic: list({ ...text, maxLength: 5, ...rules('oldSelf == self') }, { maxItems: 5 }),
-    explicit: list({ ...text, maxLength: 5, ...rules('oldSelf == self') }, { maxItems: 5, 'x-kubernetes-list-type': 'atomic' }),
+    explicit: list(
+      { ...text, maxLength: 5, ...rules('oldSelf == self') },
+      { maxItems: 5, 'x-kubernetes-list-type': 'atomic' },
+    ),
     set: { ...set({ ...text, maxLength: 5, ...rules('oldSelf == self') }), maxItems: 5 },
     keyed: {
       ...keyed(['n'], { n: text, v: { ...whole, ...rules('oldSelf <= self') } }, rules('oldSelf.n == self.n')),
       maxItems: 5,
     },
     nested: list(object({ a: object({ b: { ...whole, ...rules('oldSelf <= self') } }) }), { maxItems: 5 }),
-    both: { ...keyed(['n'], { n: text, l: list({ ...whole, ...rules('oldSelf <= self') }, { maxItems: 3 }) }), maxItems: 5 },
-    outer: list({ ...keyed(['n'], { n: text, v: { ...whole, ...rules('oldSelf <= self') } }), maxItems: 3 }, { maxItems: 3 }),
+    both: {
+      ...keyed(['n'], { n: text, l: list({ ...whole, ...rules('oldSelf <= self') }, { maxItems: 3 }) }),
+      maxItems: 5,
+    },
+    outer: list(
+      { ...keyed(['n'], { n: text, v: { ...whole, ...rules('oldSelf <= self') } }), maxItems: 3 },
+      { maxItems: 3 },
+    ),
     map: map({ ...text, maxLength: 5, ...rules('oldSelf == self') }, { maxProperties: 5 }),
     whole: list({ ...text, maxLength: 5 }, { maxItems: 5, ...rules('oldSelf == self') }),
     optional: list(
       { ...text, maxLength: 5, ...rules({ rule: 'oldSelf.orValue("") == self', optionalOldSelf: true }) },
       { maxItems: 5 },
     ),
-    atomicMap: object({ a: { ...text, maxLength: 5, ...rules('oldSelf == self') } }, { 'x-kubernetes-map-type': 'atomic' }),
+    atomicMap: object(
+      { a: { ...text, maxLength: 5, ...rules('oldSelf == self') } },
+      { 'x-kubernetes-map-type': 'atomic' },
+    ),
   }),
   together('rules: types that cannot be seen', {
     any: { ...preserve, ...rules('true') },
@@ -424,7 +445,10 @@ const registrations: readonly SchemaCase[] = [
     values: map({ ...preserve, ...rules('true') }),
     e: { type: 'object', ...preserve, ...rules('true') },
     inside: { ...preserve, properties: { a: { ...text, maxLength: 5, ...rules('self == ""') } } },
-    within: object({ x: { ...preserve, properties: { a: { ...text, maxLength: 5, ...rules('self == ""') } } } }, rules('true')),
+    within: object(
+      { x: { ...preserve, properties: { a: { ...text, maxLength: 5, ...rules('self == ""') } } } },
+      rules('true'),
+    ),
     '1st': { ...text, maxLength: 5, ...rules('self == 1') },
     ios: { ...intOrString, ...rules('self == 1 || self == "a"') },
     t: map(true, rules('self == {}')),
@@ -447,14 +471,20 @@ const registrations: readonly SchemaCase[] = [
       {
         good: { ...text, maxLength: 5, ...rules('self.x') },
         bad: { ...text, uniqueItems: true, ...rules('self.x') },
-        parent: object({ bad: { ...text, uniqueItems: true }, good: { ...whole, ...rules('self.x') } }, rules('self.x')),
+        parent: object(
+          { bad: { ...text, uniqueItems: true }, good: { ...whole, ...rules('self.x') } },
+          rules('self.x'),
+        ),
       },
       rules('self.x'),
     ),
   },
   {
     name: 'rules: of a schema that is not structural',
-    schema: object({ a: { ...rules('self.x') }, b: { ...text, ...rules(['self.x', '', { rule: 'true', reason: 'x' }]) } }),
+    schema: object({
+      a: { ...rules('self.x') },
+      b: { ...text, ...rules(['self.x', '', { rule: 'true', reason: 'x' }]) },
+    }),
   },
   {
     name: 'rules: of a schema with a wrong default',
@@ -488,11 +518,16 @@ const registrations: readonly SchemaCase[] = [
     map2: list(text, { maxItems: 500, ...rules('self.map(x, x + x).all(x, x.contains("aaaaaaaaaaaaa"))') }),
     message: { ...text, ...rules({ rule: 'true', messageExpression: 'self.replace("a", self).replace("b", self)' }) },
     messages: list({ ...text, ...rules({ rule: 'true', messageExpression: 'self + self' }) }),
-    required: list(object({ a: text, bbbb: text, c: whole }, { required: ['a', 'bbbb'], ...rules('self.a == self.bbbb') })),
+    required: list(
+      object({ a: text, bbbb: text, c: whole }, { required: ['a', 'bbbb'], ...rules('self.a == self.bbbb') }),
+    ),
     format: list({ ...text, format: 'date-time', ...rules('self == self') }),
     ios: list({ ...intOrString, ...rules('self == self') }),
     keyed: keyed(['n'], { n: { ...text, maxLength: 10 } }, rules('self.n == self.n')),
-    embedded: list({ type: 'object', ...embedded, ...preserve, ...rules('self.kind == self.apiVersion') }, { maxItems: 100 }),
+    embedded: list(
+      { type: 'object', ...embedded, ...preserve, ...rules('self.kind == self.apiVersion') },
+      { maxItems: 100 },
+    ),
     numbers: list({ ...double, ...rules('self > 0.5 && self < 100.5 && self != 7.5') }),
     bools: list({ ...bool, ...rules('self || !self') }),
     defaulted: list(object({ a: { ...text, default: 'x' } }, { required: ['a'], ...rules('has(self.a)') })),
@@ -506,7 +541,10 @@ const registrations: readonly SchemaCase[] = [
     sortBy: list(text, { maxItems: 3000, ...rules('self.sortBy(x, x.size()) == ["a"]') }),
     distinct: list(text, { maxItems: 3000, ...rules('self.distinct().size() == self.size()') }),
     reverse: list(text, rules('self.reverse() == self')),
-    slice: list(text, rules('self.slice(1, 3) == self && self.slice(2, self.size()) == self && self.slice(3, 1) == self')),
+    slice: list(
+      text,
+      rules('self.slice(1, 3) == self && self.slice(2, self.size()) == self && self.slice(3, 1) == self'),
+    ),
     range: list(text, rules('lists.range(self.size()).all(x, x < 5)')),
     rangeOf: list(text, rules('lists.range(10).all(x, x < 5)')),
     flatten: list(list(text, { maxItems: 10 }), rules('self.flatten().all(x, x != "a")')),
@@ -552,7 +590,11 @@ const registrations: readonly SchemaCase[] = [
     schema: object({
       ok: { ...whole, default: 5, ...rules('self > 1') },
       bad: { ...whole, default: 1, ...rules('self > 1') },
-      message: { ...whole, default: 1, ...rules({ rule: 'self > 1', message: 'too small', reason: 'FieldValueForbidden' }) },
+      message: {
+        ...whole,
+        default: 1,
+        ...rules({ rule: 'self > 1', message: 'too small', reason: 'FieldValueForbidden' }),
+      },
       o: object(
         { a: { ...whole, ...rules('self > 1') }, b: { ...whole, default: 0, ...rules('self > 0') } },
         { default: { a: 1 }, ...rules('has(self.b)') },
@@ -576,11 +618,17 @@ const registrations: readonly SchemaCase[] = [
     name: 'rules: with status at the root',
     ofSpec: false,
     statusEnabled: true,
-    schema: object({ spec: object({ a: whole }), status: object({ a: whole }) }, rules('self.spec.a > 1 && self.status.b')),
+    schema: object(
+      { spec: object({ a: whole }), status: object({ a: whole }) },
+      rules('self.spec.a > 1 && self.status.b'),
+    ),
   },
   {
     name: 'rules: many of one node',
-    schema: object({ a: whole }, rules(Array.from({ length: 30 }, (_, index) => `self.a > ${index} && self.a${index}`))),
+    schema: object(
+      { a: whole },
+      rules(Array.from({ length: 30 }, (_, index) => `self.a > ${index} && self.a${index}`)),
+    ),
   },
 ];
 
@@ -589,7 +637,11 @@ const evaluations: readonly SchemaCase[] = [
     name: 'rules: of scalars',
     schema: object({
       i: { ...whole, ...rules(['self > 1', { rule: 'self < 10', message: ' too large ' }]) },
-      s: { ...text, maxLength: 20, ...rules(["self.startsWith('a')", { rule: 'self != "abc"', reason: 'FieldValueForbidden' }]) },
+      s: {
+        ...text,
+        maxLength: 20,
+        ...rules(["self.startsWith('a')", { rule: 'self != "abc"', reason: 'FieldValueForbidden' }]),
+      },
       b: { ...bool, ...rules('self') },
       d: { ...double, ...rules(['self > 0.5', 'self == 1.0 || self != 1.0', 'double(int(self)) == self']) },
       n: { ...whole, nullable: true, ...rules('self > 1') },
@@ -626,14 +678,22 @@ const evaluations: readonly SchemaCase[] = [
       {
         a: object({ b: text, 'x-y': text, m: map(text) }),
         l: list({ ...whole, ...rules({ rule: 'self != 3', reason: 'FieldValueDuplicate' }) }, { maxItems: 10 }),
-        m: map(object({ v: { ...whole, ...rules({ rule: 'self > 0', reason: 'FieldValueRequired', message: 'gimme' }) } }), {
-          maxProperties: 5,
-        }),
+        m: map(
+          object({ v: { ...whole, ...rules({ rule: 'self > 0', reason: 'FieldValueRequired', message: 'gimme' }) } }),
+          {
+            maxProperties: 5,
+          },
+        ),
         x: text,
       },
       rules([
         { rule: "!has(self.x) || self.x != '1'", fieldPath: '.a.b' },
-        { rule: "!has(self.x) || self.x != '2'", fieldPath: ".a['x-y']", reason: 'FieldValueRequired', message: 'must be' },
+        {
+          rule: "!has(self.x) || self.x != '2'",
+          fieldPath: ".a['x-y']",
+          reason: 'FieldValueRequired',
+          message: 'must be',
+        },
         { rule: "!has(self.x) || self.x != '3'", fieldPath: '.a.m.some', reason: 'FieldValueForbidden' },
         { rule: "!has(self.x) || self.x != '4'", fieldPath: '.x', reason: 'FieldValueDuplicate' },
         { rule: "!has(self.x) || self.x != '5'", reason: 'FieldValueInvalid', messageExpression: "'got ' + self.x" },
@@ -661,7 +721,10 @@ const evaluations: readonly SchemaCase[] = [
       rules([
         '!has(self.spec) || self.spec.a > 1',
         { rule: '!has(self.spec) || self.spec.a > 2', fieldPath: '.spec.a' },
-        { rule: '!has(self.spec) || self.spec.a > 3', messageExpression: 'self.kind.size() > 0 ? self.metadata.name : ""' },
+        {
+          rule: '!has(self.spec) || self.spec.a > 3',
+          messageExpression: 'self.kind.size() > 0 ? self.metadata.name : ""',
+        },
         '!has(self.spec) || self.spec.a < 100 || self.metadata.generateName == "x"',
       ]),
     ),
@@ -686,7 +749,12 @@ const evaluations: readonly SchemaCase[] = [
         { rule: "self.a != '12'", messageExpression: "''" },
         { rule: "self.a != '13'", messageExpression: "'ü€😀 %d'.format([1])" },
         { rule: "self.a != '14'", messageExpression: 'self.o.b > 1 ? "a" : "b"' },
-        { rule: "self.a != '15' && self.a != '15'", message: 'x', messageExpression: '"y"', reason: 'FieldValueRequired' },
+        {
+          rule: "self.a != '15' && self.a != '15'",
+          message: 'x',
+          messageExpression: '"y"',
+          reason: 'FieldValueRequired',
+        },
       ]),
     ),
     objects: Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`m${index + 1}`, { a: String(index + 1) }])),
@@ -792,11 +860,13 @@ const evaluations: readonly SchemaCase[] = [
       ]),
     ),
     objects: Object.fromEntries(
-      'has select object hasObject optional item itemNull value hasValue inValue equal empty size'.split(' ').flatMap((t) => [
-        [`${t}, nulls`, { t, n: null, o: { n: null }, l: [null], m: { a: null } }],
-        [`${t}, missing`, { t, o: {}, l: [], m: {} }],
-        [`${t}, null object`, { t, o: null }],
-      ]),
+      'has select object hasObject optional item itemNull value hasValue inValue equal empty size'
+        .split(' ')
+        .flatMap((t) => [
+          [`${t}, nulls`, { t, n: null, o: { n: null }, l: [null], m: { a: null } }],
+          [`${t}, missing`, { t, o: {}, l: [], m: {} }],
+          [`${t}, null object`, { t, o: null }],
+        ]),
     ),
   },
   {
@@ -926,7 +996,10 @@ const evaluations: readonly SchemaCase[] = [
         { rule: "self.t != 'lists' || self.l == self.l2" },
         { rule: "self.t != 'mixed' || self.s == self.l" },
         { rule: "self.t != 'mixed2' || self.l == self.s" },
-        { rule: "self.t != 'union' || self.s + self.s2 == ['a', 'b', 'c']", messageExpression: '(self.s + self.s2)[2]' },
+        {
+          rule: "self.t != 'union' || self.s + self.s2 == ['a', 'b', 'c']",
+          messageExpression: '(self.s + self.s2)[2]',
+        },
         { rule: "self.t != 'sum' || self.l + self.l2 == []", messageExpression: '(self.l + self.l2)[2]' },
         { rule: "self.t != 'keyed' || dyn(self.k) == dyn(self.k2)" },
         {
@@ -1125,13 +1198,19 @@ const evaluations: readonly SchemaCase[] = [
         l: list({ ...whole, ...rules('self > 5') }, { maxItems: 5, ...rules('self.size() > 2') }),
         lo: list(object({ a: { ...whole, ...rules('self > 5') } }), { maxItems: 5 }),
         s: { ...set({ ...whole, ...rules('self > 5') }), maxItems: 5 },
-        m: map({ ...whole, ...rules(['self >= oldSelf', 'self > 5']) }, { maxProperties: 5, ...rules('size(self) > 2') }),
+        m: map(
+          { ...whole, ...rules(['self >= oldSelf', 'self > 5']) },
+          { maxProperties: 5, ...rules('size(self) > 2') },
+        ),
         n: { ...whole, nullable: true, ...rules(['self >= oldSelf', 'self > 1']) },
         e: { type: 'object', ...embedded, ...preserve, ...rules("self.metadata.name == 'x'") },
         p: object({ a: whole }, { ...preserve, ...rules('self.a > 5') }),
         err: { ...whole, ...rules('1 / (self - 1) > 0') },
         d: { ...whole, default: 7, ...rules(['self > 5', 'self == oldSelf']) },
-        path: object({ a: whole }, rules({ rule: 'self.a > 5', fieldPath: '.a', reason: 'FieldValueRequired', message: 'more' })),
+        path: object(
+          { a: whole },
+          rules({ rule: 'self.a > 5', fieldPath: '.a', reason: 'FieldValueRequired', message: 'more' }),
+        ),
         fin: { ...text, maxLength: 10, ...rules("self == '' || oldSelf != ''") },
         date: { ...text, format: 'date', ...rules('self >= oldSelf') },
         other: whole,
